@@ -1,0 +1,46 @@
+# Everything runs in .venv, which is made on first use. CHROMIUM=path names a browser that is not found by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+SITE := _build/html
+
+.PHONY: help book serve test lint notebooks bench clean
+
+help:  ## say what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+
+book: .venv/book  ## build the book into _build/html (needs no torch)
+	$(BIN)/jupyter-book build . -n -W --keep-going -q
+
+serve: book  ## build the book, serve it on localhost and print the address
+	$(BIN)/python book/tools/serve.py $(SITE)
+
+test: lint  ## everything that CI runs
+	$(BIN)/python -m pytest rope_edu tests/encodings tests/*.py
+	$(BIN)/python -m pytest --nbval notebooks
+	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
+	$(BIN)/python -m pytest tests/book
+
+lint: .venv/test  ## check format and style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+notebooks: .venv/test  ## execute every notebook and write it back with its outputs
+	$(BIN)/python book/tools/notebooks.py $(ONLY)
+
+bench: .venv/test  ## measure what the figures cost in a browser
+	$(BIN)/python book/tools/bench.py
+
+clean:  ## remove the built book and the environment
+	rm -rf _build .venv
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
+	$(PYTHON) -m venv .venv
+
+.venv/book: requirements.txt pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[book]"
+	touch $@
+
+.venv/test: requirements.txt pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[test]"
+	touch $@ .venv/book

@@ -1,0 +1,1 @@
+// Repairs of the theme for screen readers and keyboards.

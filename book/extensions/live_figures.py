@@ -1,0 +1,85 @@
+"""Sphinx extension: put live figures, their stills and a local MathJax into the site.
+
+A notebook's output that holds a live figure becomes a slot: a still picture with its words as alt text, which the
+page loader (``book/assets/live.js``) replaces by the figure. Any other widget keeps its picture and says where
+to run it. Scripts and style come from ``rope_edu.widgets``, one cached file a figure for all pages.
+"""
+
+import importlib.util
+import json
+import re
+import shutil
+from pathlib import Path
+
+from docutils import nodes
+from rope_edu.widgets import LiveFigure
+from rope_edu.widgets._bundle import page_script, style
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STILL = "image/svg+xml"
+NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
+
+
+class LiveSlots(SphinxPostTransform):
+    """Replace each output that shows a widget by its slot, before MyST-NB selects one mime type."""
+
+    default_priority = 3
+
+    def run(self, **kwargs: object) -> None:
+        """Visit every output of the page."""
+        for bundle in list(self.document.findall(nodes.container)):
+            if bundle.get("nb_element") != "mime_bundle":
+                continue
+            shown = {part["mime_type"]: part for part in bundle.children}
+            if VIEW in shown:
+                bundle.replace_self(slot(shown))
+
+
+def slot(shown: dict[str, nodes.container]) -> list[nodes.Node]:
+    """Return the slot's nodes: the still picture inside a div that names the widget's model."""
+    view = shown[VIEW].children[0].astext()
+    model = json.loads(re.search(r"\{.*\}", view).group())["model_id"]
+    stills = [part.children[0] for mime, part in shown.items() if mime.startswith("image/")]
+    inside: list[nodes.Node] = [*stills[:1]]
+    for image in inside:
+        image["classes"].append("live-still")
+        image["alt"] = image.get("alt") or shown["text/plain"].astext()
+    if STILL not in shown:
+        inside.append(nodes.paragraph(text=NOTE, classes=["live-note"]))
+    opening = f'<div class="live-slot" data-model="{model}">'
+    return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text="</div>", format="html")]
+
+
+def write_scripts(app: Sphinx) -> None:
+    """Write each figure's script and the shared style sheet into the site."""
+    if app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / "_static" / "live"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "figure.css").write_text(style(), encoding="utf-8")
+    for name, figure in LiveFigure.figures.items():
+        script = page_script(figure.module_name(), name)
+        (folder / f"{name}.js").write_text(script, encoding="utf-8")
+
+
+def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
+    """Copy the one script and the fonts that the pages use."""
+    if error or app.builder.format != "html":
+        return
+    package = importlib.util.find_spec("sphinx-mathjax-offline")
+    source = Path(package.origin).parent / "static" / "mathjax"
+    target = Path(app.outdir) / "_static" / "mathjax"
+    target.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source / "tex-mml-chtml.js", target)
+    fonts = Path("output/chtml/fonts/woff-v2")
+    shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect the extension."""
+    app.add_post_transform(LiveSlots)
+    app.connect("builder-inited", write_scripts)
+    app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

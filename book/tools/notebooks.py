@@ -1,0 +1,160 @@
+"""Execute the notebooks and write them back with outputs that are the same on every run.
+
+    python book/tools/notebooks.py                 all notebooks
+    python book/tools/notebooks.py 04 05           those whose names start so
+
+Each notebook runs in a fresh kernel. Cell ids, widget ids and metadata are made stable; a live figure's stored
+state loses its script (the page and the kernel have their own) and its output gains a still picture, drawn by the
+figure itself in a headless Chromium. Needs the ``test`` extra and a Chromium.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from browser import chromium
+
+ROOT = Path(__file__).resolve().parents[2]
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+STUB = "export default { render({ el }) { el.textContent = 'Run this cell to bring the figure to life.'; } };"
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
+
+
+def execute(path: Path) -> nbformat.NotebookNode:
+    """Return the notebook at ``path`` with fresh outputs and the state of its widgets."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+            cell.metadata.pop("execution", None)
+    client = NotebookClient(
+        notebook, timeout=300, resources={"metadata": {"path": path.parent}}, store_widget_state=True
+    )
+    client.execute()
+    return notebook
+
+
+def settle(notebook: nbformat.NotebookNode, prefix: str) -> None:
+    """Make ids and metadata the same on every run; keep solutions folded in Colab and JupyterLab."""
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"{prefix}-{number:03d}"
+        cell.metadata.pop("execution", None)
+        if "solution" in cell.metadata.get("tags", []):
+            cell.metadata["cellView"] = "form"
+            cell.metadata["jupyter"] = {"source_hidden": True}
+    widgets = notebook.metadata.get("widgets", {})
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
+    models = widgets.get(STATE, {}).get("state", {})
+    if not models:
+        return
+    names = stable_names(notebook, models)
+    text = json.dumps({"version_major": 2, "version_minor": 0, "state": {m: models[m] for m in names}})
+    outputs = json.dumps([cell.get("outputs", []) for cell in notebook.cells])
+    for old, new in names.items():
+        text, outputs = text.replace(old, new), outputs.replace(old, new)
+    state = json.loads(text)
+    for model in state["state"].values():
+        slim(model["state"])
+    for cell, fresh in zip(notebook.cells, json.loads(outputs), strict=True):
+        if cell.cell_type == "code":
+            cell.outputs = [nbformat.from_dict(output) for output in fresh]
+    notebook.metadata["widgets"] = nbformat.from_dict({STATE: state})
+
+
+def stable_names(notebook: nbformat.NotebookNode, models: dict) -> dict[str, str]:
+    """Return {model id: a name that counts from the top of the notebook} for every model that is in view."""
+    order: list[str] = []
+
+    def visit(model: str) -> None:
+        if model in models and model not in order:
+            order.append(model)
+            for needed in re.findall(r"IPY_MODEL_(\w+)", json.dumps(models[model])):
+                visit(needed)
+
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if VIEW in output.get("data", {}):
+                visit(output["data"][VIEW]["model_id"])
+    return {model: f"widget-{number:03d}" for number, model in enumerate(order, 1)}
+
+
+def slim(state: dict) -> None:
+    """Take out of a widget's state what the front ends bring themselves."""
+    if "_esm" in state:
+        state["_esm"], state["_css"] = STUB, ""
+    for key in [key for key, value in state.items() if value is None]:
+        del state[key]
+
+
+def views(notebook: nbformat.NotebookNode) -> list[tuple[dict, dict]]:
+    """Return (output data, widget model) of every widget in view."""
+    models = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    return [
+        (output["data"], models[output["data"][VIEW]["model_id"]])
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if VIEW in output.get("data", {})
+    ]
+
+
+def draw_still(page, model: dict) -> str:
+    """Return the still picture (SVG) of a live figure's stored state, drawn by its own script."""
+    from rope_edu.widgets import LiveFigure
+    from rope_edu.widgets._bundle import page_script, style
+
+    name = model["state"]["_anywidget_id"].rpartition(".")[2]
+    page.set_content(f"<style>{style()} .rope-live {{ width: 754px }}</style><div id=place></div>")
+    page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
+    page.add_script_tag(content=page_script(LiveFigure.figures[name].module_name(), name))
+    return page.evaluate(
+        """(state) => {
+            const model = { get: (key) => state[key], set() {}, save_changes() {}, on() {}, off() {} };
+            const place = document.querySelector("#place");
+            figure.render({ model, el: place });
+            return place.firstChild.still();
+        }""",
+        model["state"],
+    )
+
+
+def add_stills(notebook: nbformat.NotebookNode, page) -> None:
+    """Put a still picture beside every widget: a live figure draws its own, others show what they printed."""
+    for data, model in views(notebook):
+        if "_anywidget_id" in model["state"]:
+            data["image/svg+xml"] = draw_still(page, model)
+        else:
+            models = notebook.metadata["widgets"][STATE]["state"].values()
+            pictures = [
+                output["data"]["image/png"]
+                for other in models
+                for output in other["state"].get("outputs", [])
+                if "image/png" in output.get("data", {}) and other["model_name"] == "OutputModel"
+            ]
+            data["image/png"] = pictures[0]
+
+
+def main(starts: list[str]) -> None:
+    """Rewrite the notebooks whose names start with one of ``starts`` (all, where none is given)."""
+    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    chosen = [path for path in paths if not starts or path.name.startswith(tuple(starts))]
+    with chromium() as page:
+        for path in chosen:
+            print(f"{path.name} … ", end="", flush=True)
+            notebook = execute(path)
+            settle(notebook, prefix=f"c{path.name[:2]}")
+            add_stills(notebook, page)
+            nbformat.validate(notebook)
+            text = json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True)
+            path.write_text(text + "\n", encoding="utf-8")
+            print("done")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,173 @@
+r"""Combine queries and keys: scores, mask, softmax, attention. Positions enter from outside, as rotated
+q and k or as a bias."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from rope_edu.encodings._checks import (
+    Array,
+    as_kind_of,
+    as_real,
+    check_broadcast,
+    check_finite_number,
+    check_float_array,
+    check_positive_int,
+    compute_dtype,
+)
+
+
+def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Array:
+    r"""Compute how well each query matches each key, before the softmax.
+
+        scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
+
+    Args:
+        q: floats `(…, q_len, head_dim)`, already rotated if RoPE is used.
+        k: floats `(…, k_len, head_dim)`; leading axes broadcast with those of `q`.
+        scale: a finite number; models that multiply logits (YaRN, DeepSeek) pass their own.
+
+    Returns:
+        `(…, q_len, k_len)`, kind and dtype of `q` and `k`.
+
+    Raises:
+        ValueError: `q` or `k` is not of floats or has fewer than 2 axes, their widths or leading axes
+            do not fit, or `scale` is not finite.
+
+    >>> q, k = np.array([[2.0, 0.0, 0.0, 0.0]]), np.eye(4)[:2]
+    >>> attention_scores(q, k).tolist()  # 2/√4 and 0/√4
+    [[1.0, 0.0]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
+    """
+    _check_sequences(q=q, k=k)
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"q and k must be equally wide, got {q.shape[-1]} and {k.shape[-1]}")
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else check_finite_number("scale", scale)
+    return (q * scale) @ k.mT  # (…, q_len, d) @ (…, d, k_len)
+
+
+def causal_mask(q_len: int, k_len: int) -> np.ndarray:
+    r"""Tell which keys each query may attend to when the queries are the last of the positions.
+
+        mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
+
+    Args:
+        q_len: number of queries, the last `q_len` of the `k_len` positions (with a KV cache: the new ones).
+        k_len: number of keys.
+
+    Returns:
+        NumPy bool `(q_len, k_len)`, True = may attend.
+
+    Raises:
+        ValueError: a length is not a whole number ≥ 1, or there are more queries than keys.
+
+    >>> causal_mask(2, 4).astype(int).tolist()  # positions 2 and 3 look back
+    [[1, 1, 1, 0], [1, 1, 1, 1]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.3. Chapters 1 and 11.
+    """
+    q_len, k_len = check_positive_int("q_len", q_len), check_positive_int("k_len", k_len)
+    if q_len > k_len:
+        raise ValueError(f"q_len must be at most k_len = {k_len}, got {q_len}")
+    return np.tri(q_len, k_len, k=k_len - q_len, dtype=bool)
+
+
+def softmax(x: Array, axis: int = -1) -> Array:
+    r"""Turn scores into weights that sum to 1.
+
+        softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
+
+    A row of −∞ only (all masked) gives zeros, not NaN: who may attend to nothing takes nothing.
+
+    Args:
+        x: floats, any shape.
+        axis: the axis whose weights sum to 1.
+
+    Returns:
+        Shape, dtype and kind of `x` (halves are calculated in float32).
+
+    Raises:
+        ValueError: `x` is not of floats.
+
+    >>> softmax(np.array([0.0, math.log(3.0), -math.inf])).round(3).tolist()  # 1 : 3 : 0
+    [0.25, 0.75, 0.0]
+
+    Source: Vaswani 2017, arXiv 1706.03762, eq. 1; subtracting the maximum keeps e^x finite. Chapter 1.
+    """
+    xp = check_float_array("x", x)
+    wide = xp.astype(x, compute_dtype(x), copy=False)
+    peak = xp.max(wide, axis=axis, keepdims=True)
+    weights = xp.exp(wide - xp.where(peak == -xp.inf, 0.0, peak))
+    total = xp.sum(weights, axis=axis, keepdims=True)
+    return xp.astype(weights / xp.where(total == 0, 1.0, total), x.dtype, copy=False)
+
+
+def attention(
+    q: Array,
+    k: Array,
+    v: Array,
+    *,
+    bias: Array | None = None,
+    mask: Array | None = None,
+    scale: float | None = None,
+) -> tuple[Array, Array]:
+    r"""Mix the values by how well their keys match each query.
+
+        weights = softmax(scale · q kᵀ + bias, masked with −∞),   output = weights · v
+
+    Args:
+        q: floats `(…, q_len, head_dim)`, already rotated if RoPE is used.
+        k: floats `(…, k_len, head_dim)`.
+        v: floats `(…, k_len, v_dim)`.
+        bias: added to the scaled scores, broadcast to `(…, q_len, k_len)`; NumPy will do for torch.
+        mask: bool, True = may attend, broadcast likewise (`causal_mask`).
+        scale: as for `attention_scores`.
+
+    Returns:
+        `(output, weights)`: `(…, q_len, v_dim)` and `(…, q_len, k_len)`; a row that may attend to nothing
+        has zeros in both.
+
+    Raises:
+        ValueError: as for `attention_scores`, `v` has another length than `k`, or `bias` or `mask` do not
+            broadcast to the scores, or `mask` is not bool.
+
+    >>> q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[1.0], [3.0]])
+    >>> attention(q, k, v, mask=causal_mask(2, 2))[0].tolist()  # the first sees itself, the last the mean
+    [[1.0], [2.0]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
+    """
+    _check_sequences(q=q, k=k, v=v)
+    if v.shape[-2] != k.shape[-2]:
+        raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")
+    scores = attention_scores(q, k, scale=scale)
+    xp = array_namespace(scores)
+    if bias is not None:
+        bias = as_kind_of(as_real("bias", bias), like=scores)
+        check_broadcast("bias", bias.shape, scores.shape, "one entry a query and key, (…, q_len, k_len)")
+        scores = scores + xp.astype(bias, scores.dtype, copy=False)
+    if mask is not None:
+        mask = as_kind_of(np.asarray(mask) if isinstance(mask, list | tuple) else mask, like=scores)
+        if not xp.isdtype(mask.dtype, "bool"):
+            raise ValueError(f"mask must be bool, True where a query may attend, got {mask.dtype}")
+        check_broadcast("mask", mask.shape, scores.shape, "one entry a query and key, (…, q_len, k_len)")
+        scores = xp.where(mask, scores, -xp.inf)
+    weights = softmax(scores)
+    return weights @ v, weights
+
+
+def _check_sequences(**arrays: Array) -> None:
+    """Refuse arrays that are not of floats, have no sequence axis, or whose leading axes do not broadcast."""
+    for name, x in arrays.items():
+        check_float_array(name, x)
+        if x.ndim < 2:
+            raise ValueError(f"{name} must be (…, seq, width), got shape {tuple(x.shape)}")
+    leading = {name: tuple(x.shape[:-2]) for name, x in arrays.items()}
+    try:
+        np.broadcast_shapes(*leading.values())
+    except ValueError:
+        raise ValueError(f"the leading axes must broadcast, got {leading}") from None

@@ -1,0 +1,90 @@
+"""Exercises of chapter 4: rotate one pair."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from rope_edu.check.exercise import Exercise, Verdict, close
+
+RADIANS_PER_TOKEN = math.pi / 6  # a twelfth of a turn a token, as on a clock face
+
+
+def _rotated(pair: tuple[float, float], angle: float) -> tuple[float, float]:
+    """Rotate a pair counter-clockwise, the book's convention."""
+    x, y = pair
+    return (x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle))
+
+
+def _score(q: tuple[float, float], m: int, k: tuple[float, float], n: int) -> float:
+    """Rotate q by +m·θ and k by +n·θ, and take their dot product."""
+    (a, b), (c, d) = _rotated(q, m * RADIANS_PER_TOKEN), _rotated(k, n * RADIANS_PER_TOKEN)
+    return a * c + b * d
+
+
+def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
+    """Judge exercise 4.1 on a quarter turn, both senses, a skew angle and more than a turn."""
+    if not callable(rotate):
+        return "The answer is a function: give check the name, without parentheses."
+    if rotate((1.0, 0.0), 0.0) is ...:
+        return ...
+    quarter = rotate((1.0, 0.0), math.pi / 2)
+    if close(quarter, (0.0, -1.0)):
+        return "It turns clockwise: (1, 0) by π/2 should become (0, 1)."
+    cases = [((1.0, 0.0), math.pi / 2), ((0.0, 1.0), -math.pi / 2), ((3.0, -2.0), 0.7), ((0.5, 2.0), 9.0)]
+    return all(close(rotate(pair, angle), _rotated(pair, angle)) for pair, angle in cases)
+
+
+def _is_half(score: object) -> Verdict:
+    """Judge exercise 4.2: q = (1, 0) at 5 and k = (0, 1) at 4 score sin(π/6) = 1/2."""
+    expected = _score((1.0, 0.0), 5, (0.0, 1.0), 4)
+    if close(score, -expected):
+        return "The size is right, the sign is not."
+    return close(score, expected)
+
+
+def _keeps_the_score(pair: object) -> Verdict:
+    """Judge exercise 4.3: another (m, n) with the score of (9, 4), whatever q and k hold."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        return "The answer is two positions, (m, n)."
+    m, n = pair
+    if any(isinstance(p, bool) or not isinstance(p, int) or p < 0 for p in (m, n)):
+        return "Positions are whole numbers, 0 or more."
+    if m == 9 or n == 4:
+        return "Both positions must differ from those of (9, 4)."
+    basis = ((1.0, 0.0), (0.0, 1.0))
+    return all(close(_score(q, m, k, n), _score(q, 9, k, 4)) for q in basis for k in basis)
+
+
+EXERCISES = (
+    Exercise(
+        "4.1",
+        _rotates,
+        hints=(
+            "Where must (1, 0) go for an angle of π/2? And (0, 1)?",
+            "The rotated (1, 0) is (cos a, sin a), the rotated (0, 1) is (−sin a, cos a): "
+            "a pair (x, y) is x times the first plus y times the second.",
+            "Return (x·cos a − y·sin a, x·sin a + y·cos a), with a in radians.",
+        ),
+        shows="A positive angle turns counter-clockwise.",
+    ),
+    Exercise(
+        "4.2",
+        _is_half,
+        hints=(
+            "Rotate q by 5·π/6 and k by 4·π/6, both counter-clockwise, then multiply and add.",
+            "Only the difference counts: leave q alone and rotate k by (4 − 5)·π/6.",
+            "k becomes (−sin(−π/6), cos(−π/6)), and q = (1, 0) picks its first number.",
+        ),
+        shows="Two vectors at a right angle score 1/2 because their positions differ.",
+    ),
+    Exercise(
+        "4.3",
+        _keeps_the_score,
+        hints=(
+            "Move both tokens by the same number of positions.",
+            "The score depends on m − n alone, and 9 − 4 = 5.",
+            "Try (10, 5).",
+        ),
+        shows="The score sees m − n only (with θ = π/6, up to whole turns of 12 tokens).",
+    ),
+)

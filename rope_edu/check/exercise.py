@@ -1,0 +1,135 @@
+"""What an exercise is, how the chapters' exercises are found, and what a reader is told."""
+
+import importlib
+import pkgutil
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+Verdict = bool | str | EllipsisType  # right or wrong; wrong and why; not answered yet
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Hold one exercise: its id, the judge of an answer, hints from faint to plain, and its lesson.
+
+    `right(answer)` returns True or False, a sentence that says what is wrong, or `...` if it finds
+    that a function still is the stub. What it raises is shown to the reader: it is the answer's own
+    error, since a judge calls the function that it was given.
+    """
+
+    id: str
+    right: Callable[[Any], Verdict]
+    hints: tuple[str, ...]
+    shows: str = ""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"\d+\.\d+", self.id):
+            raise ValueError(f"id must be chapter.number, such as '4.1', got {self.id!r}")
+        if not self.hints:
+            raise ValueError(f"hints of exercise {self.id} must have at least one hint, got none")
+
+
+class Checker:
+    """Check answers, and count failures so that each one earns the next hint."""
+
+    def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
+        """Check the given exercises, or those of all chapters (found at the first call)."""
+        self._exercises = None if exercises is None else _by_id(exercises)
+        self._failures: Counter[str] = Counter()
+
+    @property
+    def exercises(self) -> dict[str, Exercise]:
+        """Give every exercise by its id."""
+        if self._exercises is None:
+            self._exercises = _by_id(find_exercises())
+        return self._exercises
+
+    def __call__(self, exercise_id: str, answer: object) -> None:
+        r"""Print whether `answer` is right; if it is not, one hint more than the last time.
+
+        Arguments: `exercise_id` "chapter.number"; `answer` whatever the exercise asks for.
+        Raises: ValueError for an unknown exercise. An error in the answer is printed, not raised.
+
+        >>> doubled = Exercise("1.1", lambda f: f(4) == 8, hints=("Try 2 * x.",), shows="Doubling.")
+        >>> Checker((doubled,))("1.1", lambda x: x + 1)
+        Exercise 1.1: not yet.
+        Hint 1 of 1: Try 2 * x.
+        >>> Checker((doubled,))("1.1", lambda x: x + x)
+        Exercise 1.1: correct. Doubling.
+        """
+        if exercise_id not in self.exercises:
+            known = ", ".join(self.exercises)
+            raise ValueError(f"exercise must be one of {known}; got {exercise_id!r}")
+        exercise = self.exercises[exercise_id]
+        print(f"Exercise {exercise.id}: {self._reply(exercise, answer)}")
+
+    def reset(self) -> None:
+        """Forget all failures: the next one earns the first hint again."""
+        self._failures.clear()
+
+    def _reply(self, exercise: Exercise, answer: object) -> str:
+        """Judge the answer and put the verdict into words."""
+        verdict = ... if _is_stub(answer) else _judge(exercise, answer)
+        if verdict is ...:
+            return "replace the ... with your answer and run this cell again."
+        if verdict is True:
+            return f"correct. {exercise.shows}".rstrip()
+        self._failures[exercise.id] += 1
+        stage = min(self._failures[exercise.id], len(exercise.hints))
+        reason = f" {verdict}" if verdict else ""
+        return f"not yet.{reason}\nHint {stage} of {len(exercise.hints)}: {exercise.hints[stage - 1]}"
+
+
+def find_exercises() -> tuple[Exercise, ...]:
+    """Collect EXERCISES from every module `chapter_NN` of this package, in the order of chapters."""
+    here = [str(Path(__file__).parent)]
+    names = sorted(m.name for m in pkgutil.iter_modules(here) if m.name.startswith("chapter_"))
+    modules = [importlib.import_module(f"rope_edu.check.{name}") for name in names]
+    return tuple(exercise for module in modules for exercise in module.EXERCISES)
+
+
+def close(a: object, b: object, tol: float = 1e-6) -> bool:
+    """Tell whether two numbers, lists or arrays have one shape and differ by at most `tol` everywhere.
+
+    Answers come in all forms: what is no number, has another shape or holds NaN is not close.
+
+    >>> close([1, 2], np.array([1.0, 2.0])), close([1, 2], [[1, 2]]), close("1", 1)
+    (True, False, False)
+    """
+    try:
+        a, b = (np.asarray(x.detach().cpu().numpy() if hasattr(x, "detach") else x) for x in (a, b))
+        return a.shape == b.shape and bool(np.all(np.abs(a - b) <= tol))
+    except (TypeError, ValueError):  # ragged lists, words, None
+        return False
+
+
+def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
+    """Index exercises by id, and refuse two with the same."""
+    index: dict[str, Exercise] = {}
+    for exercise in exercises:
+        if exercise.id in index:
+            raise ValueError(f"exercise ids must differ, got {exercise.id!r} twice")
+        index[exercise.id] = exercise
+    return index
+
+
+def _is_stub(answer: object) -> bool:
+    """Tell whether the answer is `...`, or a tuple or list with `...` left in it."""
+    return answer is ... or (isinstance(answer, tuple | list) and any(part is ... for part in answer))
+
+
+def _judge(exercise: Exercise, answer: object) -> Verdict:
+    """Ask the exercise for its verdict; an error that the answer raises becomes part of the reply."""
+    try:
+        verdict = exercise.right(answer)
+    except Exception as error:  # whatever a reader's function may raise
+        message = re.sub(r" at 0x[0-9a-f]+", "", str(error))  # addresses change from run to run
+        return f"Your answer raised {type(error).__name__}: {message}"
+    return verdict if isinstance(verdict, str) or verdict is ... else bool(verdict)

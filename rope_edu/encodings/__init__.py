@@ -1,0 +1,68 @@
+"""Numbers about position: every encoding of the book, as pure functions of arrays."""
+
+from rope_edu.encodings.absolute import learned_table, shift_matrix, sinusoidal
+from rope_edu.encodings.decay import mean_cosine, roformer_bound, score_curve, trivial_bound
+from rope_edu.encodings.frequencies import inv_freq, rope_angles, wavelength
+from rope_edu.encodings.layouts import (
+    LAYOUTS,
+    check_layout,
+    convert_projection,
+    half_split_to_interleaved,
+    interleaved_to_half_split,
+    layout_permutation,
+    pair_slices,
+)
+from rope_edu.encodings.relative import (
+    alibi_bias,
+    alibi_slopes,
+    fire_bias,
+    kerple_log_bias,
+    relative_positions,
+    shaw_index,
+    shaw_scores,
+    t5_bias,
+    t5_bucket,
+    transformer_xl_scores,
+)
+from rope_edu.encodings.rotary import (
+    apply_rope,
+    rotate_as_complex,
+    rotate_by_matrix,
+    rotate_pair,
+    rotation_matrix,
+)
+
+__all__ = [
+    "LAYOUTS",
+    "alibi_bias",
+    "alibi_slopes",
+    "apply_rope",
+    "check_layout",
+    "convert_projection",
+    "fire_bias",
+    "half_split_to_interleaved",
+    "interleaved_to_half_split",
+    "inv_freq",
+    "kerple_log_bias",
+    "layout_permutation",
+    "learned_table",
+    "mean_cosine",
+    "pair_slices",
+    "relative_positions",
+    "roformer_bound",
+    "rope_angles",
+    "rotate_as_complex",
+    "rotate_by_matrix",
+    "rotate_pair",
+    "rotation_matrix",
+    "score_curve",
+    "shaw_index",
+    "shaw_scores",
+    "shift_matrix",
+    "sinusoidal",
+    "t5_bias",
+    "t5_bucket",
+    "transformer_xl_scores",
+    "trivial_bound",
+    "wavelength",
+]

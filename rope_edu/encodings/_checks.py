@@ -1,0 +1,126 @@
+r"""Check and convert inputs: one place for the sentences that tell a reader what is allowed.
+
+Every `check_…` raises ValueError with the value seen and the values allowed; every `as_…` returns an array.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array, to_device
+
+Array = Any  # a NumPy array, a torch tensor, or another array that array_api_compat knows
+FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
+
+
+def check_positive_int(name: str, value: object) -> int:
+    """Return `value` as an int if it is a whole number of at least 1 (True and 2.0 are not)."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def check_even_dim(name: str, value: object) -> int:
+    """Return `value` as an int if it is an even whole number of at least 2: features rotate in pairs."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 2 or value % 2:
+        raise ValueError(f"{name} must be an even whole number of at least 2, got {value!r}")
+    return int(value)
+
+
+def check_finite_number(name: str, value: object) -> float:
+    """Return `value` as a float if it is one real, finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def check_positive_number(name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+    return float(value)
+
+
+def check_base(base: object) -> float:
+    """Return `base` as a float if it is a finite number above 1, so that frequencies fall with i."""
+    if isinstance(base, bool) or not isinstance(base, Real) or not (math.isfinite(base) and base > 1):
+        raise ValueError(f"base must be a finite number above 1, got {base!r}")
+    return float(base)
+
+
+def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the `allowed` names."""
+    if not isinstance(value, str) or value not in allowed:
+        choices = " or ".join(repr(choice) for choice in allowed)
+        raise ValueError(f"{name} must be {choices}, got {value!r}")
+    return value
+
+
+def dtype_name(x: Array) -> str:
+    """Name the dtype alike for every library: "float32" for np.float32 and torch.float32."""
+    return str(x.dtype).removeprefix("torch.")
+
+
+def check_float_array(name: str, x: Array) -> Any:
+    """Return the array namespace of `x` if it is an array of 16-, 32- or 64-bit floats."""
+    if not is_array_api_obj(x):
+        raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
+    if dtype_name(x) not in FLOAT_DTYPES:
+        raise ValueError(f"{name} must hold floats ({', '.join(FLOAT_DTYPES)}), got {dtype_name(x)}")
+    return array_namespace(x)
+
+
+def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], hint: str) -> None:
+    """Refuse a `shape` that does not broadcast to `target`, or that would enlarge it."""
+    padded = (1,) * (len(target) - len(shape)) + tuple(shape)
+    if len(padded) != len(target) or any(n not in (1, t) for n, t in zip(padded, target, strict=True)):
+        raise ValueError(f"{name} {tuple(shape)} must broadcast to {tuple(target)}: {hint}")
+
+
+def check_finite(name: str, array: Array) -> None:
+    """Refuse infinities and NaN; a graph that is being traced has no values yet, so nothing is checked."""
+    if values_known(array) and not bool(array_namespace(array).all(array_namespace(array).isfinite(array))):
+        raise ValueError(f"{name} must be finite, got infinity or NaN among them")
+
+
+def values_known(array: Array) -> bool:
+    """Tell whether the numbers can be read now: not on torch's meta device, nor while it compiles."""
+    if is_numpy_array(array):
+        return True
+    torch = sys.modules.get("torch")  # never imported here: only looked up if the caller has it
+    return str(device(array)) != "meta" and not (torch is not None and torch.compiler.is_compiling())
+
+
+def compute_dtype(x: Array) -> Any:
+    """Return the dtype to calculate in: float64 for float64, float32 for all that is narrower."""
+    xp = array_namespace(x)
+    return xp.float64 if dtype_name(x) == "float64" else xp.float32
+
+
+def as_real(name: str, values: object) -> Array:
+    """Return `values` as a float64 array of its own kind (numbers, lists and ranges become NumPy)."""
+    array = values if is_array_api_obj(values) else np.asarray(values)
+    xp = array_namespace(array)
+    if not xp.isdtype(array.dtype, ("integral", "real floating")):
+        raise ValueError(f"{name} must be real numbers (ints or floats), got {dtype_name(array)}")
+    return xp.astype(array, xp.float64, copy=False)
+
+
+def as_positions(positions: object) -> Array:
+    """Return positions (tokens) as a finite float64 array: int, list, range, NumPy or torch."""
+    array = as_real("positions", positions)
+    check_finite("positions", array)
+    return array
+
+
+def as_kind_of(array: Array, like: Array) -> Array:
+    """Return `array` as the kind, and on the device, of `like`; gradients keep flowing in torch."""
+    if is_numpy_array(like):
+        return np.asarray(array)
+    if is_numpy_array(array):  # np.array: a copy that torch may own, whatever the strides
+        return array_namespace(like).asarray(np.array(array), device=device(like))
+    return to_device(array, device(like))

@@ -1,0 +1,164 @@
+"""Absolute encodings: one vector for each position, added to the token's embedding."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj
+
+from rope_edu.encodings._checks import (
+    Array,
+    as_kind_of,
+    as_positions,
+    check_even_dim,
+    check_finite_number,
+    check_positive_int,
+    check_positive_number,
+    dtype_name,
+    values_known,
+)
+from rope_edu.encodings.frequencies import inv_freq, rope_angles
+
+
+def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:
+    r"""Make a table of learned position vectors as it stands before any training.
+
+        table[p, i] ~ N(0, scale²)
+
+    Args:
+        n_positions: tokens, the longest text that the table will ever serve.
+        d_model: features of the embedding that it is added to.
+        scale: standard deviation, no unit; 0.02 is GPT-2's.
+        seed: fixes the draw.
+
+    Returns:
+        NumPy float64 `(n_positions, d_model)`.
+
+    Raises:
+        ValueError: a count is not a whole number ≥ 1, or `scale` is not a finite number above 0.
+
+    >>> table = learned_table(512, 64)
+    >>> table.shape, round(float(table.std()), 3)
+    ((512, 64), 0.02)
+
+    Source: Gehring 2017, arXiv 1705.03122, §3.1; Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.
+    """
+    shape = (check_positive_int("n_positions", n_positions), check_positive_int("d_model", d_model))
+    return check_positive_number("scale", scale) * np.random.default_rng(seed).standard_normal(shape)
+
+
+def look_up(table: Array, positions: Array) -> Array:
+    r"""Take the row of a learned table for every position.
+
+        PE(p) = table[p]
+
+    A learned table has no rule that would extend it: the trained length is a cap. A negative index,
+    which Python counts from the end, is no position either.
+
+    Args:
+        table: `(n_positions, d_model)`.
+        positions: token indices, integers of any shape `(…)`.
+
+    Returns:
+        `(…, d_model)`, dtype and kind of `table`; gradients reach the rows that were used.
+
+    Raises:
+        ValueError: `positions` are not integers, or one of them has no row.
+
+    >>> look_up(np.array([[0.0, 1.0], [2.0, 3.0]]), [1, 1, 0]).tolist()
+    [[2.0, 3.0], [2.0, 3.0], [0.0, 1.0]]
+
+    Source: as `learned_table`. Chapter 2.
+    """
+    positions = as_integers("positions", positions)
+    n_positions = table.shape[0]
+    if values_known(positions):
+        xp = array_namespace(positions)
+        outside = positions[xp.logical_or(positions < 0, positions >= n_positions)]
+        if outside.shape[0]:
+            raise ValueError(
+                f"position {int(outside[0])} is beyond the table: "
+                f"its {n_positions} rows serve positions 0 to {n_positions - 1}"
+            )
+    return table[as_kind_of(positions, table)]  # (…, d_model)
+
+
+def sinusoidal(positions: Array, d_model: int, base: float = 10_000.0) -> Array:
+    r"""Encode every position by the sines and cosines of d_model/2 clocks.
+
+        PE(p, 2i) = sin(p·θ_i),   PE(p, 2i + 1) = cos(p·θ_i),   θ_i = base^(−2i / d_model)
+
+    Pairs are interleaved, sine first. Every value lies in −1 … 1 and the norm is √(d_model/2) at every
+    position, however far.
+
+    Args:
+        positions: token indices, ints or fractions, `(…, seq)`; one number is allowed.
+        d_model: features of the embedding that it is added to, an even number.
+        base: a number above 1.
+
+    Returns:
+        `(…, seq, d_model)`, no unit; float64, of the kind of `positions` (numbers and lists: NumPy).
+
+    Raises:
+        ValueError: `d_model` is not even and ≥ 2, `base` is not above 1, or a position is not finite.
+
+    >>> sinusoidal([0, 1], 4).round(4).tolist()  # pair 0 turns 1 radian a token, pair 1 turns 0.01
+    [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.
+    """
+    positions = as_positions(positions)
+    xp = array_namespace(positions)
+    angles = rope_angles(positions, inv_freq(d_model, base))  # (…, seq, pairs)
+    pairs = xp.stack((xp.sin(angles), xp.cos(angles)), axis=-1)  # (…, seq, pairs, 2)
+    return xp.reshape(pairs, (*positions.shape, d_model))  # (…, seq, d_model), interleaved
+
+
+def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndarray:
+    r"""Build the one matrix that carries every position to the position `offset` tokens later.
+
+        PE(p + k) = M_k · PE(p),   M_k = block diagonal of  [ cos kθ_i   sin kθ_i]
+                                                            [−sin kθ_i   cos kθ_i]
+
+    Orientation: a pair here is (sin, cos), sine first, so each block turns *clockwise*, by −kθ_i.
+    Written cosine first the same step is counter-clockwise, by +kθ_i: RoPE's rotation, the transpose
+    of these blocks. M_k is orthogonal, and M_a · M_b = M_{a+b}.
+
+    Args:
+        offset: k in tokens, any finite number.
+        d_model: features, an even number.
+        base: a number above 1.
+
+    Returns:
+        NumPy float64 `(d_model, d_model)`, for column vectors; with rows write `pe @ M.T`.
+
+    Raises:
+        ValueError: `offset` is not finite, `d_model` is not even and ≥ 2, or `base` is not above 1.
+
+    >>> m = shift_matrix(np.pi / 2, 2)  # carries (sin 0, cos 0) to (sin π/2, cos π/2)
+    >>> (m @ [0.0, 1.0]).round(4).tolist()
+    [1.0, 0.0]
+
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5 (its remark on PE(pos + k)). Chapters 2 and 4.
+    """
+    angles = check_finite_number("offset", offset) * inv_freq(check_even_dim("d_model", d_model), base)
+    sine = np.arange(0, d_model, 2)  # the row and column of each pair's sine; its cosine is the next
+    matrix = np.zeros((d_model, d_model))
+    matrix[sine, sine] = matrix[sine + 1, sine + 1] = np.cos(angles)
+    matrix[sine, sine + 1] = np.sin(angles)
+    matrix[sine + 1, sine] = -np.sin(angles)
+    return matrix
+
+
+def as_integers(name: str, values: Array) -> Array:
+    """Return `values` as an int64 array of their own kind, or raise ValueError if they are no integers."""
+    values = values if is_array_api_obj(values) else np.asarray(values)
+    xp = array_namespace(values)
+    if not xp.isdtype(values.dtype, "integral"):
+        raise ValueError(f"{name} must be integers (tokens), got {dtype_name(values)}: {_shorten(values)}")
+    return xp.astype(values, xp.int64)
+
+
+def _shorten(values: Array) -> str:
+    """Show an array's first numbers, for an error message."""
+    text = str(values.tolist())
+    return text if len(text) <= 40 else text[:40] + "…"

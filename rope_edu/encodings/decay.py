@@ -1,0 +1,151 @@
+r"""Scores against distance: the curve for given q and k, its mean shape, and two bounds on it.
+
+Everywhere here distance r = m − n, query position minus key position: positive when the key lies behind.
+"""
+
+from __future__ import annotations
+
+from array_api_compat import array_namespace
+
+from rope_edu.encodings._checks import Array, as_kind_of, as_real
+from rope_edu.encodings.frequencies import rope_angles
+from rope_edu.encodings.layouts import check_layout, pair_slices
+
+
+def score_curve(
+    q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
+) -> Array:
+    r"""Compute the score of a rotated query and key as a function of their distance.
+
+        s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
+
+    Args:
+        q, k: unrotated vectors `(…, 2 · pairs)` in the given layout, leading axes broadcast.
+        inv_freq: θ, radians per token, `(pairs,)`.
+        distances: r in tokens, `(n,)`, any sign.
+        layout: "interleaved" or "half_split".
+
+    Returns:
+        Float64 `(…, n)`, unscaled (divide by √head_dim for attention); kind of `q`.
+
+    Raises:
+        ValueError: widths do not fit, `distances` are not 1-D, `layout` is misspelt, or as `rope_angles`.
+
+    >>> import numpy as np
+    >>> q = k = np.array([1.0, 0.0])
+    >>> score_curve(q, k, [np.pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
+    [1.0, 0.0, -1.0]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9.
+    """
+    h = _pair_products(q, k, layout)  # (…, pairs)
+    turns = _turns(inv_freq, distances, h)  # (n, pairs)
+    return array_namespace(h).real(h @ turns.T)
+
+
+def mean_cosine(inv_freq: Array, distances: Array) -> Array:
+    r"""Compute the mean over all pairs of the cosine of the angle between query and key.
+
+        c(r) = (1/pairs) Σ_i cos(r θ_i)
+
+    It is the score curve of q = k with equal energy in every pair, as a share of the score at distance 0.
+
+    Args:
+        inv_freq: θ, radians per token, `(pairs,)`.
+        distances: r in tokens, `(n,)`.
+
+    Returns:
+        Float64 `(n,)` between −1 and 1; kind as for `rope_angles`.
+
+    Raises:
+        ValueError: as for `rope_angles`.
+
+    >>> from math import pi
+    >>> mean_cosine([0.0, pi], [0, 1]).tolist()  # at 1: cos 0 and cos π cancel
+    [1.0, 0.0]
+
+    Source: its absolute value for all-equal q and k is the decay picture of RoFormer, §3.4.3. Chapter 9.
+    """
+    angles = rope_angles(distances, inv_freq)
+    xp = array_namespace(angles)
+    return xp.mean(xp.cos(angles), axis=-1)
+
+
+def roformer_bound(
+    q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
+) -> Array:
+    r"""Compute the paper's bound on |score| at each distance, by Abel's summation.
+
+        |s(r)| ≤ max_i |h_{i+1} − h_i| · Σ_{j=1…pairs} |S_j|,   S_j = Σ_{i<j} e^{i r θ_i},   h_pairs = 0
+
+    The paper reads decay into Σ|S_j|; compare it with `trivial_bound` before you believe that.
+
+    Args:
+        q, k, inv_freq, distances, layout: as for `score_curve`.
+
+    Returns:
+        Float64 `(…, n)`, never below |score_curve|; kind of `q`.
+
+    Raises:
+        ValueError: as for `score_curve`.
+
+    >>> import numpy as np
+    >>> ones = np.ones(4)  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
+    >>> roformer_bound(ones, ones, [1.0, 0.1], [0]).tolist()
+    [6.0]
+
+    Source: RoFormer, arXiv 2104.09864, §3.4.3, eq. 36–37. Chapter 9.
+    """
+    h = _pair_products(q, k, layout)
+    turns = _turns(inv_freq, distances, h)
+    xp = array_namespace(h)
+    steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # the last one goes to 0
+    partial_sums = xp.sum(xp.abs(xp.cumulative_sum(turns, axis=-1)), axis=-1)  # (n,)
+    return xp.max(steps, axis=-1)[..., None] * partial_sums
+
+
+def trivial_bound(q: Array, k: Array, *, layout: str = "interleaved") -> Array:
+    r"""Compute the bound that needs no theory: no pair can score more than the product of its lengths.
+
+        |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   at every distance r
+
+    Args:
+        q, k, layout: as for `score_curve`.
+
+    Returns:
+        Float64 `(…)`, one number for each pair of vectors; kind of `q`.
+
+    Raises:
+        ValueError: as for `score_curve`.
+
+    >>> import numpy as np
+    >>> float(trivial_bound(np.array([3.0, 4.0]), np.array([0.0, 2.0])))  # 5 · 2
+    10.0
+
+    Source: the triangle inequality. Chapter 9.
+    """
+    h = _pair_products(q, k, layout)
+    xp = array_namespace(h)
+    return xp.sum(xp.abs(h), axis=-1)
+
+
+def _pair_products(q: Array, k: Array, layout: str) -> Array:
+    """Return h_i = q_i · conj(k_i), pairs read as complex numbers, `(…, pairs)`."""
+    check_layout(layout)
+    q = as_real("q", q)
+    k = as_kind_of(as_real("k", k), like=q)
+    for name, vector in (("q", q), ("k", k)):
+        if vector.ndim == 0 or vector.shape[-1] % 2 or vector.shape[-1] != q.shape[-1]:
+            raise ValueError(f"{name} must be (…, 2 · pairs), q and k alike, got shape {tuple(vector.shape)}")
+    first, second = pair_slices(q.shape[-1], layout)
+    return (q[..., first] + 1j * q[..., second]) * (k[..., first] - 1j * k[..., second])
+
+
+def _turns(inv_freq: Array, distances: Array, h: Array) -> Array:
+    """Return e^{i r θ_i}, `(n, pairs)`, of the kind of `h`."""
+    angles = as_kind_of(rope_angles(distances, inv_freq), like=h)
+    if angles.ndim != 2:
+        raise ValueError(f"distances must have one axis, got shape {tuple(angles.shape[:-1])}")
+    if angles.shape[-1] != h.shape[-1]:
+        raise ValueError(f"inv_freq must have one entry a pair, {h.shape[-1]}, got {angles.shape[-1]}")
+    return array_namespace(h).exp(1j * angles)

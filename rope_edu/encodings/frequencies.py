@@ -1,0 +1,112 @@
+r"""Frequencies, wavelengths and angles: from a head's width and a base to how far each pair turns."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+
+from rope_edu.encodings._checks import (
+    Array,
+    as_kind_of,
+    as_positions,
+    as_real,
+    check_base,
+    check_even_dim,
+    check_finite,
+    values_known,
+)
+
+
+def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
+    r"""Compute how fast each pair of features turns.
+
+        θ_i = base^(−2i / head_dim),   i = 0 … head_dim/2 − 1
+
+    Pair 0 turns by one radian a token; each later pair is slower by the same ratio.
+
+    Args:
+        head_dim: width of a head (or of its rotated part), an even number of features.
+        base: a number above 1; transformers calls it `rope_theta`.
+
+    Returns:
+        NumPy float64 `(head_dim // 2,)`, radians per token, falling.
+
+    Raises:
+        ValueError: `head_dim` is not an even whole number ≥ 2, or `base` is not finite and above 1.
+
+    >>> inv_freq(4).tolist()  # 10000^0 and 10000^(−1/2)
+    [1.0, 0.01]
+
+    Source: RoFormer, arXiv 2104.09864, §3.2.2; Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 6.
+    """
+    head_dim, base = check_even_dim("head_dim", head_dim), check_base(base)
+    return base ** -(np.arange(0, head_dim, 2) / head_dim)
+
+
+def wavelength(inv_freq: Array) -> Array:
+    r"""Compute how many tokens each pair needs for a full turn.
+
+        λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
+
+    Args:
+        inv_freq: radians per token, any shape, finite and not negative.
+
+    Returns:
+        Tokens per turn, float64, same shape and kind as `inv_freq`.
+
+    Raises:
+        ValueError: `inv_freq` is negative, not finite or not real.
+
+    >>> wavelength([math.pi, math.pi / 2, 0.0]).tolist()  # half a turn a token: 2 tokens
+    [2.0, 4.0, inf]
+
+    Source: YaRN, arXiv 2309.00071, which defines λ so. Chapter 6.
+    """
+    inv_freq = _as_frequencies(inv_freq)
+    xp = array_namespace(inv_freq)
+    still = inv_freq == 0
+    return xp.where(still, xp.inf, 2 * math.pi / xp.where(still, 1.0, inv_freq))
+
+
+def rope_angles(positions: int | list | range | Array, inv_freq: Array) -> Array:
+    r"""Compute by which angle each pair turns at each position.
+
+        angle(m, i) = m · θ_i
+
+    Args:
+        positions: token indices, ints or fractions, `(…, seq)`; one number is allowed.
+        inv_freq: radians per token, `(pairs,)`, finite and not negative.
+
+    Returns:
+        Radians, `(…, seq, pairs)`; `(pairs,)` for one number. Always float64, since float32 is off by
+        0.06 rad at position 10⁶. A torch tensor if either argument is one (on the device of `inv_freq`
+        if that is a tensor, else of `positions`), and gradients reach both; NumPy otherwise.
+
+    Raises:
+        ValueError: `positions` are bool, complex or not finite; `inv_freq` is not 1-D, or is negative or
+            not finite.
+
+    >>> rope_angles([0, 1, 3], [1.0, 0.5]).tolist()
+    [[0.0, 0.0], [1.0, 0.5], [3.0, 1.5]]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6.
+    """
+    positions, inv_freq = as_positions(positions), _as_frequencies(inv_freq)
+    if inv_freq.ndim != 1:
+        raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(inv_freq.shape)}")
+    if is_numpy_array(inv_freq):
+        inv_freq = as_kind_of(inv_freq, like=positions)
+    else:
+        positions = as_kind_of(positions, like=inv_freq)
+    return positions[..., None] * inv_freq  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
+
+
+def _as_frequencies(inv_freq: Array) -> Array:
+    """Return `inv_freq` as float64 if it is finite and nowhere negative."""
+    inv_freq = as_real("inv_freq", inv_freq)
+    check_finite("inv_freq", inv_freq)
+    if values_known(inv_freq) and bool(array_namespace(inv_freq).any(inv_freq < 0)):
+        raise ValueError("inv_freq must not be negative: the sign of a rotation belongs to the position")
+    return inv_freq

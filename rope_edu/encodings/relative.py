@@ -1,0 +1,428 @@
+"""Relative encodings: a bias on the attention score, or an offset on the key, by distance.
+
+Every function here counts a relative position as j − i, key minus query: keys to the left of the
+query are negative. The queries are the *last* `q_len` of the `k_len` positions, so that in decoding
+(`q_len=1`) the one query sits at position `k_len − 1`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj
+
+from rope_edu.encodings._checks import Array, as_kind_of, check_positive_int, values_known
+from rope_edu.encodings.absolute import as_integers, sinusoidal
+
+
+def relative_positions(q_len: int, k_len: int) -> np.ndarray:
+    r"""Give the relative position of every key as every query sees it.
+
+        Δ_ij = j − i,   i = k_len − q_len … k_len − 1,   j = 0 … k_len − 1
+
+    Args:
+        q_len: tokens that ask, the last ones of the text.
+        k_len: tokens that are asked, all of the text.
+
+    Returns:
+        NumPy int64 `(q_len, k_len)`, tokens; negative for keys before the query.
+
+    Raises:
+        ValueError: a length is not a whole number ≥ 1, or `q_len` exceeds `k_len`.
+
+    >>> relative_positions(2, 3).tolist()
+    [[-1, 0, 1], [-2, -1, 0]]
+
+    Source: Shaw 2018, arXiv 1803.02155, §3.1. Chapter 3.
+    """
+    check_positive_int("q_len", q_len)
+    check_positive_int("k_len", k_len)
+    if q_len > k_len:
+        raise ValueError(f"q_len must be at most k_len = {k_len}: every query is also a key; got {q_len}")
+    keys = np.arange(k_len, dtype=np.int64)
+    queries = keys[k_len - q_len :]
+    return keys[None, :] - queries[:, None]  # (q_len, k_len)
+
+
+def t5_bucket(
+    relative_position: Array, *, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
+) -> Array:
+    r"""Sort relative positions into T5's buckets: near ones exactly, far ones logarithmically.
+
+        bucket(n) = n                                                   if n < E
+                    min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
+
+    n is the distance, B the buckets of one side, E = ⌊B/2⌋ those of them that hold a single distance,
+    D = `max_distance`. The logarithm is taken in float32, as T5's code does.
+
+    Args:
+        relative_position: j − i, key minus query, in tokens; integers of any shape.
+        bidirectional: True (encoder) gives each side half of the buckets, keys to the right the upper
+            half. False (decoder) takes n = max(i − j, 0): keys to the right share bucket 0.
+        num_buckets: of both sides together, at least 4; at least 2 if not bidirectional.
+        max_distance: tokens, more than E; from here on all distances share the last bucket.
+
+    Returns:
+        int64 in 0 … num_buckets − 1; shape and kind of `relative_position`.
+
+    Raises:
+        ValueError: positions that are not integers, too few buckets, or a `max_distance` up to E.
+
+    >>> t5_bucket([0, -7, -16, -128, 3], bidirectional=False).tolist()
+    [0, 7, 16, 31, 0]
+
+    Source: Raffel 2020, arXiv 1910.10683, §2.1, and its released code. Chapter 3.
+    """
+    relative_position = as_integers("relative_position", relative_position)
+    check_positive_int("num_buckets", num_buckets)
+    check_positive_int("max_distance", max_distance)
+    least = 4 if bidirectional else 2
+    if num_buckets < least:
+        raise ValueError(
+            f"num_buckets must be at least {least} with bidirectional={bidirectional}, got {num_buckets}"
+        )
+    per_side = num_buckets // 2 if bidirectional else num_buckets
+    exact = per_side // 2
+    if max_distance <= exact:
+        raise ValueError(
+            f"max_distance must exceed the {exact} distances with a bucket of their own, got {max_distance}"
+        )
+
+    xp = array_namespace(relative_position)
+    distance = xp.abs(relative_position) if bidirectional else xp.clip(-relative_position, 0, None)
+    # distances below `exact` never use the logarithm: lift them to `exact`, so that ln 0 does not happen
+    ratio = xp.astype(xp.clip(distance, exact, None), xp.float32) / exact
+    way = xp.log(ratio) / math.log(max_distance / exact)  # 0 at `exact`, 1 at `max_distance`
+    far = exact + xp.astype(way * (per_side - exact), xp.int64)
+    bucket = xp.where(distance < exact, distance, xp.clip(far, None, per_side - 1))
+    return bucket + per_side * xp.astype(relative_position > 0, xp.int64) if bidirectional else bucket
+
+
+def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_distance: int = 128) -> Array:
+    r"""Read T5's learned bias for every query and key: one number for each head and bucket.
+
+        bias[h, i, j] = table[bucket(j − i), h]
+
+    Add it to the scores before the softmax. T5 does not divide its scores by √head_dim, and all its
+    layers share one table.
+
+    Args:
+        table: `(num_buckets, n_heads)`, in the unit of the attention scores.
+        q_len, k_len: tokens; the queries are the last `q_len`.
+        bidirectional, max_distance: as in `t5_bucket`.
+
+    Returns:
+        `(n_heads, q_len, k_len)`, dtype and kind of `table`; gradients reach the table.
+
+    Raises:
+        ValueError: `table` does not have two axes, and whatever `t5_bucket` refuses.
+
+    >>> t5_bias(np.array([[0.5], [-1.0]]), 2, 2, bidirectional=False).tolist()
+    [[[0.5, 0.5], [-1.0, 0.5]]]
+
+    Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapter 3.
+    """
+    if table.ndim != 2:
+        raise ValueError(f"table must have shape (num_buckets, n_heads), got {tuple(table.shape)}")
+    bucket = t5_bucket(
+        relative_positions(q_len, k_len),
+        bidirectional=bidirectional,
+        num_buckets=table.shape[0],
+        max_distance=max_distance,
+    )
+    xp = array_namespace(table)
+    per_pair = table[as_kind_of(bucket, table)]  # (q_len, k_len, n_heads)
+    return xp.permute_dims(per_pair, (2, 0, 1))
+
+
+def alibi_slopes(n_heads: int) -> np.ndarray:
+    r"""Give ALiBi's slope of every head.
+
+        m_h = 2^(−8h / H),   h = 1 … H,   for H a power of two
+
+    Otherwise the published rule takes the slopes of P, the largest power of two below H, and then
+    those of 2P with odd h (each lies between two of P's) until there are H. So the slopes do not fall
+    from head to head, and none is computed from H itself.
+
+    Args:
+        n_heads: H, heads of a layer.
+
+    Returns:
+        NumPy float64 `(n_heads,)`, score per token of distance.
+
+    Raises:
+        ValueError: `n_heads` is not a whole number ≥ 1.
+
+    >>> alibi_slopes(4).tolist()
+    [0.25, 0.0625, 0.015625, 0.00390625]
+    >>> alibi_slopes(3).tolist()  # both of P = 2, then the first of 2P = 4
+    [0.0625, 0.00390625, 0.25]
+
+    Source: Press 2022, arXiv 2108.12409, §3, and its released code. Chapter 3.
+    """
+    check_positive_int("n_heads", n_heads)
+    power = 2 ** (n_heads.bit_length() - 1)  # the largest power of two ≤ n_heads
+    slopes = 2.0 ** (-8.0 * np.arange(1, power + 1) / power)
+    between = 2.0 ** (-8.0 * np.arange(1, 2 * power, 2) / (2 * power))
+    return np.concatenate([slopes, between])[:n_heads]
+
+
+def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
+    r"""Penalise every key by its distance, each head with a slope of its own.
+
+        bias[h, i, j] = −m_h · |i − j|
+
+    Add it to the scaled attention scores; nothing is learned. Under a causal mask only j ≤ i remains,
+    which is the paper's case. Some libraries add +m_h·j instead: that differs by one number a row,
+    which the softmax ignores.
+
+    Args:
+        n_heads: heads of a layer.
+        q_len, k_len: tokens; the queries are the last `q_len`.
+
+    Returns:
+        NumPy float64 `(n_heads, q_len, k_len)`, in the unit of the attention scores; nowhere positive.
+
+    Raises:
+        ValueError: a count is not a whole number ≥ 1, or `q_len` exceeds `k_len`.
+
+    >>> (256 * alibi_bias(1, 2, 3)).tolist()  # one head has the slope 1/256
+    [[[-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]]
+
+    Source: Press 2022, arXiv 2108.12409, §3. Chapter 3.
+    """
+    slopes = alibi_slopes(n_heads)
+    return slopes[:, None, None] * -np.abs(relative_positions(q_len, k_len))
+
+
+def shaw_index(q_len: int, k_len: int, max_distance: int) -> np.ndarray:
+    r"""Give the row of Shaw's table that each query reads for each key.
+
+        row_ij = clip(j − i, −K, K) + K
+
+    Args:
+        q_len, k_len: tokens; the queries are the last `q_len`.
+        max_distance: K in tokens; all distances beyond share a row.
+
+    Returns:
+        NumPy int64 `(q_len, k_len)` in 0 … 2K; row K is the token itself, row 0 the far left.
+
+    Raises:
+        ValueError: a value is not a whole number ≥ 1, or `q_len` exceeds `k_len`.
+
+    >>> shaw_index(1, 4, max_distance=2).tolist()
+    [[0, 0, 1, 2]]
+
+    Source: Shaw 2018, arXiv 1803.02155, §3.2. Chapter 3.
+    """
+    check_positive_int("max_distance", max_distance)
+    return np.clip(relative_positions(q_len, k_len), -max_distance, max_distance) + max_distance
+
+
+def shaw_scores(q: Array, k: Array, table: Array) -> Array:
+    r"""Score queries against keys that carry a learned vector for their distance.
+
+        s_ij = q_i · (k_j + a_{clip(j − i, −K, K)})
+
+    Unscaled: the paper's eq. 4 divides by √head_dim, which is the business of attention here.
+
+    Args:
+        q: `(…, q_len, head_dim)`, the last `q_len` tokens.
+        k: `(…, k_len, head_dim)`.
+        table: the vectors a, `(2K + 1, head_dim)`, rows from distance −K to K; shared by the heads.
+
+    Returns:
+        Attention scores `(…, q_len, k_len)`.
+
+    Raises:
+        ValueError: `table` does not have 3, 5, 7 … rows, or a width differs from head_dim.
+
+    >>> q, k = np.array([[1.0, 0.0]]), np.array([[2.0, 5.0], [3.0, 5.0]])  # one query, at position 1
+    >>> a = np.array([[10.0, 0.0], [20.0, 0.0], [30.0, 0.0]])  # distances −1, 0, 1
+    >>> shaw_scores(q, k, a).tolist()  # 2 + 10 and 3 + 20
+    [[12.0, 23.0]]
+
+    Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2, eq. 4. Chapter 3.
+    """
+    _check_widths(q=q, k=k, table=table)
+    if table.ndim != 2 or table.shape[0] < 3 or table.shape[0] % 2 == 0:
+        raise ValueError(
+            f"table must have shape (2K + 1, head_dim) with K ≥ 1, rows −K … K; got {tuple(table.shape)}"
+        )
+    xp = array_namespace(q, k, table)
+    rows = shaw_index(q.shape[-2], k.shape[-2], max_distance=table.shape[0] // 2)
+    offsets = table[as_kind_of(rows, table)]  # (q_len, k_len, head_dim)
+    content = xp.matmul(q, xp.matrix_transpose(k))  # (…, q_len, k_len)
+    position = xp.matmul(offsets, q[..., None])[..., 0]  # (…, q_len, k_len)
+    return content + position
+
+
+def transformer_xl_scores(
+    q: Array, k: Array, w_position: Array, u: Array, v: Array, base: float = 10_000.0
+) -> Array:
+    r"""Score by content and by distance, each with a learned bias that stands in for the query.
+
+        s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}
+
+    These are the paper's four terms, collected. R is the sinusoidal encoding of i − j: *query minus
+    key*, the opposite of j − i elsewhere in this file. Unscaled: the paper's model divides by √head_dim.
+
+    Args:
+        q: `(…, q_len, head_dim)`, the last `q_len` tokens.
+        k: `(…, k_len, head_dim)`.
+        w_position: W, the paper's W_{k,R}: `(head_dim, d_model)`, or `(n_heads, head_dim, d_model)`.
+            Its columns follow our interleaved sines and cosines; the released code has all sines
+            first, which only permutes the columns.
+        u, v: `(head_dim,)`, or `(n_heads, 1, head_dim)`.
+        base: of the sinusoids, a number above 1.
+
+    Returns:
+        Attention scores `(…, q_len, k_len)`.
+
+    Raises:
+        ValueError: a width differs from head_dim, d_model is odd, or `q_len` exceeds `k_len`.
+
+    >>> one, none = np.array([[2.0, 3.0]]), np.zeros(2)  # at distance 0, R = (sin 0, cos 0) = (0, 1)
+    >>> transformer_xl_scores(one, one, np.eye(2), none, none).tolist()  # 2·2 + 3·3 + 3·1
+    [[16.0]]
+
+    Source: Dai 2019, arXiv 1901.02860, §3.3. Chapter 3.
+    """
+    _check_widths(q=q, k=k, u=u, v=v)
+    if w_position.shape[-2] != q.shape[-1]:
+        raise ValueError(
+            f"w_position must have head_dim = {q.shape[-1]} rows, got shape {tuple(w_position.shape)}"
+        )
+    xp = array_namespace(q, k, w_position, u, v)
+    q_len, k_len = q.shape[-2], k.shape[-2]
+    distances = -relative_positions(q_len, k_len)  # i − j, from −(q_len − 1) to k_len − 1
+    encoding = sinusoidal(np.arange(1 - q_len, k_len), w_position.shape[-1], base)  # one row a distance
+    encoding = xp.astype(as_kind_of(encoding, w_position), w_position.dtype)
+    keys_by_distance = xp.matmul(encoding, xp.matrix_transpose(w_position))  # (…, distances, head_dim)
+    rows = as_kind_of(distances + (q_len - 1), q)  # (q_len, k_len)
+    position_keys = keys_by_distance[..., rows, :]  # (…, q_len, k_len, head_dim)
+    content = xp.matmul(q + u, xp.matrix_transpose(k))  # (…, q_len, k_len)
+    position = xp.matmul(position_keys, (q + v)[..., None])[..., 0]  # (…, q_len, k_len)
+    return content + position
+
+
+def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
+    r"""Penalise every key by the logarithm of its distance, with two learned numbers for each head.
+
+        bias[h, i, j] = −r1_h · ln(1 + r2_h · |i − j|),   r1, r2 > 0
+
+    Args:
+        r1: `(n_heads,)`, in the unit of the attention scores.
+        r2: `(n_heads,)`, per token.
+        q_len, k_len: tokens; the queries are the last `q_len`.
+
+    Returns:
+        `(n_heads, q_len, k_len)`, dtype and kind of `r1`; gradients reach r1 and r2.
+
+    Raises:
+        ValueError: r1 or r2 is not positive, or they do not share one shape `(n_heads,)`.
+
+    >>> kerple_log_bias(np.array([2.0]), np.array([1.0]), 1, 3).round(4)[..., :2].tolist()
+    [[[-2.1972, -1.3863]]]
+
+    (−2 ln 3 at distance 2 and −2 ln 2 at distance 1.)
+
+    Source: Chi 2022 (KERPLE), arXiv 2205.09921, its logarithmic variant. Chapter 3.
+    """
+    r1, r2 = _as_floats(r1, r2)
+    xp = array_namespace(r1, r2)
+    for name, value in (("r1", r1), ("r2", r2)):
+        if value.ndim != 1 or value.shape != r1.shape:
+            raise ValueError(f"{name} must have shape (n_heads,), the same as r1, got {tuple(value.shape)}")
+        if values_known(value) and not bool(xp.all(value > 0)):
+            raise ValueError(f"{name} must be positive in every head, got {value.tolist()}")
+    distance = np.abs(relative_positions(q_len, k_len))
+    distance = xp.astype(as_kind_of(distance, r1), r1.dtype)
+    return -r1[:, None, None] * xp.log1p(r2[:, None, None] * distance)
+
+
+def fire_distance(q_len: int, k_len: int, *, c: Array = 0.1, threshold: Array = 512.0) -> Array:
+    r"""Give FIRE's normalised distance: 0 for the token itself, never more than 1 for one before it.
+
+        x_ij = ψ(|i − j|) / ψ(max(L, i)),   ψ(n) = ln(1 + c·n)
+
+    However long the text, a causal query feeds numbers from 0 … 1 to the learned function. Positions
+    count from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right,
+    is that of its listing. The listing also adds 1e−6 to the denominator; since L > 0 nothing needs it.
+
+    Args:
+        q_len, k_len: tokens; the queries are the last `q_len`.
+        c: per token, above 0; learned in the paper, from 0.1. A number or a 0-d array.
+        threshold: L in tokens, above 0; learned in the paper, from 512. A number or a 0-d array.
+
+    Returns:
+        `(q_len, k_len)`, no unit; float64 NumPy, or dtype and kind of `c` or `threshold`.
+
+    Raises:
+        ValueError: `c` or `threshold` is not above 0, or `q_len` exceeds `k_len`.
+
+    >>> fire_distance(1, 4, c=1.0, threshold=3.0).round(4).tolist()  # ln 4, ln 3, ln 2, ln 1, each / ln 4
+    [[1.0, 0.7925, 0.5, 0.0]]
+
+    Source: Li 2024 (FIRE), arXiv 2310.04418, §3, and the listing in its appendix. Chapter 3.
+    """
+    c, threshold = _as_floats(c, threshold)
+    for name, value in (("c", c), ("threshold", threshold)):
+        if values_known(value) and not bool(value > 0):
+            raise ValueError(f"{name} must be positive, got {float(value)}")
+    xp = array_namespace(c, threshold)
+    distance = np.abs(relative_positions(q_len, k_len))
+    distance = xp.astype(as_kind_of(distance, c), c.dtype)
+    query = xp.arange(k_len - q_len, k_len, dtype=c.dtype, device=device(c))[:, None]
+    return xp.log1p(c * distance) / xp.log1p(c * xp.maximum(query, threshold))
+
+
+def fire_bias(
+    mlp: Callable[[Array], Array], q_len: int, k_len: int, *, c: Array = 0.1, threshold: Array = 512.0
+) -> Array:
+    r"""Let a small learned function turn the normalised distance into a bias for each head.
+
+        bias[h, i, j] = f_h(ψ(|i − j|) / ψ(max(L, i)))
+
+    Args:
+        mlp: maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores;
+            the paper's has one hidden layer of 32 ReLU units.
+        q_len, k_len: tokens; the queries are the last `q_len`.
+        c, threshold: as in `fire_distance`; 0-d torch tensors if `mlp` is a torch module.
+
+    Returns:
+        `(n_heads, q_len, k_len)`, dtype and kind of what `mlp` returns.
+
+    Raises:
+        ValueError: `mlp` returns another shape, and whatever `fire_distance` refuses.
+
+    >>> fire_bias(lambda x: 1.0 - 8.0 * x, 1, 4, c=1.0, threshold=3.0).round(4).tolist()
+    [[[-7.0, -5.3399, -3.0, 1.0]]]
+
+    Source: Li 2024 (FIRE), arXiv 2310.04418, §3. Chapter 3.
+    """
+    per_pair = mlp(fire_distance(q_len, k_len, c=c, threshold=threshold)[..., None])
+    if per_pair.ndim != 3 or tuple(per_pair.shape[:2]) != (q_len, k_len):
+        raise ValueError(f"mlp must return shape ({q_len}, {k_len}, n_heads), got {tuple(per_pair.shape)}")
+    return array_namespace(per_pair).permute_dims(per_pair, (2, 0, 1))
+
+
+def _as_floats(*values: Array) -> tuple[Array, ...]:
+    """Return every value as a floating-point array of one kind, dtype and device (the first array's)."""
+    arrays = [value for value in values if is_array_api_obj(value)]
+    like = arrays[0] if arrays else np.asarray(0.0)
+    xp = array_namespace(like)
+    dtype = like.dtype if xp.isdtype(like.dtype, "real floating") else xp.float64
+    arrays = (value if is_array_api_obj(value) else np.asarray(value) for value in values)
+    return tuple(xp.astype(as_kind_of(array, like), dtype) for array in arrays)
+
+
+def _check_widths(q: Array, **others: Array) -> None:
+    """Raise unless the last axis of every array is as wide as that of the queries."""
+    for name, array in others.items():
+        if array.shape[-1] != q.shape[-1]:
+            raise ValueError(
+                f"{name} must have width head_dim = {q.shape[-1]}, as q has; got {array.shape[-1]}"
+            )

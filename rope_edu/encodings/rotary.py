@@ -1,0 +1,265 @@
+r"""Rotate pairs of features by angles: one pair, complex numbers, a matrix, and the form that models use.
+
+All turn counter-clockwise, by +angle; which features form a pair is `layouts.pair_slices`' business, and
+where angles come from is `frequencies.rope_angles`'.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+
+from rope_edu.encodings._checks import (
+    Array,
+    as_kind_of,
+    as_real,
+    check_broadcast,
+    check_float_array,
+    check_positive_number,
+    compute_dtype,
+    dtype_name,
+)
+from rope_edu.encodings.layouts import check_layout, pair_slices
+
+
+def rotate_pair(pair: list | tuple | Array, angle: float) -> list | tuple | Array:
+    r"""Rotate one 2-vector counter-clockwise by one angle.
+
+        x′ = x cos θ − y sin θ
+        y′ = x sin θ + y cos θ
+
+    Args:
+        pair: two numbers (x, y).
+        angle: θ in radians.
+
+    Returns:
+        (x′, y′): a list for a list, a tuple for a tuple, an array for an array.
+
+    Raises:
+        ValueError: `pair` has other than 2 members, or `angle` is infinite.
+
+    >>> x, y = rotate_pair((1.0, 0.0), math.pi / 2)  # a quarter turn: from east to north
+    >>> print(f"{x:.3f} {y:.3f}")
+    0.000 1.000
+
+    Source: RoFormer, arXiv 2104.09864, eq. 13. Chapter 4.
+    """
+    if len(pair) != 2:
+        raise ValueError(f"pair must have 2 members, got {len(pair)}")
+    if not math.isfinite(angle):
+        raise ValueError(f"angle must be a finite number of radians, got {angle!r}")
+    x, y = pair
+    cos, sin = math.cos(angle), math.sin(angle)
+    turned = (x * cos - y * sin, x * sin + y * cos)
+    return array_namespace(pair).stack(turned) if is_array_api_obj(pair) else type(pair)(turned)
+
+
+def rotate_as_complex(x: Array, angles: Array) -> Array:
+    r"""Rotate interleaved pairs as complex numbers: turning is multiplying by e^{iθ}.
+
+        z_i = x_{2i} + i·x_{2i+1},   z′_i = e^{iθ_i} z_i,   read back as (Re z′_i, Im z′_i)
+
+    Args:
+        x: floats `(…, seq, 2 · pairs)`, interleaved layout, without a tail.
+        angles: radians `(…, seq, pairs)`.
+
+    Returns:
+        Rotated by +angle; shape, dtype and kind of `x` (halves are calculated in float32).
+
+    Raises:
+        ValueError: `x` is not of floats or not `2 · pairs` wide, or `angles` do not broadcast.
+
+    >>> rotate_as_complex(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()  # i·1 = i
+    [0.0, 1.0]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 12. Chapter 5.
+    """
+    angles = _fit_angles(x, angles, whole_head=True)
+    xp = array_namespace(x)
+    wide = xp.astype(x, compute_dtype(x), copy=False)
+    z = wide[..., 0::2] + 1j * wide[..., 1::2]  # (…, seq, pairs)
+    z = z * xp.astype(xp.exp(1j * angles), z.dtype, copy=False)
+    pairs = xp.stack((xp.real(z), xp.imag(z)), axis=-1)  # (…, seq, pairs, 2)
+    return xp.astype(pairs.reshape(x.shape), x.dtype, copy=False)
+
+
+def rotation_matrix(angles: Array, *, layout: str = "interleaved") -> Array:
+    r"""Build the matrix that rotates a whole head: one 2 × 2 block for each pair, zeros elsewhere.
+
+        interleaved: R = diag(R(θ_0), R(θ_1), …),   R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]]
+        half_split:  R = [[C, −S], [S, C]],   C = diag(cos θ_i), S = diag(sin θ_i)
+
+    Args:
+        angles: radians `(…, pairs)`.
+        layout: "interleaved" or "half_split".
+
+    Returns:
+        Float64 `(…, 2 · pairs, 2 · pairs)`, dense, kind of `angles`. R @ x turns the column x by +angle.
+
+    Raises:
+        ValueError: `layout` is misspelt, or `angles` are not real or have no axis.
+
+    >>> rotation_matrix([0.0, math.pi / 2]).round(3).astype(int).tolist()  # leave a pair, turn a pair
+    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 15. Chapter 7.
+    """
+    angles = _as_angles(angles)
+    xp, width = array_namespace(angles), 2 * angles.shape[-1]
+    features = np.arange(width)
+    first, second = (features[members] for members in pair_slices(width, layout))
+    matrix = xp.zeros((*angles.shape[:-1], width, width), dtype=xp.float64, device=device(angles))
+    matrix[..., first, first] = matrix[..., second, second] = xp.cos(angles)
+    matrix[..., second, first] = xp.sin(angles)
+    matrix[..., first, second] = -xp.sin(angles)
+    return matrix
+
+
+def rotate_by_matrix(x: Array, angles: Array, *, layout: str = "interleaved") -> Array:
+    r"""Rotate by multiplying each vector with its block-diagonal matrix: clear, and d times too much work.
+
+        x′_m = R_m x_m
+
+    Args:
+        x: floats `(…, seq, 2 · pairs)`, without a tail.
+        angles: radians `(…, seq, pairs)`.
+        layout: "interleaved" or "half_split".
+
+    Returns:
+        Rotated by +angle; shape, dtype and kind of `x` (halves are calculated in float32).
+
+    Raises:
+        ValueError: as for `rotate_as_complex`, or `layout` is misspelt.
+
+    >>> rotate_by_matrix(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()
+    [0.0, 1.0]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 7.
+    """
+    check_layout(layout)
+    angles = _fit_angles(x, angles, whole_head=True)
+    xp, dtype = array_namespace(x), compute_dtype(x)
+    matrix = xp.astype(rotation_matrix(angles, layout=layout), dtype, copy=False)
+    column = xp.astype(x, dtype, copy=False)[..., None]  # (…, seq, d, 1)
+    return xp.astype((matrix @ column)[..., 0], x.dtype, copy=False)
+
+
+def apply_rope(
+    x: Array,
+    angles: Array,
+    *,
+    layout: str = "interleaved",
+    attention_factor: float = 1.0,
+    out: Array | None = None,
+) -> Array:
+    r"""Rotate queries or keys by their angles: RoPE as models run it.
+
+        first′  = a (first · cos θ − second · sin θ)
+        second′ = a (first · sin θ + second · cos θ),   then the tail, unchanged
+
+    Args:
+        x: floats `(…, seq, head_dim)`, NumPy or torch.
+        angles: radians `(…, seq, pairs)`, 2 · pairs ≤ head_dim, broadcast over the leading axes of `x`;
+            for `x (…, seq, heads, head_dim)` pass `angles[:, None, :]`. NumPy will do for a torch `x`,
+            except under torch.compile.
+        layout: "interleaved" pairs (2i, 2i+1), "half_split" pairs (i, i + pairs).
+        attention_factor: a, a finite number above 0 on cos and sin (YaRN, LongRoPE).
+        out: where to write, of the kind, device, dtype and shape of `x`; `out=x` rotates in place.
+
+    Returns:
+        Rotated by +angle; shape, dtype and kind of `x`, and `out` itself if given. Cos and sin are taken
+        in float64 and rounded once; halves are rotated in float32. Gradients reach `x` and `angles`.
+
+    Raises:
+        ValueError: `x` is not of floats, `angles` do not fit, `layout` is misspelt, `attention_factor`
+            is not finite and above 0, or `out` does not match `x` or overlaps it in part.
+
+    >>> apply_rope(np.array([1.0, 0.0, 7.0]), [math.pi / 2]).round(3).tolist()  # a pair and a tail
+    [0.0, 1.0, 7.0]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 34; attention_factor: YaRN, arXiv 2309.00071, §3.4. Chapter 7.
+    """
+    check_layout(layout)
+    attention_factor = check_positive_number("attention_factor", attention_factor)
+    angles = _fit_angles(x, angles)
+    xp, dtype = array_namespace(x), compute_dtype(x)
+    if out is None:
+        out = xp.empty_like(x)
+    else:
+        _check_out(out, x)
+
+    cos = xp.astype(attention_factor * xp.cos(angles), dtype, copy=False)
+    sin = xp.astype(attention_factor * xp.sin(angles), dtype, copy=False)
+    rotary_dim = 2 * angles.shape[-1]
+    members = pair_slices(rotary_dim, layout)
+    first, second = (xp.astype(x[..., member], dtype, copy=False) for member in members)
+
+    turned = first * cos - second * sin, first * sin + second * cos  # both, before `out` (perhaps x) changes
+    for member, values in zip(members, turned, strict=True):
+        out[..., member] = values  # rounds to the dtype of x
+    if out is not x:
+        out[..., rotary_dim:] = x[..., rotary_dim:]
+    return out
+
+
+def _as_angles(angles: Array) -> Array:
+    angles = as_real("angles", angles)
+    if angles.ndim == 0:
+        raise ValueError("angles must have an axis of pairs, (…, pairs), got a single number")
+    return angles
+
+
+def _fit_angles(x: Array, angles: Array, whole_head: bool = False) -> Array:
+    """Return `angles` as float64 of the kind of `x`, once both are known to fit together."""
+    check_float_array("x", x)
+    if x.ndim == 0:
+        raise ValueError("x must have a feature axis, (…, seq, head_dim), got a single number")
+    angles = as_kind_of(_as_angles(angles), like=x)
+    head_dim, rotary_dim = x.shape[-1], 2 * angles.shape[-1]
+    if rotary_dim > head_dim or (whole_head and rotary_dim != head_dim):
+        limit = "must equal" if whole_head else "must be at most"
+        raise ValueError(f"2 · pairs {limit} head_dim = {head_dim}, got {angles.shape[-1]} pairs")
+    hint = (
+        f"angles are {tuple(angles.shape)}, x is {tuple(x.shape)}; insert an axis where x has one more, "
+        "such as angles[:, None, :] for heads after the sequence"
+    )
+    check_broadcast("the leading axes of angles", angles.shape[:-1], x.shape[:-1], hint)
+    return angles
+
+
+def _check_out(out: Array, x: Array) -> None:
+    """Refuse an `out` that is not like `x`, or that shares some of its memory without being the same view."""
+    if not is_array_api_obj(out) or array_namespace(out) is not array_namespace(x):
+        raise ValueError(f"out must be of the kind of x, {type(x).__name__}, got {type(out).__name__}")
+    if device(out) != device(x):
+        raise ValueError(f"out must be on the device of x, {device(x)}, got {device(out)}")
+    if out.dtype != x.dtype:
+        raise ValueError(f"out must have the dtype of x, {dtype_name(x)}, got {dtype_name(out)}")
+    if out.shape != x.shape:
+        raise ValueError(f"out must have the shape of x, {tuple(x.shape)}, got {tuple(out.shape)}")
+    if _overlap(out, x) and _start_and_strides(out) != _start_and_strides(x):
+        raise ValueError("out must be x itself or share no memory with it, got a partly overlapping view")
+
+
+def _overlap(a: Array, b: Array) -> bool:
+    if is_numpy_array(a):
+        return np.shares_memory(a, b)
+    if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr():
+        return False
+    (a_start, a_stop), (b_start, b_stop) = _byte_range(a), _byte_range(b)
+    return a_start < b_stop and b_start < a_stop
+
+
+def _byte_range(tensor: Array) -> tuple[int, int]:
+    """Return the first byte of a tensor and the one after its last (strides of torch are never negative)."""
+    start, size = tensor.data_ptr(), tensor.element_size()
+    reach = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return start, start + size * (reach + 1) if tensor.numel() else start
+
+
+def _start_and_strides(a: Array) -> tuple[int, tuple[int, ...]]:
+    if is_numpy_array(a):
+        return a.__array_interface__["data"][0], a.strides
+    return a.data_ptr(), a.stride()

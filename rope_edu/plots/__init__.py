@@ -1,0 +1,39 @@
+"""Pictures: functions that take numbers and an `ax`, draw, and return the `ax`. No maths here."""
+
+from rope_edu.plots.figures import (
+    angle_chart,
+    attention_matrix,
+    bars,
+    curves,
+    heatmap,
+    vectors,
+)
+from rope_edu.plots.style import (
+    DIVERGING,
+    KEY,
+    NEUTRAL,
+    POSITION,
+    QUERY,
+    SCORE,
+    SEQUENTIAL,
+    SMALL,
+    VALUE,
+)
+
+__all__ = [
+    "DIVERGING",
+    "KEY",
+    "NEUTRAL",
+    "POSITION",
+    "QUERY",
+    "SCORE",
+    "SEQUENTIAL",
+    "SMALL",
+    "VALUE",
+    "angle_chart",
+    "attention_matrix",
+    "bars",
+    "curves",
+    "heatmap",
+    "vectors",
+]

@@ -1,0 +1,16 @@
+"""Live figures: ipywidgets in a kernel, the same scripts in the published page.
+
+Needs ``pip install "rope-edu[widgets]"``; the rest of the library does not.
+"""
+
+try:
+    import anywidget as _anywidget  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f'live figures need the widgets extra ({error.name} is missing): pip install "rope-edu[widgets]"'
+    ) from error
+
+from .base import LiveFigure
+from .rotate_pair import RotatePair
+
+__all__ = ["LiveFigure", "RotatePair"]

@@ -1,0 +1,163 @@
+"""Traits a reader can move: each knows its range, its label and its unit, and says so when it is left."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import traitlets
+
+
+class Control(traitlets.TraitType):
+    """Hold one value that has a native control in the figure.
+
+    Subclasses implement :meth:`clean` (return the value, or raise ``ValueError`` with what is allowed)
+    and :meth:`describe` (what the page needs to build the control). A value that ``clean`` refuses raises
+    ``traitlets.TraitError`` with one sentence: the trait, what it allows, and the value seen.
+    """
+
+    kind = ""
+
+    def __init__(self, default: Any, *, label: str, unit: str = "") -> None:
+        super().__init__(default_value=default)
+        self.label, self.unit = label, unit
+        self.tag(sync=True)
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """Return the value as the page will hold it; raise TraitError with a sentence."""
+        try:
+            return self.clean(value)
+        except ValueError as error:
+            raise traitlets.TraitError(
+                f"{type(obj).__name__}.{self.name} must be {error}, got {value!r}."
+            ) from None
+
+    def clean(self, value: Any) -> Any:
+        """Return ``value`` in its stored form or raise ValueError saying what is allowed."""
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        """Return the description from which the page builds the native control."""
+        return {"kind": self.kind, "label": self.label, "unit": self.unit, "default": self.default_value}
+
+
+class Slider(Control):
+    """A number from ``low`` to ``high``; whole when ``default`` and ``step`` are ints.
+
+    ``log=True`` spaces the slider by the logarithm of the value (for bases and lengths).
+    """
+
+    kind = "slider"
+
+    def __init__(
+        self,
+        default: float,
+        low: float,
+        high: float,
+        *,
+        label: str,
+        unit: str = "",
+        step: float = 1,
+        log: bool = False,
+    ) -> None:
+        super().__init__(default, label=label, unit=unit)
+        self.low, self.high, self.step, self.log = low, high, step, log
+        self.whole = isinstance(default, int) and isinstance(step, int)
+
+    def clean(self, value: Any) -> float:
+        """Return a finite int or float within [low, high]."""
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+            raise ValueError(self._allowed())
+        if self.whole and value != int(value):
+            raise ValueError(self._allowed())
+        if not self.low <= value <= self.high:
+            raise ValueError(self._allowed())
+        return int(value) if self.whole else float(value)
+
+    def _allowed(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        return f"{kind} from {self.low} to {self.high}" + (f" ({self.unit})" if self.unit else "")
+
+    def describe(self) -> dict[str, Any]:
+        """Add range, step and scale."""
+        scale = {"low": self.low, "high": self.high, "step": self.step}
+        return super().describe() | scale | {"log": self.log, "whole": self.whole}
+
+
+class Point(Control):
+    """A vector ``[x, y]`` in the plane, each coordinate within ±``limit``; it can be dragged."""
+
+    kind = "point"
+
+    def __init__(self, default: list[float], limit: float, *, label: str, unit: str = "") -> None:
+        super().__init__(default, label=label, unit=unit)
+        self.limit = limit
+
+    def clean(self, value: Any) -> list[float]:
+        """Return a fresh list of two finite floats."""
+        allowed = f"two numbers from {-self.limit} to {self.limit}"
+        try:
+            x, y = (float(part) for part in value)
+        except (TypeError, ValueError):
+            raise ValueError(allowed) from None
+        if not (abs(x) <= self.limit and abs(y) <= self.limit):  # also refuses nan
+            raise ValueError(allowed)
+        return [x, y]
+
+    def describe(self) -> dict[str, Any]:
+        """Add the limit."""
+        return super().describe() | {"limit": self.limit}
+
+
+class Choice(Control):
+    """One of a few named options; ``options`` maps the stored value to the words a reader sees."""
+
+    kind = "choice"
+
+    def __init__(self, default: Any, options: dict[Any, str], *, label: str, unit: str = "") -> None:
+        super().__init__(default, label=label, unit=unit)
+        self.options = options
+
+    def clean(self, value: Any) -> Any:
+        """Return the option; ints may arrive as integral floats from a page."""
+        for option in self.options:
+            same_kind = isinstance(option, str) == isinstance(value, str) and not isinstance(value, bool)
+            if same_kind and isinstance(value, (str, Integral, Real)) and value == option:
+                return option
+        raise ValueError("one of " + ", ".join(repr(option) for option in self.options))
+
+    def describe(self) -> dict[str, Any]:
+        """Add the options as [value, words] pairs."""
+        return super().describe() | {"options": [[value, words] for value, words in self.options.items()]}
+
+
+class Toggle(Control):
+    """True or False; a checkbox."""
+
+    kind = "toggle"
+
+    def clean(self, value: Any) -> bool:
+        """Return the bool; nothing else is taken for one."""
+        if not isinstance(value, bool):
+            raise ValueError("True or False")
+        return value
+
+
+class Sentence(Control):
+    """A short text of at most ``max_words`` words separated by spaces."""
+
+    kind = "sentence"
+
+    def __init__(self, default: str, max_words: int, *, label: str, unit: str = "") -> None:
+        super().__init__(default, label=label, unit=unit)
+        self.max_words = max_words
+
+    def clean(self, value: Any) -> str:
+        """Return the text with single spaces."""
+        words = value.split() if isinstance(value, str) else []
+        if not 1 <= len(words) <= self.max_words or any(len(word) > 16 for word in words):
+            raise ValueError(f"a text of 1 to {self.max_words} words of at most 16 letters each")
+        return " ".join(words)
+
+    def describe(self) -> dict[str, Any]:
+        """Add the number of words allowed."""
+        return super().describe() | {"max_words": self.max_words}

@@ -1,0 +1,90 @@
+"""The base of every live figure: an ipywidget in a kernel, a plain script in the published page."""
+
+from typing import Any, ClassVar
+
+import anywidget
+import traitlets
+
+from ._bundle import is_module, module_script, style
+from ._traits import Control
+
+
+class LiveFigure(anywidget.AnyWidget):
+    """Show a figure that answers its controls in a kernel and in the published page.
+
+    A subclass names its traits (each a :class:`Control`: its range, label and unit) and has a module of the
+    same name in ``js/`` that draws. Traits synchronise both ways: moving a control changes the attribute,
+    setting the attribute moves the picture. Setting a value out of its range, or an attribute that the figure
+    does not have, raises an error that says what is allowed.
+
+    >>> from rope_edu.widgets import RotatePair
+    >>> figure = RotatePair(position=7)
+    >>> figure.position = 9
+    >>> figure
+    RotatePair(position=9)
+    >>> figure.position = 1000
+    Traceback (most recent call last):
+        ...
+    traitlets.traitlets.TraitError: RotatePair.position must be a whole number from 0 to 64 (tokens), got 1000.
+    """
+
+    figures: ClassVar[dict[str, type["LiveFigure"]]] = {}
+    _css = style()
+    _controls = traitlets.List().tag(sync=True)  # a list, because notebooks are saved with sorted keys
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Bundle the script of the same name and register the class for the site's build."""
+        if cls.__name__ not in LiveFigure.figures and is_module(cls.module_name()):
+            cls._esm = module_script(cls.module_name())
+            LiveFigure.figures[cls.__name__] = cls
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, **values: Any) -> None:
+        unknown = sorted(set(values) - set(self.controls()) - {"layout"})
+        if unknown:
+            raise TypeError(
+                f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.controls())}"
+            )
+        super().__init__(**values)
+        self._controls = [
+            {"name": name} | control.describe() | {"initial": getattr(self, name)}
+            for name, control in self.controls().items()
+        ]
+
+    @classmethod
+    def module_name(cls) -> str:
+        """Return the name shared by the Python module and the script in ``js/``."""
+        return cls.__module__.rpartition(".")[2]
+
+    @classmethod
+    def controls(cls) -> dict[str, Control]:
+        """Return the figure's controls by name, in the order in which the class states them."""
+        return {
+            name: trait
+            for ancestor in reversed(cls.__mro__)
+            for name, trait in vars(ancestor).items()
+            if isinstance(trait, Control)
+        }
+
+    def reset(self) -> None:
+        """Put every control back to the value with which this figure was made."""
+        with self.hold_trait_notifications():
+            for control in self._controls:
+                setattr(self, control["name"], control["initial"])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse a misspelt attribute, which would otherwise be kept and move nothing."""
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(self.controls())}"
+            )
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        """Return the Python line that makes this state."""
+        changed = {
+            name: getattr(self, name)
+            for name, control in self.controls().items()
+            if getattr(self, name) != control.default_value
+        }
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"

@@ -1,0 +1,142 @@
+// The mathematics of the figures: the same functions, names and conventions as the Python library.
+// Angles are in radians, positions in tokens; rotation is by +angle (counter-clockwise); every function is pure.
+// A test holds each of them to rope_edu on a shared grid.
+
+/** θ_i = base^(−2i/headDim), radians per token, i = 0 … headDim/2 − 1. */
+export function invFreq(headDim, base = 10000) {
+  return Array.from({ length: headDim / 2 }, (_, i) => base ** (-(2 * i) / headDim));
+}
+
+/** Tokens per turn of each frequency. */
+export function wavelength(frequencies) {
+  return frequencies.map((frequency) => (2 * Math.PI) / frequency);
+}
+
+/** The angles of one position, radians, one for each pair. */
+export function ropeAngles(position, frequencies) {
+  return frequencies.map((frequency) => position * frequency);
+}
+
+/** Turn the pair [x, y] counter-clockwise by angle. */
+export function rotatePair([x, y], angle) {
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  return [x * c - y * s, x * s + y * c];
+}
+
+/** The two features that pair i turns: neighbours, or a half apart. */
+export function pairFeatures(i, pairs, layout = "interleaved") {
+  return layout === "interleaved" ? [2 * i, 2 * i + 1] : [i, i + pairs];
+}
+
+/** Rotate the first 2·angles.length features of x, pass the rest. */
+export function applyRope(x, angles, layout = "interleaved") {
+  const out = [...x];
+  angles.forEach((angle, i) => {
+    const [a, b] = pairFeatures(i, angles.length, layout);
+    [out[a], out[b]] = rotatePair([x[a], x[b]], angle);
+  });
+  return out;
+}
+
+/** Sum of products. */
+export function dot(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/** Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary]. */
+export function pairProducts(q, k) {
+  return Array.from({ length: q.length / 2 }, (_, i) => {
+    const [a, b, c, d] = [q[2 * i], q[2 * i + 1], k[2 * i], k[2 * i + 1]];
+    return [a * c + b * d, b * c - a * d];
+  });
+}
+
+/** Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}). */
+export function scoreCurve(q, k, frequencies, distances) {
+  const products = pairProducts(q, k);
+  return distances.map((distance) => {
+    let sum = 0;
+    for (let i = 0; i < frequencies.length; i++) {
+      const angle = distance * frequencies[i];
+      sum += products[i][0] * Math.cos(angle) - products[i][1] * Math.sin(angle);
+    }
+    return sum;
+  });
+}
+
+/** RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}. */
+export function roformerBound(q, k, frequencies, distances) {
+  const products = pairProducts(q, k);
+  let step = 0;
+  products.forEach(([re, im], i) => {
+    const [nextRe, nextIm] = products[i + 1] ?? [0, 0];
+    step = Math.max(step, Math.hypot(nextRe - re, nextIm - im));
+  });
+  return distances.map((distance) => {
+    let [re, im, total] = [0, 0, 0];
+    for (const frequency of frequencies) {
+      re += Math.cos(distance * frequency);
+      im += Math.sin(distance * frequency);
+      total += Math.sqrt(re * re + im * im);
+    }
+    return step * total;
+  });
+}
+
+/** PE(p, 2i) = sin(p·θ_i), PE(p, 2i+1) = cos(p·θ_i). */
+export function sinusoidal(position, dModel, base = 10000) {
+  return invFreq(dModel, base).flatMap((frequency) => [
+    Math.sin(position * frequency),
+    Math.cos(position * frequency),
+  ]);
+}
+
+/** T5's bucket of a relative position j − i (key minus query). */
+export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDistance = 128) {
+  const buckets = bidirectional ? Math.floor(numBuckets / 2) : numBuckets;
+  const offset = bidirectional && relativePosition > 0 ? buckets : 0;
+  const distance = bidirectional ? Math.abs(relativePosition) : Math.max(-relativePosition, 0);
+  const exact = Math.floor(buckets / 2);
+  if (distance < exact) return offset + distance;
+  const share = Math.log(distance / exact) / Math.log(maxDistance / exact);
+  return offset + Math.min(exact + Math.floor(share * (buckets - exact) + 1e-9), buckets - 1);
+}
+
+/** ALiBi's slopes, the published rule for any number of heads. */
+export function alibiSlopes(nHeads) {
+  const power = 2 ** Math.floor(Math.log2(nHeads));
+  const slopes = (heads) => Array.from({ length: heads }, (_, h) => 2 ** ((-8 * (h + 1)) / heads));
+  const extra = slopes(2 * power).filter((_, h) => h % 2 === 0);
+  return [...slopes(power), ...extra.slice(0, nHeads - power)];
+}
+
+/** Softmax over an array; −Infinity is weight 0. */
+export function softmax(scores) {
+  const top = Math.max(...scores);
+  const exps = scores.map((score) => Math.exp(score - top));
+  const sum = exps.reduce((a, b) => a + b, 0);
+  return exps.map((e) => e / sum);
+}
+
+/** For each place in the half-split vector, the place in the interleaved vector that it comes from. */
+export function layoutPermutation(rotaryDim) {
+  const pairs = rotaryDim / 2;
+  return Array.from({ length: rotaryDim }, (_, i) => (i < pairs ? 2 * i : 2 * (i - pairs) + 1));
+}
+
+/** A repeatable stream of standard normal numbers (mulberry32 and Box–Muller). */
+export function normals(seed, count) {
+  let state = seed >>> 0;
+  const uniform = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+  return Array.from({ length: count }, () => {
+    const radius = Math.sqrt(-2 * Math.log(1 - uniform()));
+    return radius * Math.cos(2 * Math.PI * uniform());
+  });
+}

@@ -1,0 +1,27 @@
+"""Chapter 4: rotate one pair."""
+
+from ._traits import Point, Slider, Toggle
+from .base import LiveFigure
+
+
+class RotatePair(LiveFigure):
+    """Turn a query pair and a key pair by position × θ and read their score.
+
+    ``position`` m and ``key_position`` n (tokens) turn ``q`` and ``k`` counter-clockwise by m·θ and n·θ, where θ is
+    ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock`` a slider
+    that is moved by hand takes the other along, so that the distance m − n stays.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> RotatePair(position=12, key_position=8, lock=True)
+    RotatePair(position=12, key_position=8, lock=True)
+
+    Source: Su et al. 2021, arXiv 2104.09864, section 3.2.1, equations 11–13. Chapter 4.
+    """
+
+    position = Slider(6, 0, 64, label="Position of q, m", unit="tokens")
+    key_position = Slider(2, 0, 64, label="Position of k, n", unit="tokens")
+    lock = Toggle(False, label="Lock the distance m − n")
+    inv_freq = Slider(0.25, 0.0, 1.0, step=0.01, label="Angle per token, θ", unit="rad/token")
+    q = Point([1.2, 0.3], 1.5, label="Query pair q")
+    k = Point([0.8, 0.8], 1.5, label="Key pair k")
