@@ -1,11 +1,12 @@
 """Positional encodings step by step: the library of the book *RoPE, Turn by Turn*.
 
 Needs NumPy only; torch, matplotlib and ipywidgets are imported by the rooms that use them, not here.
+The function `attention` is `rope_edu.attention.attention`: the module keeps the name.
 """
 
 from rope_edu import encodings
-from rope_edu.attention import attention, attention_scores, causal_mask, softmax
+from rope_edu.attention import attention_scores, causal_mask, softmax
 from rope_edu.encodings import *  # noqa: F403  (exactly encodings.__all__)
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "attention", "attention_scores", "causal_mask", "softmax", *encodings.__all__]
+__all__ = ["__version__", "attention_scores", "causal_mask", "softmax", *encodings.__all__]

@@ -64,7 +64,8 @@ def mean_cosine(inv_freq: Array, distances: Array) -> Array:
     >>> mean_cosine([0.0, pi], [0, 1]).tolist()  # at 1: cos 0 and cos π cancel
     [1.0, 0.0]
 
-    Source: its absolute value for all-equal q and k is the decay picture of RoFormer, §3.4.3. Chapter 9.
+    Source: RoFormer, arXiv 2104.09864, eq. 35 with all h_i equal; not its decay figure, which plots the
+    mean of |S_j| (see `roformer_bound`). Chapter 9.
     """
     angles = rope_angles(distances, inv_freq)
     xp = array_namespace(angles)

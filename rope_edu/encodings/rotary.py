@@ -194,7 +194,7 @@ def apply_rope(
     sin = xp.astype(attention_factor * xp.sin(angles), dtype, copy=False)
     rotary_dim = 2 * angles.shape[-1]
     members = pair_slices(rotary_dim, layout)
-    first, second = (xp.astype(x[..., member], dtype, copy=False) for member in members)
+    first, second = (x[..., member] for member in members)  # views; a half times a float32 is a float32
 
     turned = first * cos - second * sin, first * sin + second * cos  # both, before `out` (perhaps x) changes
     for member, values in zip(members, turned, strict=True):

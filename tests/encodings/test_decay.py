@@ -67,6 +67,14 @@ def test_mean_cosine_rises_on_115_of_the_first_256_steps():
     assert int((np.diff(curve) > 0).sum()) == 115
 
 
+def test_decay_figure_of_the_paper_is_the_bound_for_equal_vectors_and_is_not_monotone():
+    ones, distances = np.ones(128), np.arange(257)
+    mean_of_partial_sums = roformer_bound(ones, ones, inv_freq(128), distances) / 128  # h = 2, 64 pairs
+    recomputed = {0: 32.5, 1: 31.54, 10: 17.95, 50: 12.63, 128: 9.27, 256: 6.54}
+    assert mean_of_partial_sums[list(recomputed)].round(2).tolist() == list(recomputed.values())
+    assert int((np.diff(mean_of_partial_sums) > 0).sum()) == 115
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(-10_000, 10_000), st.sampled_from(LAYOUTS))
 def test_no_score_exceeds_either_bound(seed, distance, layout):
     q, k = np.random.default_rng(seed).normal(size=(2, 8))

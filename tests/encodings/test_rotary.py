@@ -305,6 +305,14 @@ def test_out_that_overlaps_x_in_part_is_refused(make):
 
 
 @kinds
+def test_out_that_shares_its_first_element_with_the_last_of_x_is_refused(make):
+    buffer = make(example(15))
+    with pytest.raises(ValueError, match="share no memory"):
+        apply_rope(buffer[:8], np.zeros(4), out=buffer[7:])
+    apply_rope(buffer[:7], np.zeros(3), out=buffer[7:14])  # side by side is fine
+
+
+@kinds
 def test_out_that_is_x_transposed_is_refused(make):
     square = make(example(8, 8))
     with pytest.raises(ValueError, match="share no memory"):

@@ -43,13 +43,16 @@ function drawPlane(pen, state, x, y, side) {
   return { q: handle(state.q), k: handle(state.k) };
 }
 
-/** A name just beyond the tip of an arrow; lean −1 or 1 moves it to one side. */
+/** A name just beyond the tip of an arrow, inside the plane; lean −1 or 1 moves it to one side. */
 function label(pen, [x, y], [cx, cy], lean, words, fill) {
   const far = Math.hypot(x - cx, y - cy) || 1;
   const [ux, uy] = [(x - cx) / far, (y - cy) / far];
   const [dx, dy] = [13 * ux - 12 * lean * uy, 13 * uy + 12 * lean * ux];
   const anchor = lean === 0 ? "middle" : dx > 3 ? "start" : dx < -3 ? "end" : "middle";
-  pen.text(x + dx, y + dy + 4, words, { fill, anchor, weight: lean ? 600 : 400 });
+  const room = words.length * 7.8 * { start: 0, middle: 0.5, end: 1 }[anchor];
+  const side = 2 * cx;
+  const left = clamp(x + dx, room, side - words.length * 7.8 + room);
+  pen.text(left, y + dy + 4, words, { fill, anchor, weight: lean ? 600 : 400 });
 }
 
 /** The sentence as a row of places: where q and k stand and how far apart. */

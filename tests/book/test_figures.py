@@ -1,0 +1,176 @@
+"""Every live figure in its page: each control answers, by keyboard, within its range, and says so in words."""
+
+import re
+
+import pytest
+from rope_edu import widgets
+from rope_edu.widgets import LiveFigure
+
+from .conftest import CHAPTERS, SITE
+
+WHERE = {
+    name: page
+    for page in CHAPTERS
+    for name in re.findall(r'"_anywidget_id": "[\w.]+\.(\w+)"', (SITE / page).read_text(encoding="utf-8"))
+}
+FIGURES = sorted(LiveFigure.figures)
+pytestmark = pytest.mark.browser
+
+
+def test_every_figure_of_the_library_is_in_the_book():
+    assert set(WHERE) == set(FIGURES) == set(widgets.__all__) - {"LiveFigure"}
+
+
+@pytest.fixture(params=FIGURES)
+def figure(request, visit):
+    """A figure in its page, at rest."""
+    seen = visit(WHERE[request.param])
+    found = seen.page.locator(f'[data-live="{request.param}"]').first
+    found.scroll_into_view_if_needed()
+    found.name = request.param
+    yield found
+    seen.assert_clean()
+
+
+def picture(figure) -> str:
+    """What is drawn and said."""
+    return figure.evaluate(
+        "(el) => el.querySelector('svg').innerHTML + el.querySelector('.rl-readout').textContent"
+        " + el.querySelector('.rl-python code').textContent"
+    )
+
+
+def line(figure) -> str:
+    """The state as a line of Python."""
+    return figure.locator(".rl-python code").inner_text()
+
+
+def test_every_control_answers_the_keyboard(figure):
+    for name, control in LiveFigure.figures[figure.name].controls().items():
+        box = figure.locator(f'[data-trait="{name}"]')
+        target = box.locator("input, select").first
+        before = picture(figure)
+        target.focus()
+        if control.kind == "slider":
+            key = "ArrowLeft" if target.input_value() == target.get_attribute("max") else "ArrowRight"
+            target.press(key)
+        elif control.kind == "toggle":
+            target.press("Space")
+        elif control.kind == "choice":
+            last = target.evaluate("(el) => el.selectedIndex === el.options.length - 1")
+            target.press("ArrowUp" if last else "ArrowDown")
+        elif control.kind == "point":
+            target.press("ArrowUp")
+            target.press("Tab")
+        else:
+            target.fill("one two three")
+            target.press("Enter")
+        assert picture(figure) != before, f"{figure.name}.{name} does not answer the keyboard"
+        assert f"{name}=" in line(figure)
+    figure.locator(".rl-reset").press("Enter")
+    assert line(figure) == f"{figure.name}()" or "=" in line(figure)
+
+
+def test_reset_brings_the_first_picture_back(figure):
+    first = picture(figure)
+    for box in figure.locator("input[type=range]").all():
+        box.press("ArrowRight")
+    for box in figure.locator("input[type=checkbox]").all():
+        box.press("Space")
+    assert picture(figure) != first
+    figure.locator(".rl-reset").click()
+    assert picture(figure) == first
+
+
+def test_line_of_python_makes_the_state(figure):
+    for box in figure.locator("input[type=range]").all():
+        box.press("End")
+    for box in figure.locator("select").all():
+        box.select_option(index=box.locator("option").count() - 1)
+    made = eval(line(figure), vars(widgets))
+    for name in made.controls():
+        control = figure.locator(f'[data-trait="{name}"] input').first
+        if made.controls()[name].kind == "slider":
+            value = getattr(made, name)
+            shown = float(control.input_value())
+            assert abs(shown - value) < 1e-6 or abs(10**shown / value - 1) < 0.03
+
+
+def test_both_ends_of_every_slider_draw(figure):
+    for box in figure.locator("input[type=range]").all():
+        for key in ("Home", "End"):
+            box.press(key)
+            drawn = figure.locator("svg").inner_html()
+            assert "NaN" not in drawn
+            assert "Infinity" not in drawn
+            assert "undefined" not in picture(figure)
+            assert "NaN" not in figure.locator(".rl-readout").inner_text()
+
+
+def test_controls_have_labels_and_units(figure):
+    for name, control in LiveFigure.figures[figure.name].controls().items():
+        words = figure.locator(f'[data-trait="{name}"]').inner_text()
+        assert control.label in words
+        if control.kind == "slider":
+            assert control.unit in words
+
+
+def test_state_can_be_linked(figure, visit):
+    box = figure.locator("input[type=range]").first
+    box.press("ArrowRight")
+    box.press("ArrowRight")
+    figure.page.wait_for_function(f"location.hash.includes('live={figure.name}')")
+    linked = visit(WHERE[figure.name] + figure.page.evaluate("location.hash"))
+    again = linked.page.locator(f'[data-live="{figure.name}"]').first
+    assert line(again) == line(figure)
+
+
+def test_a_link_with_nonsense_is_held_to_the_range(figure, visit):
+    sliders = [n for n, c in LiveFigure.figures[figure.name].controls().items() if c.kind == "slider"]
+    for value in ("1e99", "-1e99", "words", ""):
+        query = "&".join(f"{name}={value}" for name in sliders)
+        linked = visit(f"{WHERE[figure.name]}#live={figure.name}&{query}")
+        linked.assert_clean()
+        made = eval(line(linked.page.locator(f'[data-live="{figure.name}"]').first), vars(widgets))
+        assert isinstance(made, LiveFigure)
+
+
+def test_words_are_spoken_once_the_hand_rests(figure):
+    figure.locator("input[type=range]").first.press("ArrowRight")
+    spoken = figure.locator('[role="status"]')
+    figure.page.wait_for_function("(el) => el.textContent.length > 20", arg=spoken.element_handle())
+    assert spoken.text_content() == figure.locator(".rl-readout").text_content()
+
+
+def test_figure_fits_a_phone(figure, visit):
+    seen = visit(WHERE[figure.name], width=360)
+    narrow = seen.page.locator(f'[data-live="{figure.name}"]').first
+    outside = narrow.evaluate(
+        """(el) => {
+            const box = el.querySelector("svg").getBoundingClientRect();
+            return [...el.querySelectorAll("svg text")]
+                .map((text) => [text.textContent, text.getBoundingClientRect()])
+                .filter(([words, r]) => words && (r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 1 || r.bottom > box.bottom + 1))
+                .map(([words]) => words);
+        }"""
+    )
+    assert outside == [], f"cut off at 360 px: {outside}"
+
+
+def test_words_in_the_picture_stay_inside_at_every_end(figure):
+    for box in figure.locator("input[type=range]").all():
+        for key in ("Home", "End"):
+            box.press(key)
+            cut = figure.evaluate(
+                """(el) => {
+                    const box = el.querySelector("svg").getBoundingClientRect();
+                    return [...el.querySelectorAll("svg text")]
+                        .filter((text) => text.textContent)
+                        .filter((text) => {
+                            const r = text.getBoundingClientRect();
+                            return r.left < box.left - 1 || r.right > box.right + 1;
+                        })
+                        .map((text) => text.textContent);
+                }"""
+            )
+            assert cut == []
