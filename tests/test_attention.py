@@ -8,13 +8,13 @@ import torch
 
 from rope_edu import (
     apply_rope,
-    attention,
     attention_scores,
     causal_mask,
     inv_freq,
     rope_angles,
     softmax,
 )
+from rope_edu.attention import attention
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 

@@ -5,28 +5,29 @@
   "use strict";
   const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
   const folder = new URL("live/", document.currentScript.src);
-  const version = new URL(document.currentScript.src).search;
-  const waiting = {};
+  const figures = {};
 
-  /** A figure's script calls define() when it has loaded. */
-  window.RopeLive = {
-    define(name, figure) {
-      waiting[name].resolve(figure);
-    },
-  };
+  /** The figure of that name: {promise, resolve, reject}; it is asked for and defined in any order. */
+  function entry(name) {
+    if (!figures[name]) {
+      figures[name] = {};
+      figures[name].promise = new Promise((resolve, reject) => Object.assign(figures[name], { resolve, reject }));
+    }
+    return figures[name];
+  }
+
+  /** A figure's script calls define() when it runs. */
+  window.RopeLive = { define: (name, figure) => entry(name).resolve(figure) };
 
   function load(name) {
-    if (!waiting[name]) {
-      const entry = (waiting[name] = {});
-      entry.figure = new Promise((resolve, reject) => {
-        entry.resolve = resolve;
-        const script = document.createElement("script");
-        script.src = new URL(`${name}.js${version}`, folder);
-        script.onerror = () => reject(new Error(`the script of ${name} did not load`));
-        document.head.append(script);
-      });
+    const path = `live/${name}.js`;
+    if (!figures[name] && !document.querySelector(`script[src*="${path}"]`)) {
+      const script = document.createElement("script");
+      script.src = new URL(`${name}.js`, folder);
+      script.onerror = () => entry(name).reject(new Error(`${path} did not load`));
+      document.head.append(script);
     }
-    return waiting[name].figure;
+    return entry(name).promise;
   }
 
   /** The part of a Jupyter widget model that the figures use, without a kernel. */

@@ -12,10 +12,11 @@ import shutil
 from pathlib import Path
 
 from docutils import nodes
-from rope_edu.widgets import LiveFigure
-from rope_edu.widgets._bundle import page_script, style
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from rope_edu.widgets import LiveFigure
+from rope_edu.widgets._bundle import page_script, style
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
@@ -49,7 +50,21 @@ def slot(shown: dict[str, nodes.container]) -> list[nodes.Node]:
     if STILL not in shown:
         inside.append(nodes.paragraph(text=NOTE, classes=["live-note"]))
     opening = f'<div class="live-slot" data-model="{model}">'
-    return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text="</div>", format="html")]
+    name = shown["text/plain"].astext().partition("(")[0]
+    return [
+        nodes.raw(text=opening, format="html", live_figure=name),
+        *inside,
+        nodes.raw(text="</div>", format="html"),
+    ]
+
+
+def add_figure_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
+    """Load the page's figures after the loader and before MathJax, which is large."""
+    if doctree is None:
+        return
+    names = {raw.get("live_figure") for raw in doctree.findall(nodes.raw)} & set(LiveFigure.figures)
+    for name in sorted(names):
+        app.add_js_file(f"live/{name}.js", priority=600, defer="defer")
 
 
 def write_scripts(app: Sphinx) -> None:
@@ -62,6 +77,17 @@ def write_scripts(app: Sphinx) -> None:
     for name, figure in LiveFigure.figures.items():
         script = page_script(figure.module_name(), name)
         (folder / f"{name}.js").write_text(script, encoding="utf-8")
+
+
+def drop_icon_script(app: Sphinx, error: Exception | None) -> None:
+    """Take out the theme's half a megabyte of icons in a script: its web font draws the same icons."""
+    if error or app.builder.format != "html":
+        return
+    script = re.compile(r'<script[^>]*/fontawesome\.js[^>]*></script>')
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        if script.search(text):
+            page.write_text(script.sub("", text), encoding="utf-8")
 
 
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
@@ -81,5 +107,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_post_transform(LiveSlots)
     app.connect("builder-inited", write_scripts)
+    app.connect("html-page-context", add_figure_scripts)
     app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", drop_icon_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

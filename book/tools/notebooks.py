@@ -14,9 +14,8 @@ import sys
 from pathlib import Path
 
 import nbformat
-from nbclient import NotebookClient
-
 from browser import chromium
+from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "application/vnd.jupyter.widget-state+json"

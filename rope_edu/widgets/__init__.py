@@ -10,7 +10,10 @@ except ModuleNotFoundError as error:
         f'live figures need the widgets extra ({error.name} is missing): pip install "rope-edu[widgets]"'
     ) from error
 
+from .angle_chart import AngleChart
 from .base import LiveFigure
+from .clocks import Clocks
+from .complex_plane import ComplexPlane
 from .rotate_pair import RotatePair
 
-__all__ = ["LiveFigure", "RotatePair"]
+__all__ = ["AngleChart", "Clocks", "ComplexPlane", "LiveFigure", "RotatePair"]

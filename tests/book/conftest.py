@@ -18,7 +18,9 @@ from serve import server  # noqa: E402
 
 SITE = ROOT / "_build" / "html"
 PAGES = sorted(
-    str(page.relative_to(SITE)) for page in SITE.rglob("*.html") if "_static" not in page.relative_to(SITE).parts
+    str(page.relative_to(SITE))
+    for page in SITE.rglob("*.html")
+    if "_static" not in page.relative_to(SITE).parts
 )
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 
@@ -73,7 +75,9 @@ def visit(browser, address) -> Iterator[Callable[..., Visit]]:
     """Open a page: visit("notebooks/x.html", theme="dark", width=360, root="file:///…", …)."""
     contexts = []
 
-    def open_page(path: str, *, theme="light", width=1200, root=None, wait=True, script=None, **options) -> Visit:
+    def open_page(
+        path: str, *, theme="light", width=1200, root=None, wait=True, script=None, **options
+    ) -> Visit:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
         contexts.append(context)
         seen = Visit(context.new_page())

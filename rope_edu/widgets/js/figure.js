@@ -469,9 +469,6 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
       role: "group",
       "aria-label": title,
       "data-live": name,
-      // JupyterLab: keys pressed in here are the control's, not the notebook's
-      "data-lm-suppress-shortcuts": "true",
-      "data-p-suppress-shortcuts": "true",
     });
     const shown = {};
     const controlBox = html("div", { class: "rl-controls" });
@@ -481,7 +478,8 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
       controlBox.append(shown[key].element);
     }
     const bar = html("div", { class: "rl-bar" });
-    root.append(html("div", { class: "rl-picture" }, svg), words, spoken, controlBox, bar);
+    const picture = html("div", { class: "rl-picture" }, svg);
+    root.append(picture, words, spoken, controlBox, bar);
 
     const read = () => Object.fromEntries(names.map((key) => [key, model.get(key)]));
 
@@ -627,6 +625,11 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
     });
     bar.append(reset, html("span", { class: "rl-python" }, code, copy));
 
+    // JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must stand on it)
+    for (const input of root.querySelectorAll("input, select, button")) {
+      input.setAttribute("data-lm-suppress-shortcuts", "true");
+    }
+
     // ---- the page's address holds the state, so that it can be linked
     let writing;
     let written = "";
@@ -651,8 +654,8 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
     };
     for (const key of names) model.on(`change:${key}`, redraw);
     const watch = new ResizeObserver(() => {
-      const now = Math.round(clamp(root.clientWidth, 260, 760));
-      if (root.clientWidth && now !== width) {
+      const now = Math.round(clamp(picture.clientWidth, 260, 760));
+      if (picture.clientWidth && now !== width) {
         width = now;
         paint();
         root.dataset.ready = "true";
@@ -664,7 +667,7 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
       recall(true);
       addEventListener("hashchange", () => recall(true), { signal });
     }
-    width = root.clientWidth ? Math.round(clamp(root.clientWidth, 260, 760)) : 0;
+    width = picture.clientWidth ? Math.round(clamp(picture.clientWidth, 260, 760)) : 0;
     paint();
     spoken.textContent = "";
     root.dataset.ready = "true";

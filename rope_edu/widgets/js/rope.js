@@ -140,3 +140,8 @@ export function normals(seed, count) {
     return radius * Math.cos(2 * Math.PI * uniform());
   });
 }
+
+/** Shaw's row of a relative position j − i (key minus query), clipped to ±clip: 0 … 2·clip. */
+export function shawIndex(relativePosition, clip) {
+  return Math.min(clip, Math.max(-clip, relativePosition)) + clip;
+}

@@ -1,0 +1,39 @@
+"""Chapter 3: bias by distance."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class BiasMatrix(LiveFigure):
+    """Show what every query and key add to their score for their distance, and what one query's row does.
+
+    ``scheme`` says how a relative position j − i becomes a number: ALiBi's fixed slope, T5's learned bucket
+    (``num_buckets``, ``max_distance``), or Shaw's clipped row (``clip``, K). ``head`` counts from 1 to 8: it sets
+    ALiBi's slope, and the steepness of the example values of the other two, which are made up. ``length`` is
+    the number of tokens, ``query`` the row that is followed (held below ``length``).
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> BiasMatrix(scheme="t5_causal", query=12)
+    BiasMatrix(scheme='t5_causal', query=12)
+
+    Source: Press 2022, arXiv 2108.12409, §3; Raffel 2020, arXiv 1910.10683, §2.1; Shaw 2018, arXiv 1803.02155,
+    §3.2. Chapter 3.
+    """
+
+    scheme = Choice(
+        "alibi",
+        {
+            "alibi": "ALiBi (causal)",
+            "t5_causal": "T5, decoder (causal)",
+            "t5_bidirectional": "T5, encoder (both sides)",
+            "shaw": "Shaw (both sides)",
+        },
+        label="Scheme",
+    )
+    query = Slider(20, 0, 47, label="Query position i", unit="tokens")
+    head = Slider(3, 1, 8, label="Head", unit="of 8")
+    length = Slider(32, 8, 48, label="Sequence length", unit="tokens")
+    num_buckets = Slider(32, 8, 64, label="T5 buckets", unit="buckets")
+    max_distance = Slider(128, 40, 256, label="T5 max distance", unit="tokens")
+    clip = Slider(4, 1, 24, label="Shaw's clip K", unit="tokens")

@@ -1,0 +1,30 @@
+"""Chapter 6: many clocks, all hands of a head at one position."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class Clocks(LiveFigure):
+    """See every pair of a head as the hand of a clock.
+
+    ``position`` (tokens) turns hand i counter-clockwise from three o'clock by position · θ_i, where
+    θ_i = ``base`` ** (−2i / ``head_dim``) radians per token. Under each face stands its wavelength, tokens for
+    a full turn. The coloured part of a face is what its hand visits within ``context`` tokens; a face whose hand
+    completes a turn there is coloured all round.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> Clocks(position=1000, head_dim=8)
+    Clocks(position=1000, head_dim=8)
+
+    Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2. Chapter 6.
+    """
+
+    position = Slider(100, 0, 4096, label="Position, m", unit="tokens")
+    head_dim = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (4, 8, 16, 32, 64)}, label="Head width, d")
+    base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
+    context = Choice(
+        4096,
+        {512: "512", 2048: "2 048", 4096: "4 096", 8192: "8 192", 32768: "32 768", 131072: "131 072"},
+        label="Context, L (tokens)",
+    )

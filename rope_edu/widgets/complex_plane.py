@@ -1,0 +1,52 @@
+"""Chapter 5: derive rotation with complex numbers."""
+
+from ._traits import Choice, Point, Slider
+from .base import LiveFigure
+
+
+class ComplexPlane(LiveFigure):
+    """Follow the derivation of RoPE line by line in the complex plane, with the right f or with a wrong one.
+
+    ``line`` chooses one of the six lines, ``candidate`` the function f that puts a pair at a position. The query pair
+    ``q`` stands at ``position`` m, the key pair ``k`` at ``key_position`` n (tokens); ``inv_freq`` is θ (radians per
+    token). The row of six marks says which lines hold for this f, tested at positions 0 to 8; the readout says by how
+    much the chosen line breaks.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> ComplexPlane(line=5, candidate="square")
+    ComplexPlane(line=5, candidate='square')
+
+    Source: Su et al. 2021, arXiv 2104.09864, section 3.4.1, equations 20–33. Chapter 5.
+    """
+
+    line = Choice(
+        1,
+        {
+            1: "1: a pair is a number",
+            2: "2: the product",
+            3: "3: equal positions, lengths",
+            4: "4: equal positions, angles",
+            5: "5: neighbours, equal steps",
+            6: "6: the score",
+        },
+        label="Line of the derivation",
+    )
+    candidate = Choice(
+        "turn",
+        {
+            "turn": "turn: q e^(imθ)",
+            "head_start": "head start: q e^(i(mθ+0.5))",
+            "grow": "grow: q (1+0.08m) e^(imθ)",
+            "content": "content: q e^(imθ|q|)",
+            "square": "square: q e^(im²θ/8)",
+            "add": "add: q + 0.7 (e^(imθ) − 1)",
+            "mirror": "mirror: conj(q) at odd m",
+        },
+        label="Candidate for f(q, m)",
+    )
+    position = Slider(5, 0, 8, label="Position of q, m", unit="tokens")
+    key_position = Slider(2, 0, 8, label="Position of k, n", unit="tokens")
+    inv_freq = Slider(0.3, 0.0, 1.0, step=0.01, label="Angle per token, θ", unit="rad/token")
+    q = Point([1.2, 0.3], 1.5, label="Query pair q")
+    k = Point([0.8, 0.8], 1.5, label="Key pair k")

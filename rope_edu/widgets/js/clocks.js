@@ -1,0 +1,103 @@
+import { invFreq, ropeAngles, wavelength } from "./rope.js";
+import { fmt, grouped, ink, live, range } from "./figure.js";
+
+const TURN = 2 * Math.PI;
+const TOP = 56; // two lines of words above the faces
+
+/** Every pair's speed, wavelength and angle, and whether it completes a turn within the context. */
+function hands({ position, head_dim, base, context }) {
+  const frequencies = invFreq(head_dim, base);
+  const [waves, angles] = [wavelength(frequencies), ropeAngles(position, frequencies)];
+  return frequencies.map((frequency, i) => ({
+    wave: waves[i],
+    turns: angles[i] / TURN,
+    angle: angles[i] % TURN,
+    reach: Math.min(context * frequency, TURN),
+    complete: waves[i] <= context,
+  }));
+}
+
+/** How the faces stand: columns, side of a cell, height of a row, left edge. */
+function grid(width, pairs) {
+  const columns = Math.min(pairs, width >= 480 && pairs >= 16 ? 8 : 4);
+  const cell = Math.min(width / columns, 118);
+  return { columns, cell, row: cell + 16, left: (width - cell * columns) / 2, rows: Math.ceil(pairs / columns) };
+}
+
+const height = (width, { head_dim }) => {
+  const { row, rows } = grid(width, head_dim / 2);
+  return TOP + row * rows + 4;
+};
+
+/** 6.3, 628, 54 410, 2.6 M: a wavelength that fits under a face. */
+function shortly(value) {
+  if (value < 99.95) return fmt(value, 1);
+  if (value < 999999.5) return grouped(value);
+  const millions = value / 1e6;
+  return `${millions < 99.95 ? fmt(millions, 1) : grouped(millions)} M`;
+}
+
+/** Turns made, with as many decimals as it takes to see two digits. */
+function turnWords(value) {
+  if (value === 0) return "0";
+  if (value >= 99.95) return grouped(value);
+  return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(Math.log10(value))));
+}
+
+function drawFace(pen, hand, i, cx, cy, r) {
+  const at = (angle, far) => [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
+  const rim = hand.complete
+    ? { stroke: ink.position, width: 2 }
+    : { stroke: ink.muted, width: 1.2, dash: "3 3" };
+  if (hand.complete) {
+    pen.circle(cx, cy, r, { fill: ink.position, opacity: 0.28 });
+  } else {
+    const steps = Math.max(2, Math.ceil(hand.reach * 5));
+    const edge = range(0, steps).map((s) => at((hand.reach * s) / steps, r));
+    pen.area([[cx, cy], ...edge], { fill: ink.position, opacity: 0.28 });
+  }
+  pen.circle(cx, cy, r, rim);
+  pen.line(cx, cy, ...at(hand.angle, r - 3), { stroke: ink.text, width: 2.4 });
+  pen.text(cx - r - 5, cy - r + 7, i, { size: 12, fill: ink.muted, anchor: "middle" });
+  pen.text(cx, cy + r + 16, shortly(hand.wave), {
+    size: 12,
+    anchor: "middle",
+    fill: hand.complete ? ink.positionWords : ink.muted,
+  });
+}
+
+function draw(pen, state, { width }) {
+  const all = hands(state);
+  const { columns, cell, row, left } = grid(width, all.length);
+  const wide = width >= 480;
+  pen.text(2, 14, wide ? "In the corner: pair i. Below a face: tokens for a full turn." : "Corner: pair i. Below: tokens per turn.");
+  pen.rect(2, 25, 12, 12, { fill: ink.position, opacity: 0.28, stroke: ink.position, width: 1 });
+  pen.text(20, 36, wide ? "where the hand goes within the context; a dashed rim is never completed" : "where it goes within the context");
+  all.forEach((hand, i) => {
+    const [column, line] = [i % columns, Math.floor(i / columns)];
+    drawFace(pen, hand, i, left + (column + 0.5) * cell + 3, TOP + line * row + cell / 2 - 2, cell / 2 - 9);
+  });
+}
+
+function readout(state) {
+  const all = hands(state);
+  const last = all.length - 1;
+  const complete = all.filter((hand) => hand.complete).length;
+  const lost = all.filter((hand) => hand.angle > hand.reach).length;
+  const place = grouped(state.position);
+  const text =
+    `At position ${place} pair 0 has made ${turnWords(all[0].turns)} turns and pair ${last} has made ` +
+    `${turnWords(all[last].turns)}. ${complete} of ${all.length} pairs complete a turn within ` +
+    `${grouped(state.context)} tokens; the slowest needs ${grouped(all[last].wave)}.`;
+  if (state.position <= state.context || !lost) return text;
+  return `${text} ${lost} of the hands now ${lost === 1 ? "points" : "point"} where no position in the context took them.`;
+}
+
+export default live({
+  name: "Clocks",
+  title: "One clock face for each pair of a head: how far its hand has turned at a position",
+  height,
+  draw,
+  readout,
+  play: { trait: "position", perSecond: 12 },
+});

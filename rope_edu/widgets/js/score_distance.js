@@ -1,0 +1,214 @@
+import { applyRope, invFreq, normals, pairProducts, ropeAngles, roformerBound, scoreCurve } from "./rope.js";
+import { axes, clamp, fmt, grouped, ink, live, range } from "./figure.js";
+
+const LOG = 100000; // the reach whose axis is logarithmic
+const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one
+
+/** The query, the key and the frequencies of a state. */
+function makeVectors({ vectors, head_dim, base, peak, seed }) {
+  const frequencies = invFreq(head_dim, base);
+  const drawn = normals(1000 + seed, 2 * head_dim); // q first, then k
+  const q = vectors === "constant" ? Array(head_dim).fill(1) : drawn.slice(0, head_dim);
+  const k = {
+    constant: () => q,
+    identical: () => q,
+    independent: () => drawn.slice(head_dim),
+    rotated: () => applyRope(q, ropeAngles(peak, frequencies)),
+  }[vectors]();
+  return { q, k, frequencies };
+}
+
+/**
+ * The whole distances at which a curve is computed: to 256 every one, to 1 024 every `step`-th (the fastest pair turns by
+ * one radian a token, so up to 3 catch its wave), on the logarithmic axis some 300; always those around the peak.
+ */
+function sampled({ reach, vectors, peak }, step) {
+  if (reach === 256) return range(0, 256);
+  const near = vectors === "rotated" ? range(Math.max(1, peak - 8), Math.min(peak + 8, reach)) : [];
+  const far = reach === LOG ? [...range(1, 40), ...range(0, 300).map((i) => Math.round(LOG ** (i / 300)))] : range(0, reach, step);
+  return [...new Set([...far, ...near])].sort((a, b) => a - b);
+}
+
+/** Everything that is drawn: curves, bounds, and the vertical axis as an interval and a way to place a score on it. */
+function measure(state) {
+  const { vectors, head_dim, peak, bound, trivial } = state;
+  const { q, k, frequencies } = makeVectors(state);
+  const distances = sampled(state, 2);
+  const scores = scoreCurve(q, k, frequencies, distances);
+  const limit = trivialBound(q, k);
+  const coarse = sampled(state, 3);
+  const ones = Array(head_dim).fill(1);
+  const from = vectors === "rotated" ? peak : 0;
+  const average = {
+    constant: () => null,
+    identical: () => scoreCurve(ones, ones, frequencies, coarse),
+    independent: () => coarse.map(() => 0),
+    rotated: () => scoreCurve(ones, ones, frequencies, coarse.map((r) => r - from)),
+  }[vectors]();
+  if (bound) {
+    const looser = roformerBound(q, k, frequencies, coarse);
+    const high = Math.log10(1.1 * Math.max(...looser));
+    const low = Math.log10(limit) - DECADES;
+    const raise = (value) => Math.max(low, Math.log10(Math.max(Math.abs(value), 1e-9)));
+    return { distances, scores, limit, coarse, average, looser, low, high, raise };
+  }
+  const part = head_dim / 8;
+  const ends = trivial ? [-1.06 * limit, 1.06 * limit] : [0, part];
+  const low = Math.min(ends[0], Math.floor(Math.min(...scores) / part) * part);
+  const high = Math.max(ends[1], Math.ceil(Math.max(...scores) / part) * part);
+  return { distances, scores, limit, coarse, average, low, high, raise: (value) => value };
+}
+
+/** Σ|h_i|: what no score of these two vectors can pass. */
+function trivialBound(q, k) {
+  return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
+}
+
+/** The runs of consecutive steps on which the score rises. */
+function rises(scores) {
+  const runs = [];
+  for (let i = 1; i < scores.length; i++) {
+    if (scores[i] <= scores[i - 1]) continue;
+    if (scores[i - 1] > (scores[i - 2] ?? Infinity)) runs.at(-1).push(i);
+    else runs.push([i - 1, i]);
+  }
+  return runs;
+}
+
+/** What the lines are, in the order of the legend. */
+function entries({ vectors, reach, bound, trivial }) {
+  return [
+    [bound ? "size of the score" : "score", { stroke: ink.score, width: 2.5 }],
+    reach === 256 && !bound && ["steps on which it rises", { stroke: ink.text, width: 3.5 }],
+    vectors !== "constant" && !bound && ["average over all draws", { stroke: ink.muted, width: 1.8, dash: "2 4" }],
+    bound && ["RoFormer bound", { stroke: ink.text, width: 1.6, dash: "9 3 2 3" }],
+    trivial && ["trivial bound", { stroke: ink.text, width: 1.3, dash: "6 4" }],
+  ].filter(Boolean);
+}
+
+/** Where each entry of the legend stands, line by line: [words, style, x, line]. */
+function legend(state, width) {
+  let [x, line] = [0, 0];
+  return entries(state).map(([words, style]) => {
+    const needs = 34 + words.length * 7 + 14;
+    if (x > 0 && x + needs > width) [x, line] = [0, line + 1];
+    const placed = [words, style, x, line];
+    x += needs;
+    return placed;
+  });
+}
+
+const legendLines = (state, width) => legend(state, width).at(-1)[3] + 1;
+const height = (width, state) => 20 * legendLines(state, width) + (width < 480 ? 310 : 350);
+
+const shortly = (value) => (value >= 1000 && value % 1000 === 0 ? `${value / 1000} k` : String(value));
+
+function draw(pen, state, { width, height: tall }) {
+  const { vectors, distance, reach, peak, bound, trivial } = state;
+  const all = measure(state);
+  const styles = {};
+  for (const [words, style, x, line] of legend(state, width)) {
+    styles[words] = style;
+    pen.line(x + 2, 11 + 20 * line, x + 28, 11 + 20 * line, style);
+    pen.text(x + 34, 15 + 20 * line, words);
+  }
+  const top = 20 * legendLines(state, width) + 54;
+  const box = { x: 50, y: top, w: width - 72, h: tall - top - 48 };
+  const log = reach === LOG;
+  const { X, Y } = axes(pen, box, log ? [1, LOG] : [0, reach], [all.low, all.high], {
+    xLabel: width < 480 ? "distance m − n (tokens)" : `distance m − n (tokens${log ? ", logarithmic" : ""})`,
+    yLabel: bound ? "Size of the score, |q·k|, logarithmic" : "Score, q·k",
+    xLog: log,
+    xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
+    xFormat: log ? shortly : grouped,
+    yTicks: bound ? range(Math.ceil(all.low), all.high) : undefined,
+    yFormat: bound ? (power) => shortly(10 ** power) : undefined,
+  });
+  if (!bound) pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
+  const place = (r) => X(clamp(r, log ? 1 : 0, reach));
+  const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
+
+  if (trivial) {
+    for (const sign of bound ? [1] : [1, -1]) {
+      const y = Y(all.raise(sign * all.limit));
+      pen.line(box.x, y, box.x + box.w, y, styles["trivial bound"]);
+    }
+  }
+  if (bound) pen.curve(path(all.coarse, all.looser), styles["RoFormer bound"]);
+  const drawn = path(all.distances, all.scores);
+  pen.curve(drawn, { stroke: ink.score, width: reach === 256 ? 2.5 : 1.6 });
+  if (reach === 256 && !bound) {
+    for (const run of rises(all.scores)) pen.curve(run.map((i) => drawn[i]), { stroke: ink.text, width: 3.5 });
+  }
+  if (all.average && !bound) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
+
+  // the key's turn, and the cursor
+  if (vectors === "rotated" && peak <= reach) {
+    const [x, right] = [place(peak), place(peak) < box.x + box.w - 64];
+    pen.line(x, box.y, x, box.y + box.h, { stroke: ink.k, width: 1.5, dash: "1 4" });
+    pen.text(x + (right ? 6 : -6), box.y + box.h - 7, `p = ${peak}`, { anchor: right ? "start" : "end", fill: ink.kWords });
+  }
+  const off = distance > reach;
+  const [cx, score] = [place(distance), scoreAt(state, [distance])[0]];
+  pen.line(cx, box.y - 20, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  const words = off ? `${distance} →` : `m − n = ${distance}`;
+  pen.text(clamp(cx, 48, width - 46), box.y - 26, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  if (off) return {};
+  const cy = Y(all.raise(score));
+  pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  const back = (px) => {
+    const share = clamp((px - box.x) / box.w, 0, 1);
+    return Math.round(log ? LOG ** share : share * reach);
+  };
+  return { distance: { x: cx, y: cy, at: back } };
+}
+
+/** The scores at a few distances. */
+function scoreAt(state, distances) {
+  const { q, k, frequencies } = makeVectors(state);
+  return scoreCurve(q, k, frequencies, distances);
+}
+
+function readout(state) {
+  const { distance, bound, trivial } = state;
+  const { q, k, frequencies } = makeVectors(state);
+  const near = range(0, 256);
+  const curve = scoreCurve(q, k, frequencies, near);
+  const [here, next] = scoreCurve(q, k, frequencies, [distance, distance + 1]);
+  const up = near.slice(1).filter((r) => curve[r] > curve[r - 1]).length;
+  const loose = bound && `RoFormer's bound there is ${grouped(roformerBound(q, k, frequencies, [distance])[0])}`;
+  const plain = trivial && `${bound ? "the" : "The"} trivial bound ${bound ? "" : "is "}${fmt(trivialBound(q, k), 1)}`;
+  const said = [loose, plain].filter(Boolean).join(", ");
+  return (
+    `At distance ${distance} the score is ${fmt(here, 1)}; one token further it ${next > here ? "rises" : "falls"} ` +
+    `to ${fmt(next, 1)}. From 0 to 256 it rises on ${up} of 256 steps.${said ? ` ${said}.` : ""}`
+  );
+}
+
+/** What a hand asks to see is shown: the axis follows the cursor and the key's turn. */
+function follow(before, held) {
+  const now = { ...before, ...held };
+  if ("reach" in held) return { distance: clamp(now.distance, now.reach === LOG ? 1 : 0, Math.min(now.reach, 1024)) };
+  const asked = "distance" in held ? now.distance : 0;
+  const turned = now.vectors === "rotated" && ("vectors" in held || "peak" in held) ? now.peak : 0;
+  if (now.reach === 256 && Math.max(asked, turned) > 256) return { reach: 1024 };
+  return {};
+}
+
+export default live({
+  name: "ScoreDistance",
+  title: "The score of a rotated query and key at every distance, and two bounds on it",
+  height,
+  draw,
+  readout,
+  follow,
+  buttons: [
+    {
+      label: "Another draw",
+      move: ({ seed, vectors }) => ({
+        seed: (seed + 1) % 100,
+        vectors: vectors === "constant" ? "independent" : vectors,
+      }),
+    },
+  ],
+});

@@ -1,0 +1,216 @@
+import { dot, invFreq, normals, rotatePair, sinusoidal } from "./rope.js";
+import { axes, cividis, clamp, fmt, ink, live, range } from "./figure.js";
+
+const ROWS = 192; // positions drawn, 0 … 191
+const REACH = 64; // offsets drawn, −64 … 64
+const OTHERS = range(0, 112, 16); // the positions of the faint curves
+
+/** Remember the last few results of a pure function: a slider that moves p leaves the field as it was. */
+function remembered(make, most = 4) {
+  const kept = new Map();
+  return (...key) => {
+    const name = key.join();
+    if (!kept.has(name)) {
+      if (kept.size >= most) kept.clear();
+      kept.set(name, make(...key));
+    }
+    return kept.get(name);
+  };
+}
+
+/** PE of every row. */
+const fieldOf = remembered((dModel, base) => range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base)));
+
+/** The rows of the one random matrix, entries of variance 1/d. */
+const matrixOf = remembered((dModel) => {
+  const entries = normals(2, dModel * dModel).map((entry) => entry / Math.sqrt(dModel));
+  return range(0, dModel - 1).map((row) => entries.slice(row * dModel, (row + 1) * dModel));
+});
+
+/** What the curve of position p is made from: k → PE(p) · PE(p + k), or with W between. */
+const scorer = remembered((dModel, base, between, p) => {
+  const field = fieldOf(dModel, base);
+  const left = between === "projection" ? matrixOf(dModel).map((row) => dot(row, field[p])) : field[p];
+  return (k) => dot(left, field[p + k]);
+}, 64);
+
+/** The offsets that position p has, from its first token to 64 after it. */
+const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
+
+/** The vertical interval, the same for every p. */
+const spanOf = remembered((dModel, base, between) => {
+  const places = between === "projection" ? range(0, 127, 9) : [0];
+  const seen = places.flatMap((p) => offsetsOf(p, between === "projection" ? 6 : 1).map(scorer(dModel, base, between, p)));
+  const [low, high] = [Math.min(0, ...seen), Math.max(0, ...seen)];
+  const room = between === "projection" ? 0.12 * (high - low) : 0;
+  return [Math.floor(low - room), Math.ceil(high + room)];
+});
+
+/** The state with a pair that exists, its frequency and its turn. */
+function chosen({ pair, offset, d_model, base }) {
+  const i = Math.min(pair, d_model / 2 - 1);
+  const frequency = invFreq(d_model, base)[i];
+  return { i, frequency, turn: offset * frequency };
+}
+
+/** A positive number with three digits that count; below 0.0001 as a power of ten. */
+function threeDigits(value) {
+  if (value === 0) return "0";
+  const power = Math.floor(Math.log10(value));
+  const digits = [...String(-power)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)]).join("");
+  return power < -4 ? `${fmt(value / 10 ** power, 2)}·10⁻${digits}` : fmt(value, clamp(2 - power, 0, 6));
+}
+
+const narrow = (width) => width < 500;
+const height = (width) => (narrow(width) ? 700 : 532);
+
+/** The field with its two rows and the two columns of the pair; returns what can be dragged. */
+function drawField(pen, state, box) {
+  const { position, offset, d_model, base } = state;
+  const field = fieldOf(d_model, base);
+  const { i } = chosen(state);
+  const Y = (p) => box.y + (box.h * (p + 0.5)) / ROWS;
+  const X = (feature) => box.x + (box.w * feature) / d_model;
+  pen.text(0, 14, "A row for each position, a column for each feature", { weight: 600 });
+  pen.raster(box.x, box.y, box.w, box.h, ROWS, d_model, (p, feature) => (field[p][feature] + 1) / 2, cividis);
+  for (const p of range(0, ROWS, 64)) {
+    pen.line(box.x - 4, box.y + (box.h * p) / ROWS, box.x, box.y + (box.h * p) / ROWS, { stroke: ink.muted, width: 1 });
+    pen.text(box.x - 7, box.y + (box.h * p) / ROWS + 4, p, { anchor: "end", size: 12, fill: ink.muted });
+  }
+  const bottom = box.y + box.h;
+  pen.rect(X(2 * i), bottom + 2, X(2 * i + 2) - X(2 * i), 5, { fill: ink.text });
+  const middle = clamp(X(2 * i + 1), box.x + 22, box.x + box.w - 22);
+  pen.text(middle, bottom + 21, `pair ${i}`, { anchor: "middle", size: 12, weight: 600 });
+  if (middle - box.x > 40) pen.text(box.x, bottom + 21, "0", { anchor: "middle", size: 12, fill: ink.muted });
+  if (box.x + box.w - middle > 50) {
+    pen.text(box.x + box.w, bottom + 21, d_model - 1, { anchor: "middle", size: 12, fill: ink.muted });
+  }
+  pen.text(box.x + box.w / 2, bottom + 38, "feature", { anchor: "middle" });
+
+  const rows = [
+    { name: "position", p: position, words: `p = ${position}`, at: 0.3 },
+    { name: "offset", p: position + offset, words: "p + k", at: 0.7, dash: "7 4" },
+  ];
+  const apart = Y(rows[1].p) - Y(rows[0].p);
+  const lean = Math.max(0, (15 - apart) / 2);
+  const handles = {};
+  for (const [n, { name, p, words, at, dash }] of rows.entries()) {
+    const y = Y(p);
+    const grip = box.x + box.w * at;
+    pen.line(box.x, y, box.x + box.w, y, { stroke: ink.paper, width: 5 });
+    pen.line(box.x, y, box.x + box.w + 4, y, { stroke: ink.position, width: 2.5, dash });
+    pen.circle(grip, y, 7, { fill: n ? ink.paper : ink.position, stroke: n ? ink.position : ink.paper, width: 2.5 });
+    pen.text(box.x + box.w + 8, y + 4 + (n ? lean : -lean), words, { fill: ink.positionWords, weight: 600 });
+    const rowAt = (py) => ((py - box.y) / box.h) * ROWS - 0.5;
+    handles[name] = { x: grip, y, at: (_, py) => rowAt(py) - (n ? position : 0) };
+  }
+  return handles;
+}
+
+/** What the colours mean. */
+function drawLegend(pen, x, y, w) {
+  pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, cividis);
+  for (const [at, words] of [[0, "−1"], [0.5, "0"], [1, "1"]]) {
+    pen.text(x + w * at, y + 24, words, { anchor: "middle", size: 12, fill: ink.muted });
+  }
+}
+
+/** One pair of both rows as arrows: cosine to the right, sine up. */
+function drawPair(pen, state, cx, cy, r) {
+  const { i, frequency, turn } = chosen(state);
+  const start = state.position * frequency;
+  const at = (angle, far) => {
+    const [x, y] = rotatePair([far, 0], angle);
+    return [cx + x, cy - y];
+  };
+  pen.line(cx - r - 6, cy, cx + r + 6, cy, { stroke: ink.grid, width: 1 });
+  pen.line(cx, cy - r - 6, cx, cy + r + 6, { stroke: ink.grid, width: 1 });
+  pen.circle(cx, cy, r, { stroke: ink.muted, width: 1 });
+  pen.text(cx + r + 8, cy + 4, "cos", { size: 12, fill: ink.muted });
+  pen.text(cx, cy - r - 9, "sin", { size: 12, fill: ink.muted, anchor: "middle" });
+  pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 40 * Math.PI), { stroke: ink.position, width: 2, opacity: 0.8 });
+  pen.arrow(cx, cy, ...at(start + turn, r), { stroke: ink.position, width: 2, dash: "6 4", head: 10 });
+  pen.arrow(cx, cy, ...at(start, r), { stroke: ink.position, width: 3.5, head: 11 });
+  return { i, frequency, turn };
+}
+
+/** The words that go with the pair. */
+function namePair(pen, state, x, y) {
+  const { frequency, turn } = chosen(state);
+  pen.text(x, y, `θ = ${threeDigits(frequency)} rad/token`, { size: 12 });
+  pen.text(x, y + 19, `k·θ = ${state.offset} × θ = ${threeDigits(turn)} rad`, { size: 12 });
+  pen.text(x, y + 38, "from p (solid)", { size: 12, fill: ink.positionWords, weight: 600 });
+  pen.text(x, y + 54, "to p + k (dashed)", { size: 12, fill: ink.positionWords, weight: 600 });
+}
+
+/** The dot product at every offset, faint for other positions. */
+function drawProduct(pen, state, box) {
+  const { position, offset, d_model, base, between } = state;
+  const [low, high] = spanOf(d_model, base, between);
+  const projected = between === "projection";
+  const { X, Y } = axes(pen, box, [-REACH, REACH], [low, high], {
+    xLabel: "offset k (tokens)",
+    xTicks: [-64, -32, 0, 32, 64],
+  });
+  const curveOf = (p) => offsetsOf(p).map((k) => [X(k), Y(scorer(d_model, base, between, p)(k))]);
+  for (const p of OTHERS) pen.curve(curveOf(p), { stroke: ink.score, width: 1.2, opacity: 0.55 });
+  pen.curve(curveOf(position), { stroke: ink.score, width: 3.5 });
+  const score = scorer(d_model, base, between, position)(offset);
+  pen.line(X(offset), Y(low), X(offset), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
+  pen.circle(X(offset), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  pen.text(0, box.y - 28, projected ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)", { weight: 600, fill: ink.scoreWords });
+  pen.text(0, box.y - 11, "thick: your p; thin: p = 0, 16, …, 112", { size: 12, fill: ink.muted });
+}
+
+function draw(pen, state, { width }) {
+  const { i } = chosen(state);
+  const title = `Pair ${i} of ${state.d_model / 2}`;
+  if (narrow(width)) {
+    const field = { x: 30, y: 28, w: width - 94, h: 210 };
+    const handles = drawField(pen, state, field);
+    pen.text(0, 308, title, { weight: 600 });
+    drawPair(pen, state, 52, 386, 44);
+    namePair(pen, state, 130, 356);
+    drawLegend(pen, 140, 428, width - 170);
+    drawProduct(pen, state, { x: 34, y: 516, w: width - 46, h: 132 });
+    return handles;
+  }
+  const column = 178;
+  const field = { x: 30, y: 30, w: width - column - 102, h: 236 };
+  const handles = drawField(pen, state, field);
+  const x = width - column;
+  pen.text(x, 42, title, { weight: 600 });
+  drawPair(pen, state, x + 66, 126, 54);
+  namePair(pen, state, x, 208);
+  drawLegend(pen, x + 8, 282, 118);
+  drawProduct(pen, state, { x: 34, y: 362, w: width - 48, h: 128 });
+  return handles;
+}
+
+function readout(state) {
+  const { position, offset, d_model, base, between } = state;
+  const { i, turn } = chosen(state);
+  const score = scorer(d_model, base, between, position)(offset);
+  const words = `Rows ${position} and ${position + offset}, ${offset} apart:`;
+  const turned = `Pair ${i} turns by ${threeDigits(turn)} rad on the way, from any p.`;
+  if (between === "projection") {
+    return `${words} with W between, the product is ${fmt(score, 3)}. Move p and it changes, although k does not. ${turned}`;
+  }
+  return `${words} their product is ${fmt(score, 3)} of at most ${d_model / 2}. Move p and it stays: it knows k only. ${turned}`;
+}
+
+/** A pair that the encoding does not have becomes its last. */
+function follow(before, held) {
+  const state = { ...before, ...held };
+  return { pair: Math.min(state.pair, state.d_model / 2 - 1) };
+}
+
+export default live({
+  name: "SinusoidHeatmap",
+  title: "The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows",
+  height,
+  draw,
+  readout,
+  follow,
+  play: { trait: "position", perSecond: 16 },
+});

@@ -1,0 +1,36 @@
+"""Chapter 8: tell two layouts apart."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class Layouts(LiveFigure):
+    """Seat the pairs of one head in two layouts, turn them, and read the score at distance 4.
+
+    The upper row is a query as its model was trained, interleaved: features 2i and 2i + 1 are pair i. The lower
+    row is what a half_split rotation sees, where features i and i + d/2 are turned together. ``run`` says which
+    weights it gets: "converted" (each pair moved to its new seats), "unconverted" (the weights as they are, for
+    q and k alike) or "mixed" (q still interleaved, k as it is through half_split). Frequencies have base 100,
+    so that every pair visibly turns; the key stands 4 tokens before the query.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> Layouts(head_dim=16, run="mixed")
+    Layouts(head_dim=16, run='mixed')
+
+    Source: pairs (2i, 2i + 1), Su et al. 2021, arXiv 2104.09864, eq. 15; pairs (i, i + d/2), GPT-NeoX,
+    arXiv 2204.06745. Chapter 8.
+    """
+
+    run = Choice(
+        "converted",
+        {
+            "converted": "q and k, both converted",
+            "unconverted": "q and k, not converted",
+            "mixed": "k only, not converted",
+        },
+        label="Run half_split on",
+    )
+    position = Slider(16, 4, 64, label="Position of q, m", unit="tokens")
+    pair = Slider(1, 0, 7, label="Pair to follow, i")
+    head_dim = Choice(8, {4: "4", 8: "8", 12: "12", 16: "16"}, label="Width of the head, d")

@@ -1,0 +1,27 @@
+"""Chapter 1: see attention miss the order."""
+
+from ._traits import Choice, Sentence, Slider, Toggle
+from .base import LiveFigure
+
+
+class OrderBlindness(LiveFigure):
+    """Compare what self-attention makes of the same words in two orders.
+
+    Each word of ``sentence`` and ``rearranged`` (1 to 6 words) has a vector of two numbers, made from its letters, and
+    the same small query, key and value matrices. No position enters. ``look`` picks a word by its place in the
+    first sentence (1 is the first). With ``causal`` each word attends only to itself and the words before it;
+    ``layers`` such layers follow each other.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> OrderBlindness(rearranged="chases the dog the pig", causal=True, layers=2)
+    OrderBlindness(rearranged='chases the dog the pig', causal=True, layers=2)
+
+    Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5; Lee et al. 2018, arXiv 1810.00825. Chapter 1.
+    """
+
+    sentence = Sentence("the dog chases the pig", 6, label="Sentence 1")
+    rearranged = Sentence("the pig chases the dog", 6, label="Sentence 2: the same words in another order")
+    look = Slider(2, 1, 6, label="Look at word number")
+    layers = Choice(1, {1: "one", 2: "two, one after the other"}, label="Attention layers")
+    causal = Toggle(False, label="Causal mask: no word sees the words after it")

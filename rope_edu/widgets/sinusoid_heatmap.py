@@ -1,0 +1,32 @@
+"""Chapter 2: the sinusoidal encoding as a field, and what a dot product of two of its rows knows."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class SinusoidHeatmap(LiveFigure):
+    """See PE(p) and PE(p + k) as two rows of one field, and their dot product for every offset k.
+
+    ``position`` p and ``offset`` k (tokens) choose the rows; ``pair`` i is drawn beside the field as an arrow that
+    turns by k · θ_i on its way from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token. The curve
+    below is PE(p) · PE(p + k), or PE(p) · W PE(p + k) with one fixed random matrix W where ``between`` is "projection";
+    the faint curves are those of other positions p. A ``pair`` that the encoding does not have is shown as its last.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> SinusoidHeatmap(position=7, between="projection")
+    SinusoidHeatmap(position=7, between='projection')
+
+    Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5. Chapter 2.
+    """
+
+    position = Slider(40, 0, 127, label="Position, p", unit="tokens")
+    offset = Slider(12, 0, 64, label="Offset, k", unit="tokens")
+    between = Choice(
+        "nothing",
+        {"nothing": "nothing", "projection": "a fixed random matrix W"},
+        label="Between the two rows",
+    )
+    pair = Slider(5, 0, 63, label="Pair beside the field, i")
+    d_model = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (8, 16, 32, 64, 128)}, label="Features, d")
+    base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")

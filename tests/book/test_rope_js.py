@@ -1,0 +1,144 @@
+"""The figures' mathematics equals the library's, on one grid, to 1e-12 (relative where a value is above 1)."""
+
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rope_edu
+from rope_edu.encodings import decay
+from rope_edu.widgets._bundle import JS, source
+
+pytestmark = pytest.mark.browser
+WIDTHS = [2, 4, 8, 16, 64, 128, 256]
+BASES = [2.0, 100.0, 10_000.0, 500_000.0, 1e6]
+POSITIONS = [0, 1, 2, 7, 100, 777, 2048, 4096]
+GRID = list(itertools.product(WIDTHS, BASES))
+RNG = np.random.default_rng(2104)
+VECTORS = {width: RNG.normal(size=(2, width)) for width in WIDTHS}
+
+
+@pytest.fixture(scope="module")
+def rope(browser):
+    """Call a function of rope.js: rope("invFreq", 8, 10000)."""
+    page = browser.new_page()
+    text = re.sub(r"^export ", "", source("rope"), flags=re.MULTILINE)
+    page.add_script_tag(content=text)
+    yield lambda name, *arguments: page.evaluate(f"(a) => {name}(...a)", list(arguments))
+    page.close()
+
+
+def assert_same(found, expected):
+    """Compare to 1e-12, absolutely below 1 and relatively above."""
+    np.testing.assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-12, atol=1e-12)
+
+
+def frequencies(width, base=10_000.0):
+    return rope_edu.inv_freq(width, base)
+
+
+@pytest.mark.parametrize(("width", "base"), GRID)
+def test_frequencies_wavelengths_and_angles(rope, width, base):
+    expected = frequencies(width, base)
+    assert_same(rope("invFreq", width, base), expected)
+    assert_same(rope("wavelength", expected.tolist()), rope_edu.wavelength(expected))
+    for position in POSITIONS:
+        angles = rope_edu.rope_angles(position, expected)
+        assert_same(rope("ropeAngles", position, expected.tolist()), angles)
+
+
+@pytest.mark.parametrize("angle", [-7.5, -0.3, 0.0, 0.25, np.pi / 2, 3.0, 100.0])
+def test_rotating_a_pair(rope, angle):
+    assert_same(rope("rotatePair", [1.2, -0.3], angle), rope_edu.rotate_pair([1.2, -0.3], angle))
+
+
+@pytest.mark.parametrize(
+    ("width", "layout", "position"), list(itertools.product(WIDTHS, rope_edu.LAYOUTS, [0, 1, 777, 4096]))
+)
+def test_rotating_a_head_and_passing_its_tail(rope, width, layout, position):
+    x, angles = VECTORS[width][0], rope_edu.rope_angles(position, frequencies(width))
+    assert_same(
+        rope("applyRope", x.tolist(), angles.tolist(), layout), rope_edu.apply_rope(x, angles, layout=layout)
+    )
+    half = angles[: max(1, len(angles) // 2)]
+    assert_same(
+        rope("applyRope", x.tolist(), half.tolist(), layout), rope_edu.apply_rope(x, half, layout=layout)
+    )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_layout_permutation(rope, width):
+    assert rope("layoutPermutation", width) == list(rope_edu.layout_permutation(width))
+
+
+@pytest.mark.parametrize(("width", "base"), GRID)
+def test_sinusoidal(rope, width, base):
+    for position in POSITIONS:
+        assert_same(
+            rope("sinusoidal", position, width, base), rope_edu.sinusoidal([position], width, base)[0]
+        )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_score_curve_and_bound(rope, width):
+    q, k = VECTORS[width]
+    distances = [-300, -1, *POSITIONS]
+    arguments = [q.tolist(), k.tolist(), frequencies(width).tolist(), distances]
+    expected = rope_edu.score_curve(q, k, frequencies(width), distances)
+    assert_same(rope("scoreCurve", *arguments), expected)
+    assert_same(
+        rope("roformerBound", *arguments), rope_edu.roformer_bound(q, k, frequencies(width), distances)
+    )
+    products = np.asarray(rope("pairProducts", q.tolist(), k.tolist()))
+    assert_same(np.hypot(*products.T).sum(), decay.trivial_bound(q, k))
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize(("buckets", "longest"), [(32, 128), (16, 64), (8, 32), (32, 256), (64, 512)])
+def test_t5_buckets(rope, bidirectional, buckets, longest):
+    relative = np.arange(-1500, 1501)
+    found = rope(
+        "((list, ...rest) => list.map((r) => t5Bucket(r, ...rest)))",
+        relative.tolist(),
+        bidirectional,
+        buckets,
+        longest,
+    )
+    expected = rope_edu.t5_bucket(
+        relative, bidirectional=bidirectional, num_buckets=buckets, max_distance=longest
+    )
+    assert found == expected.tolist()
+
+
+@pytest.mark.parametrize("heads", range(1, 41))
+def test_alibi_slopes(rope, heads):
+    assert_same(rope("alibiSlopes", heads), rope_edu.alibi_slopes(heads))
+
+
+def test_softmax(rope):
+    scores = (VECTORS[64][0] * 30).tolist()
+    assert_same(rope("softmax", scores), rope_edu.softmax(np.array(scores)))
+
+
+def test_normal_numbers_are_normal_and_repeat(rope):
+    first, again = rope("normals", 7, 20_000), rope("normals", 7, 20_000)
+    assert first == again
+    assert first[:5] != rope("normals", 8, 5)
+    assert abs(np.mean(first)) < 0.03
+    assert abs(np.std(first) - 1) < 0.03
+    assert abs(np.mean(np.power(first, 4)) - 3) < 0.25
+
+
+def test_every_function_of_rope_js_is_compared_here():
+    names = set(re.findall(r"^export function (\w+)", source("rope"), flags=re.MULTILINE))
+    here = Path(__file__).read_text(encoding="utf-8")
+    uncompared = {name for name in names if f'"{name}"' not in here and f"{name}(" not in here}
+    assert uncompared <= {"dot", "pairFeatures"}, uncompared  # parts of the functions compared above
+
+
+def test_figures_take_their_mathematics_from_rope_js():
+    for script in JS.glob("*.js"):
+        if script.stem not in ("rope", "figure"):
+            assert '"./figure.js"' in script.read_text(encoding="utf-8")

@@ -1,0 +1,44 @@
+"""What the notebooks store of a figure is in step with the figure's sources."""
+
+import nbformat
+import pytest
+
+from notebooks import STUB, draw_still, views
+from rope_edu.widgets import LiveFigure
+
+from .conftest import ROOT
+
+pytestmark = pytest.mark.browser
+STORED = [
+    pytest.param(
+        data, model, id=f"{path.stem}-{model['state'].get('_anywidget_id', 'other').rpartition('.')[2]}"
+    )
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for data, model in views(nbformat.read(path, as_version=4))
+]
+LIVE = [case for case in STORED if "_anywidget_id" in case.values[1]["state"]]
+
+
+@pytest.mark.parametrize(("data", "model"), LIVE)
+def test_still_is_what_the_figure_draws_today(browser, data, model):
+    page = browser.new_page()
+    drawn = draw_still(page, model)
+    page.close()
+    stored = data["image/svg+xml"]
+    assert "".join(stored) == drawn, "run `make notebooks`"
+
+
+@pytest.mark.parametrize(("data", "model"), LIVE)
+def test_stored_state_is_small_and_of_today(data, model):
+    state = model["state"]
+    figure = LiveFigure.figures[state["_anywidget_id"].rpartition(".")[2]]
+    assert state["_esm"] == STUB
+    values = {name: state[name] for name in figure.controls()}
+    fresh = figure(**values)
+    assert state["_controls"] == fresh._controls, "run `make notebooks`"
+    assert data["text/plain"] == repr(fresh)
+
+
+@pytest.mark.parametrize(("data", "model"), STORED)
+def test_every_widget_has_a_picture_beside_it(data, model):
+    assert {"image/svg+xml", "image/png"} & set(data)

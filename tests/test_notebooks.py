@@ -1,0 +1,134 @@
+"""Every notebook has the shape of a chapter, and nothing in it depends on where it was made."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+BIBLIOGRAPHY = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def path(request) -> Path:
+    """Each notebook's path."""
+    return request.param
+
+
+@pytest.fixture
+def notebook(path):
+    """Each notebook."""
+    return nbformat.read(path, as_version=4)
+
+
+def words(notebook) -> str:
+    return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def tagged(notebook, tag: str) -> list:
+    return [cell for cell in notebook.cells if tag in cell.metadata.get("tags", [])]
+
+
+def test_table_of_contents_lists_every_notebook_in_order():
+    chapters = [
+        c["file"] for part in TOC["parts"] for c in part["chapters"] if c["file"].startswith("notebooks/")
+    ]
+    assert chapters == [f"notebooks/{path.stem}" for path in NOTEBOOKS]
+
+
+def test_chapter_opens_in_colab_and_installs_only_what_is_missing(path, notebook):
+    repository = CONFIG["repository"]["url"]
+    slug = repository.removeprefix("https://github.com/")
+    link = f"https://colab.research.google.com/github/{slug}/blob/main/notebooks/{path.name}"
+    assert f"[Open in Colab]({link})" in words(notebook)
+    (setup,) = tagged(notebook, "setup")
+    assert "except ModuleNotFoundError:\n    %pip install" in setup.source
+    assert f"git+{repository}" in setup.source
+    assert setup == next(cell for cell in notebook.cells if cell.cell_type == "code")
+
+
+def test_chapter_has_its_parts(path, notebook):
+    text = words(notebook)
+    assert re.match(r"# \S", text)
+    for part in (
+        "Open in Colab",
+        "you will be able to",
+        "Time: ",
+        "## Exercises",
+        "## In practice",
+        "## Further reading",
+    ):
+        assert part in text, f"{path.name} lacks {part!r}"
+    assert tagged(notebook, "parameters")
+    assert any(
+        output.get("data", {}).get("image/svg+xml")
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+    )
+    assert sum(cell.source.count("assert") for cell in notebook.cells if cell.cell_type == "code") >= 3
+    assert len(re.findall(r"^- \*\*", text.partition("## In practice")[2], flags=re.MULTILINE)) >= 2
+
+
+def test_chapter_has_three_exercises_whose_solutions_pass(path, notebook):
+    (solution,) = tagged(notebook, "solution")
+    assert solution.source.startswith("# @title Solutions")
+    assert "hide-cell" in solution.metadata.tags
+    assert solution.metadata.jupyter.source_hidden
+    number = int(path.name[:2])
+    checks = re.findall(rf'check\("({number}\.\d+)"', solution.source)
+    printed = "".join(output.get("text", "") for output in solution.outputs)
+    assert len(set(checks)) >= 3
+    assert "not yet" not in printed
+    for exercise in set(checks):
+        assert f"Exercise {exercise}: correct" in printed
+        stubs = [
+            c
+            for c in notebook.cells
+            if c.cell_type == "code" and f'check("{exercise}"' in c.source and c is not solution
+        ]
+        assert stubs, f"{path.name} does not ask exercise {exercise}"
+        asked = "".join(output.get("text", "") for cell in stubs for output in cell.outputs)
+        assert f"Exercise {exercise}: replace the ..." in asked
+
+
+def test_markdown_is_portable(path, notebook):
+    text = words(notebook)
+    for role in re.findall(r"\{[a-z:-]+\}`|^:::|^```\{", text, flags=re.MULTILINE):
+        pytest.fail(f"{path.name} has MyST markup {role!r}, which Colab and GitHub show as it is")
+    assert not re.search(r"<(?!/?details>|/?summary>)/?[a-z]+[ >]", re.sub(r"`[^`]*`|\$[^$]*\$", "", text))
+    assert not re.search(r"!\[[^\]]*\]\(http", text), "a picture from a third party"
+
+
+def test_links_among_chapters_and_to_papers_lead_somewhere(path, notebook):
+    text = words(notebook)
+    for target in re.findall(r"\]\((?!http)([^)#]+)", text):
+        assert (path.parent / target).exists(), f"{path.name} links to {target}"
+    for paper in set(re.findall(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})", text)):
+        assert f"arxiv.org/abs/{paper}" in BIBLIOGRAPHY, f"{paper} is not in the bibliography"
+
+
+def test_every_cell_that_draws_says_what_it_shows(path, notebook):
+    for cell in notebook.cells:
+        drawn = [o for o in cell.get("outputs", []) if "image/png" in o.get("data", {})]
+        if drawn:
+            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+            assert len(alt.split()) > 5, f"{path.name}: a drawing without words: {cell.source[:60]!r}"
+
+
+def test_outputs_are_there_and_say_nothing_of_the_machine(path, notebook):
+    ran = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    assert ran == list(range(1, len(ran) + 1))
+    assert set(notebook.metadata) <= {"kernelspec", "language_info", "widgets"}
+    text = path.read_text(encoding="utf-8")
+    for trace in ("/tmp/", "/home/", "/root/", "/usr/lib/python", "0x7f", '"iopub.', "C:\\\\"):
+        assert trace not in text, f"{path.name} contains {trace!r}"
+    errors = [o for cell in notebook.cells for o in cell.get("outputs", []) if o.output_type == "error"]
+    assert errors == []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert output.get("name") != "stderr", f"{path.name} warns: {output.get('text')}"
