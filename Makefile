@@ -15,7 +15,7 @@ serve: book  ## build the book, serve it on localhost and print the address
 	$(BIN)/python book/tools/serve.py $(SITE)
 
 test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest rope_edu tests/encodings tests/*.py
+	$(BIN)/python -m pytest
 	$(BIN)/python -m pytest --nbval notebooks
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
 	$(BIN)/python -m pytest tests/book

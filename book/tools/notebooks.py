@@ -67,20 +67,25 @@ def settle(notebook: nbformat.NotebookNode, prefix: str) -> None:
     notebook.metadata["widgets"] = nbformat.from_dict({STATE: state})
 
 
-def stable_names(notebook: nbformat.NotebookNode, models: dict) -> dict[str, str]:
-    """Return {model id: a name that counts from the top of the notebook} for every model that is in view."""
-    order: list[str] = []
+def family(models: dict, first: str) -> list[str]:
+    """Return the ids of a widget and of all widgets that it holds, itself first."""
+    found: list[str] = []
 
     def visit(model: str) -> None:
-        if model in models and model not in order:
-            order.append(model)
-            for needed in re.findall(r"IPY_MODEL_(\w+)", json.dumps(models[model])):
-                visit(needed)
+        if model in models and model not in found:
+            found.append(model)
+            for held in re.findall(r"IPY_MODEL_([\w-]+)", json.dumps(models[model])):
+                visit(held)
 
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if VIEW in output.get("data", {}):
-                visit(output["data"][VIEW]["model_id"])
+    visit(first)
+    return found
+
+
+def stable_names(notebook: nbformat.NotebookNode, models: dict) -> dict[str, str]:
+    """Return {model id: a name that counts from the top of the notebook} for every model that is in view."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    in_view = [output["data"][VIEW]["model_id"] for output in outputs if VIEW in output.get("data", {})]
+    order = dict.fromkeys(model for first in in_view for model in family(models, first))
     return {model: f"widget-{number:03d}" for number, model in enumerate(order, 1)}
 
 
@@ -129,14 +134,14 @@ def add_stills(notebook: nbformat.NotebookNode, page) -> None:
         if "_anywidget_id" in model["state"]:
             data["image/svg+xml"] = draw_still(page, model)
         else:
-            models = notebook.metadata["widgets"][STATE]["state"].values()
-            pictures = [
-                output["data"]["image/png"]
-                for other in models
-                for output in other["state"].get("outputs", [])
-                if "image/png" in output.get("data", {}) and other["model_name"] == "OutputModel"
-            ]
-            data["image/png"] = pictures[0]
+            data["image/png"] = printed_picture(notebook, data[VIEW]["model_id"])
+
+
+def printed_picture(notebook: nbformat.NotebookNode, model: str) -> str:
+    """Return the picture (PNG) that a widget such as ``interact`` shows in its Output."""
+    models = notebook.metadata["widgets"][STATE]["state"]
+    outputs = [output for held in family(models, model) for output in models[held]["state"].get("outputs", [])]
+    return next(output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {}))
 
 
 def main(starts: list[str]) -> None:

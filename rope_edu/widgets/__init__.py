@@ -12,8 +12,24 @@ except ModuleNotFoundError as error:
 
 from .angle_chart import AngleChart
 from .base import LiveFigure
+from .bias_matrix import BiasMatrix
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
+from .layouts import Layouts
+from .order_blindness import OrderBlindness
 from .rotate_pair import RotatePair
+from .score_distance import ScoreDistance
+from .sinusoid_heatmap import SinusoidHeatmap
 
-__all__ = ["AngleChart", "Clocks", "ComplexPlane", "LiveFigure", "RotatePair"]
+__all__ = [
+    "AngleChart",
+    "BiasMatrix",
+    "Clocks",
+    "ComplexPlane",
+    "Layouts",
+    "LiveFigure",
+    "OrderBlindness",
+    "RotatePair",
+    "ScoreDistance",
+    "SinusoidHeatmap",
+]

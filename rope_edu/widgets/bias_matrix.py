@@ -34,6 +34,6 @@ class BiasMatrix(LiveFigure):
     query = Slider(20, 0, 47, label="Query position i", unit="tokens")
     head = Slider(3, 1, 8, label="Head", unit="of 8")
     length = Slider(32, 8, 48, label="Sequence length", unit="tokens")
-    num_buckets = Slider(32, 8, 64, label="T5 buckets", unit="buckets")
+    num_buckets = Slider(32, 8, 64, label="T5 table", unit="buckets")
     max_distance = Slider(128, 40, 256, label="T5 max distance", unit="tokens")
     clip = Slider(4, 1, 24, label="Shaw's clip K", unit="tokens")

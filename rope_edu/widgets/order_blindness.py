@@ -7,10 +7,10 @@ from .base import LiveFigure
 class OrderBlindness(LiveFigure):
     """Compare what self-attention makes of the same words in two orders.
 
-    Each word of ``sentence`` and ``rearranged`` (1 to 6 words) has a vector of two numbers, made from its letters, and
-    the same small query, key and value matrices. No position enters. ``look`` picks a word by its place in the
-    first sentence (1 is the first). With ``causal`` each word attends only to itself and the words before it;
-    ``layers`` such layers follow each other.
+    Each word of ``sentence`` and ``rearranged`` (1 to 6 words) has a vector of two numbers, made from its letters,
+    and the same small query, key and value matrices. No position enters. ``look`` picks a word by its place in
+    the first sentence (1 is the first). With ``causal`` each word attends only to itself and the words before
+    it; ``layers``, 1 or 2, says how many such layers follow each other.
 
     Values out of range raise TraitError with a sentence.
 

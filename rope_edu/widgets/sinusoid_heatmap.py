@@ -20,7 +20,7 @@ class SinusoidHeatmap(LiveFigure):
     Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5. Chapter 2.
     """
 
-    position = Slider(40, 0, 127, label="Position, p", unit="tokens")
+    position = Slider(40, 0, 95, label="Position, p", unit="tokens")
     offset = Slider(12, 0, 64, label="Offset, k", unit="tokens")
     between = Choice(
         "nothing",

@@ -80,13 +80,13 @@ function drawMatrix(pen, state, row, x, y, side) {
   const shadeOf = range(1 - length, length - 1).map((relative) =>
     scheme === "alibi" ? Math.exp(row.curve[relative + length - 1] ?? 0) : entry(state, relative) / most,
   );
-  const title = { alibi: "Weight factor e^bias of every pair", shaw: "Row of the table that a pair reads" }[scheme];
+  const title = { alibi: "Weight factor exp(bias) of every pair", shaw: "Row of the table that a pair reads" }[scheme];
   pen.text(x, y - 10, title ?? "Bucket of every pair");
   pen.raster(x, y, side, side, length, length, (i, j) => shadeOf[j - i + length - 1]);
   if (isCausal(scheme)) {
-    const stairs = [[x + cell, y]];
-    for (const i of range(0, length - 2)) stairs.push([x + (i + 1) * cell, y + (i + 1) * cell], [x + (i + 2) * cell, y + (i + 1) * cell]);
-    pen.area([...stairs.slice(0, -1), [x + side, y + side - cell], [x + side, y]], { fill: ink.grid });
+    const steps = range(1, length - 1).map((n) => n * cell);
+    const stairs = steps.flatMap((at, n) => [[x + at, y + (n ? steps[n - 1] : 0)], [x + at, y + at]]);
+    pen.area([...stairs, [x + side, y + side - cell], [x + side, y]], { fill: ink.grid });
     pen.text(x + side - 8, y + 22, "masked", { anchor: "end", fill: ink.text });
   }
   if (scheme !== "alibi" && cell >= 19) {
@@ -103,7 +103,7 @@ function drawMatrix(pen, state, row, x, y, side) {
     pen.text(x - 6, y + (t + 0.5) * cell + 4, t, { anchor: "end", size: 12, fill: ink.muted });
   }
   pen.text(x + side / 2, y + side + 32, "key position j", { anchor: "middle" });
-  pen.text(13, y + side / 2, "query position i", { anchor: "middle", turn: -90 });
+  pen.text(11, y + side / 2, "query position i", { anchor: "middle", turn: -90 });
   const top = y + row.query * cell;
   pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.q, width: 2.5 });
@@ -121,7 +121,7 @@ function drawScale(pen, state, x, y, w) {
   const steps = state.scheme === "alibi" ? 128 : most + 1;
   pen.raster(x, y, w, 12, 1, steps, (_, c) => c / (steps - 1));
   const last = state.scheme === "alibi" ? 1 : most;
-  const words = { alibi: "e^bias", shaw: "row" }[state.scheme] ?? "bucket";
+  const words = { alibi: "exp(bias)", shaw: "row" }[state.scheme] ?? "bucket";
   pen.text(x, y + 27, 0, { size: 12, fill: ink.muted });
   pen.text(x + w / 2, y + 27, words, { size: 12, anchor: "middle", fill: ink.muted });
   pen.text(x + w, y + 27, last, { size: 12, anchor: "end", fill: ink.muted });
@@ -136,7 +136,7 @@ function drawCurve(pen, state, row, box) {
   pen.text(box.x, box.y - 26, scheme === "alibi" ? "Bias against j − i" : "Bias against j − i, made up");
   pen.text(box.x, box.y - 9, "grey: every row", { size: 12, fill: ink.muted });
   pen.text(box.x + 100, box.y - 9, `pink: row ${row.query}`, { size: 12, fill: ink.scoreWords, weight: 600 });
-  const step = Math.ceil(far / 24) * 8;
+  const step = far < 12 ? 4 : Math.ceil(far / 24) * 8;
   const { X, Y } = axes(pen, box, [-far, Math.max(high, 0.001)], [low, 0], {
     xLabel: "relative position j − i (tokens)",
     xTicks: range(-Math.floor(far / step) * step, high, step),
@@ -155,7 +155,7 @@ function drawWeights(pen, { length }, row, box) {
   const top = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...row.weights) - 1e-9);
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, top], {
     xLabel: "key position j (tokens)",
-    yLabel: `Weights of row ${row.query}, equal content`,
+    yLabel: "Weights, equal content",
     xTicks: range(0, length - 1, length > 24 ? 8 : 4),
     yTicks: [0, top / 2, top],
   });

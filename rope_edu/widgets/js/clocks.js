@@ -37,6 +37,9 @@ function shortly(value) {
   return `${millions < 99.95 ? fmt(millions, 1) : grouped(millions)} M`;
 }
 
+/** A whole number in groups that stay on one line. */
+const whole = (value) => grouped(value).replaceAll(" ", "\u00a0");
+
 /** Turns made, with as many decimals as it takes to see two digits. */
 function turnWords(value) {
   if (value === 0) return "0";
@@ -84,11 +87,11 @@ function readout(state) {
   const last = all.length - 1;
   const complete = all.filter((hand) => hand.complete).length;
   const lost = all.filter((hand) => hand.angle > hand.reach).length;
-  const place = grouped(state.position);
+  const place = whole(state.position);
   const text =
     `At position ${place} pair 0 has made ${turnWords(all[0].turns)} turns and pair ${last} has made ` +
     `${turnWords(all[last].turns)}. ${complete} of ${all.length} pairs complete a turn within ` +
-    `${grouped(state.context)} tokens; the slowest needs ${grouped(all[last].wave)}.`;
+    `${whole(state.context)} tokens; the slowest needs ${whole(all[last].wave)}.`;
   if (state.position <= state.context || !lost) return text;
   return `${text} ${lost} of the hands now ${lost === 1 ? "points" : "point"} where no position in the context took them.`;
 }

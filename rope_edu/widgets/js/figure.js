@@ -217,12 +217,12 @@ export function axes(pen, box, xs, ys, options = {}) {
 
 const minus = (text) => String(text).replace("-", "−");
 
-// Twelve stops of each colour map, evenly spaced; between them the colours are mixed.
+// Sixteen stops of each colour map, evenly spaced; between them the colours are mixed.
 export const viridis = ramp(
-  "440154 482173 433e85 38588c 2d708e 25858e 1e9b8a 2ab07f 52c569 86d549 c2df23 fde725",
+  "440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e 1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725",
 );
 export const cividis = ramp(
-  "00224e 043065 2a3f6d 434e6c 575d6d 696d71 7b7b78 918c78 a89d74 c3b169 dfc757 fee838",
+  "00224e 002e6c 1e3a6f 35456c 47516c 575d6d 666970 757575 848279 948e77 a59c74 b7a96e c8b866 dbc75a eed649 fee838",
 );
 
 /** 256 colours [r, g, b] from evenly spaced hexadecimal stops. */

@@ -36,7 +36,7 @@ const heads = Object.fromEntries([4, 8, 12, 16].map((d) => [d, head(d)]));
 /** What the picture shows now. */
 function world({ head_dim, position, pair, run }) {
   const { pairs, order, rows, score, curves, ...rest } = heads[head_dim];
-  const heights = curves[run].map(([, s]) => s);
+  const heights = curves[run].filter(([m]) => Number.isInteger(m)).map(([, s]) => s);
   return {
     ...rest,
     pairs,

@@ -25,7 +25,8 @@ function makeVectors({ vectors, head_dim, base, peak, seed }) {
 function sampled({ reach, vectors, peak }, step) {
   if (reach === 256) return range(0, 256);
   const near = vectors === "rotated" ? range(Math.max(1, peak - 8), Math.min(peak + 8, reach)) : [];
-  const far = reach === LOG ? [...range(1, 40), ...range(0, 300).map((i) => Math.round(LOG ** (i / 300)))] : range(0, reach, step);
+  const spread = range(0, 300).map((i) => Math.round(LOG ** (i / 300)));
+  const far = reach === LOG ? [...range(1, 40), ...spread] : range(0, reach, step);
   return [...new Set([...far, ...near])].sort((a, b) => a - b);
 }
 
@@ -150,7 +151,7 @@ function draw(pen, state, { width, height: tall }) {
   }
   const off = distance > reach;
   const [cx, score] = [place(distance), scoreAt(state, [distance])[0]];
-  pen.line(cx, box.y - 20, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;
   pen.text(clamp(cx, 48, width - 46), box.y - 26, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
   if (off) return {};

@@ -1,9 +1,9 @@
 import { dot, invFreq, normals, rotatePair, sinusoidal } from "./rope.js";
-import { axes, cividis, clamp, fmt, ink, live, range } from "./figure.js";
+import { axes, cividis, clamp, fmt, ink, live, range, ticks } from "./figure.js";
 
-const ROWS = 192; // positions drawn, 0 … 191
+const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
-const OTHERS = range(0, 112, 16); // the positions of the faint curves
+const OTHERS = range(0, 90, 15); // the positions of the faint curves
 
 /** Remember the last few results of a pure function: a slider that moves p leaves the field as it was. */
 function remembered(make, most = 4) {
@@ -39,7 +39,7 @@ const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
 
 /** The vertical interval, the same for every p. */
 const spanOf = remembered((dModel, base, between) => {
-  const places = between === "projection" ? range(0, 127, 9) : [0];
+  const places = between === "projection" ? range(0, 95, 7) : [0];
   const seen = places.flatMap((p) => offsetsOf(p, between === "projection" ? 6 : 1).map(scorer(dModel, base, between, p)));
   const [low, high] = [Math.min(0, ...seen), Math.max(0, ...seen)];
   const room = between === "projection" ? 0.12 * (high - low) : 0;
@@ -71,9 +71,9 @@ function drawField(pen, state, box) {
   const { i } = chosen(state);
   const Y = (p) => box.y + (box.h * (p + 0.5)) / ROWS;
   const X = (feature) => box.x + (box.w * feature) / d_model;
-  pen.text(0, 14, "A row for each position, a column for each feature", { weight: 600 });
+  pen.text(0, 14, "Rows: positions; columns: features", { weight: 600 });
   pen.raster(box.x, box.y, box.w, box.h, ROWS, d_model, (p, feature) => (field[p][feature] + 1) / 2, cividis);
-  for (const p of range(0, ROWS, 64)) {
+  for (const p of range(0, ROWS, 40)) {
     pen.line(box.x - 4, box.y + (box.h * p) / ROWS, box.x, box.y + (box.h * p) / ROWS, { stroke: ink.muted, width: 1 });
     pen.text(box.x - 7, box.y + (box.h * p) / ROWS + 4, p, { anchor: "end", size: 12, fill: ink.muted });
   }
@@ -94,11 +94,13 @@ function drawField(pen, state, box) {
   const apart = Y(rows[1].p) - Y(rows[0].p);
   const lean = Math.max(0, (15 - apart) / 2);
   const handles = {};
-  for (const [n, { name, p, words, at, dash }] of rows.entries()) {
+  for (const { p, dash } of rows) {
+    pen.line(box.x, Y(p), box.x + box.w, Y(p), { stroke: ink.paper, width: 5 });
+    pen.line(box.x, Y(p), box.x + box.w + 4, Y(p), { stroke: ink.position, width: 2.5, dash });
+  }
+  for (const [n, { name, p, words, at }] of rows.entries()) {
     const y = Y(p);
     const grip = box.x + box.w * at;
-    pen.line(box.x, y, box.x + box.w, y, { stroke: ink.paper, width: 5 });
-    pen.line(box.x, y, box.x + box.w + 4, y, { stroke: ink.position, width: 2.5, dash });
     pen.circle(grip, y, 7, { fill: n ? ink.paper : ink.position, stroke: n ? ink.position : ink.paper, width: 2.5 });
     pen.text(box.x + box.w + 8, y + 4 + (n ? lean : -lean), words, { fill: ink.positionWords, weight: 600 });
     const rowAt = (py) => ((py - box.y) / box.h) * ROWS - 0.5;
@@ -109,6 +111,7 @@ function drawField(pen, state, box) {
 
 /** What the colours mean. */
 function drawLegend(pen, x, y, w) {
+  pen.text(x + w / 2, y - 5, "value", { anchor: "middle", size: 12, fill: ink.muted });
   pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, cividis);
   for (const [at, words] of [[0, "−1"], [0.5, "0"], [1, "1"]]) {
     pen.text(x + w * at, y + 24, words, { anchor: "middle", size: 12, fill: ink.muted });
@@ -137,10 +140,10 @@ function drawPair(pen, state, cx, cy, r) {
 /** The words that go with the pair. */
 function namePair(pen, state, x, y) {
   const { frequency, turn } = chosen(state);
-  pen.text(x, y, `θ = ${threeDigits(frequency)} rad/token`, { size: 12 });
-  pen.text(x, y + 19, `k·θ = ${state.offset} × θ = ${threeDigits(turn)} rad`, { size: 12 });
-  pen.text(x, y + 38, "from p (solid)", { size: 12, fill: ink.positionWords, weight: 600 });
-  pen.text(x, y + 54, "to p + k (dashed)", { size: 12, fill: ink.positionWords, weight: 600 });
+  pen.text(x, y, "from p (solid)", { size: 12, fill: ink.positionWords, weight: 600 });
+  pen.text(x, y + 16, "to p + k (dashed)", { size: 12, fill: ink.positionWords, weight: 600 });
+  pen.text(x, y + 36, `k·θ = ${threeDigits(turn)} rad`, { size: 12 });
+  pen.text(x, y + 52, `θ = ${threeDigits(frequency)} a token`, { size: 12 });
 }
 
 /** The dot product at every offset, faint for other positions. */
@@ -151,6 +154,7 @@ function drawProduct(pen, state, box) {
   const { X, Y } = axes(pen, box, [-REACH, REACH], [low, high], {
     xLabel: "offset k (tokens)",
     xTicks: [-64, -32, 0, 32, 64],
+    yTicks: ticks(low, high, 4),
   });
   const curveOf = (p) => offsetsOf(p).map((k) => [X(k), Y(scorer(d_model, base, between, p)(k))]);
   for (const p of OTHERS) pen.curve(curveOf(p), { stroke: ink.score, width: 1.2, opacity: 0.55 });
@@ -159,7 +163,7 @@ function drawProduct(pen, state, box) {
   pen.line(X(offset), Y(low), X(offset), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(offset), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
   pen.text(0, box.y - 28, projected ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)", { weight: 600, fill: ink.scoreWords });
-  pen.text(0, box.y - 11, "thick: your p; thin: p = 0, 16, …, 112", { size: 12, fill: ink.muted });
+  pen.text(0, box.y - 11, "thick: your p; thin: p = 0, 15, …, 90", { size: 12, fill: ink.muted });
 }
 
 function draw(pen, state, { width }) {
@@ -169,9 +173,9 @@ function draw(pen, state, { width }) {
     const field = { x: 30, y: 28, w: width - 94, h: 210 };
     const handles = drawField(pen, state, field);
     pen.text(0, 308, title, { weight: 600 });
-    drawPair(pen, state, 52, 386, 44);
-    namePair(pen, state, 130, 356);
-    drawLegend(pen, 140, 428, width - 170);
+    drawPair(pen, state, 50, 386, 42);
+    namePair(pen, state, 132, 350);
+    drawLegend(pen, 142, 428, width - 168);
     drawProduct(pen, state, { x: 34, y: 516, w: width - 46, h: 132 });
     return handles;
   }
@@ -182,7 +186,7 @@ function draw(pen, state, { width }) {
   pen.text(x, 42, title, { weight: 600 });
   drawPair(pen, state, x + 66, 126, 54);
   namePair(pen, state, x, 208);
-  drawLegend(pen, x + 8, 282, 118);
+  drawLegend(pen, x + 8, 286, 118);
   drawProduct(pen, state, { x: 34, y: 362, w: width - 48, h: 128 });
   return handles;
 }

@@ -1,0 +1,148 @@
+"""Exercises of chapter 1: see attention miss the order."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.attention import attention, causal_mask
+from rope_edu.check.exercise import Exercise, Verdict, close
+
+WORDS = ("we", "saw", "a", "big", "dog")
+
+Layer = Callable[[np.ndarray], np.ndarray]
+
+
+def _layers() -> list[tuple[str, Layer, bool]]:
+    """Return layers to be tested: what they are, the layer, whether it is blind to order."""
+    w_q, w_k, w_v = np.random.default_rng(5).normal(size=(3, 3, 3))
+
+    def plain(x: np.ndarray) -> np.ndarray:
+        return attention(x @ w_q, x @ w_k, x @ w_v)[0]
+
+    def masked(x: np.ndarray) -> np.ndarray:
+        return attention(x @ w_q, x @ w_k, x @ w_v, mask=causal_mask(len(x), len(x)))[0]
+
+    def special_at(place: int) -> Layer:
+        return lambda x: plain(x) + 0.5 * (np.arange(len(x)) == place)[:, None]
+
+    return [
+        ("plain attention", plain, True),
+        ("attention with a causal mask", masked, False),
+        ("two layers of plain attention", lambda x: plain(plain(x)), True),
+        (
+            "attention plus 0.1 times the position",
+            lambda x: plain(x) + 0.1 * np.arange(len(x))[:, None],
+            False,
+        ),
+        *(
+            (f"a layer that treats only the row at position {n} differently", special_at(n), False)
+            for n in range(4)
+        ),
+        (
+            "a layer that sorts its rows, and so forgets whose row is whose",
+            lambda x: np.sort(x, axis=0),
+            False,
+        ),
+        ("a layer that gives every word the mean", lambda x: np.zeros_like(x) + x.mean(axis=0), True),
+        ("a layer that mixes each row with the one before", lambda x: x + 0.1 * np.roll(x, 1, axis=0), False),
+    ]
+
+
+def _finds_blindness(is_order_blind: Callable[[Layer, np.ndarray], Any]) -> Verdict:
+    """Judge exercise 1.1 on eleven layers, each with several inputs of 4 to 6 rows."""
+    if not callable(is_order_blind):
+        return "The answer is a function: give check the name, without parentheses."
+    rng = np.random.default_rng(11)
+    for what, layer, blind in _layers():
+        for rows in (4, 5, 6):
+            x = rng.normal(size=(rows, 3))
+            seen = is_order_blind(layer, x.copy())
+            if seen is ...:
+                return ...
+            if not isinstance(seen, bool | np.bool_):
+                return f"It must return True or False, not {type(seen).__name__}."
+            if bool(seen) != blind:
+                return f"It takes this for {'blind' if seen else 'not blind'} to order: {what}."
+    return True
+
+
+def _by_hand(outputs: object) -> Verdict:
+    """Judge exercise 1.2: shares 1 : 2 of (0, 4) and of (8, 4)."""
+    if close(outputs, (4.0, 4.0)):
+        return "That is without the mask: then b sees all three words."
+    if close(outputs, (16 / 3, 8 / 3)):
+        return "These are the two numbers, the other way round."
+    return close(outputs, (8 / 3, 16 / 3))
+
+
+def _counts(counts: object) -> Verdict:
+    """Judge exercise 1.3: the bags of words before, and the orders of them."""
+    bags = 2**4
+    ordered = sum(math.perm(4, before) for before in range(5))
+    if close(counts, (5, 5)) or close(counts, (5, ordered)):
+        return "Not only how many words come before counts, but which."
+    if close(counts, (bags, 120)):
+        return "The first is right. For the second: does dog see the order of the words after it?"
+    if close(counts, (bags, bags)):
+        return "The first is right. The second layer sees more than the bag."
+    return close(counts, (bags, ordered))
+
+
+def _changes_two(sentence: object) -> Verdict:
+    """Judge exercise 1.4: exactly two words have another set of words before them."""
+    if not isinstance(sentence, str):
+        return "The answer is a sentence, in quotes."
+    words = sentence.split()
+    if sorted(words) != sorted(WORDS):
+        return f"The answer is a sentence of these five words, each once: {' '.join(WORDS)}."
+    changed = [w for w in WORDS if set(words[: words.index(w)]) != set(WORDS[: WORDS.index(w)])]
+    if len(changed) == 2:
+        return True
+    return f"In that order {len(changed)} outputs change" + (f": {', '.join(changed)}." if changed else ".")
+
+
+EXERCISES = (
+    Exercise(
+        "1.1",
+        _finds_blindness,
+        hints=(
+            "Shuffle the rows, run the layer, and compare with the layer's rows shuffled alike.",
+            "For an array `order` of places: compare layer(x[order]) with layer(x)[order], by np.allclose.",
+            "One order is not enough: try all of itertools.permutations(range(len(x))).",
+        ),
+        shows="Equivariant means f(PX) = P f(X), for every P.",
+    ),
+    Exercise(
+        "1.2",
+        _by_hand,
+        hints=(
+            "In the order a b c, the word b sees only a and itself.",
+            "The shares are e to the score: 1 for a, 2 for itself. They must sum to 1: divide by 3.",
+            "In a b c: (1·0 + 2·4)/3. In c b a, put the value of c in the place of that of a.",
+        ),
+        shows="With the mask, the same word in another order sees another bag.",
+    ),
+    Exercise(
+        "1.3",
+        _counts,
+        hints=(
+            "One masked layer: the output depends on which words come before dog, not on their order.",
+            "Each of the four others comes before it or not. After two layers, their order counts too.",
+            "2·2·2·2 for one layer. For two: choose and arrange 0, 1, 2, 3 or 4 words before it, "
+            "1 + 4 + 4·3 + 4·3·2 + 4·3·2·1.",
+        ),
+        shows="One masked layer sees a bag, two see an order; what comes after stays hidden.",
+    ),
+    Exercise(
+        "1.4",
+        _changes_two,
+        hints=(
+            "A word's output changes if the set of words before it changes.",
+            "Exchange two words, and ask who notices.",
+            "Exchange two neighbours: the words around them see the same set as before.",
+        ),
+        shows="Neighbours exchanged: only those two notice. One word alone can never change.",
+    ),
+)

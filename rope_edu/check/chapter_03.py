@@ -1,0 +1,145 @@
+"""Exercises of chapter 3: bias by distance."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.encodings import alibi_slopes, shaw_index, t5_bucket
+
+DISTANCES = (0, 15, 16, 32, 64, 1000)  # tokens back, for T5's decoder
+
+
+def _buckets(distances: Any, num_buckets: int = 32, max_distance: int = 128) -> np.ndarray:
+    """Give the causal buckets of distances (tokens back)."""
+    return t5_bucket(
+        -np.asarray(distances), bidirectional=False, num_buckets=num_buckets, max_distance=max_distance
+    )
+
+
+def _sorts_by_hand(answer: object) -> Verdict:
+    """Judge exercise 3.1: the buckets of six distances in a decoder."""
+    if not isinstance(answer, list | tuple | np.ndarray) or len(answer) != len(DISTANCES):
+        return f"The answer is a list of {len(DISTANCES)} buckets, one for each distance."
+    expected = _buckets(DISTANCES)
+    if close(answer, t5_bucket(-np.asarray(DISTANCES), bidirectional=True)):
+        return "Those are the buckets of an encoder, where each side has 16. A decoder has 32 for the past."
+    wrong = [d for d, a, b in zip(DISTANCES, answer, expected, strict=True) if not close(a, b)]
+    return True if not wrong else f"Look again at distance {wrong[0]}."
+
+
+def _finds_first_distance(first: Callable[[int, int, int], Any]) -> Verdict:
+    """Judge exercise 3.2: the smallest distance of every causal bucket, for three tables."""
+    if not callable(first):
+        return "The answer is a function: give check the name, without parentheses."
+    if first(3, 32, 128) is ...:
+        return ...
+    for size, far in ((32, 128), (16, 100), (24, 200)):
+        buckets = _buckets(np.arange(far + 1), size, far)
+        for bucket in range(size):
+            expected = int(np.flatnonzero(buckets == bucket)[0])
+            seen = first(bucket, size, far)
+            if not close(seen, expected):
+                return f"first_distance({bucket}, {size}, {far}) should be {expected}, not {seen}."
+    return True
+
+
+def _has_six_slopes(answer: object) -> Verdict:
+    """Judge exercise 3.3: ALiBi's slopes of six heads, in the published order."""
+    expected = alibi_slopes(6)
+    if close(answer, expected):
+        return True
+    if close(answer, 2.0 ** (-8 * np.arange(1, 7) / 6)):
+        return "That is the paper's formula with H = 6; the released code never uses an H that is no power of two."
+    if close(np.shape(answer), (6,)) and close(np.sort(answer), np.sort(expected)):
+        return "The slopes are right, their order is not: the power of two first, then what is borrowed."
+    return False
+
+
+def _finds_where_it_goes_blind(blind_from: Callable[[float], Any]) -> Verdict:
+    """Judge exercise 3.4: the first distance whose weight is below 1 % of the neighbour's."""
+    if not callable(blind_from):
+        return "The answer is a function: give check the name, without parentheses."
+    if blind_from(0.5) is ...:
+        return ...
+    for slope in (0.5, 0.25, 0.1, 1 / 64, 1 / 256):
+        expected = math.floor(1 + math.log(100) / slope) + 1
+        seen = blind_from(slope)
+        if close(seen, expected - 1):
+            return f"For slope {slope:.4g} one short: count from the query, not from its neighbour."
+        if not close(seen, expected):
+            return f"For slope {slope:.4g} the first such distance is {expected}, not {seen}."
+    return True
+
+
+def _builds_index(index: Callable[[int, int], Any]) -> Verdict:
+    """Judge exercise 3.5: Shaw's index matrix for several lengths and K."""
+    if not callable(index):
+        return "The answer is a function: give check the name, without parentheses."
+    if index(4, 2) is ...:
+        return ...
+    for length, clip in ((4, 2), (9, 3), (5, 8), (7, 1)):
+        seen, expected = index(length, clip), shaw_index(length, length, clip)
+        if close(seen, expected.T):
+            return "Rows and columns are swapped: a row is a query, and keys to its left come first."
+        if close(seen, expected - clip):
+            return "Those are clipped relative positions; a table has no negative rows."
+        if not close(seen, expected):
+            return f"It differs for length {length} and K = {clip}."
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "3.1",
+        _sorts_by_hand,
+        hints=(
+            "A decoder keeps all 32 buckets for the past; the first 16 hold one distance each.",
+            "Beyond: 16 + ⌊16 · ln(n/16) / ln(8)⌋. For n = 32 that is ln 2 / ln 8 = 1/3 of the way.",
+            "n = 32 → 16 + ⌊5.33⌋, n = 64 → 16 + ⌊10.67⌋, and nothing goes beyond 31.",
+        ),
+        shows="Half of the table for 16 distances, the other half for all the rest.",
+    ),
+    Exercise(
+        "3.2",
+        _finds_first_distance,
+        hints=(
+            "With E = num_buckets // 2, a bucket below E is its own distance. For the others solve for n.",
+            "The bucket b begins where E · (D/E)^((b − E)/(B − E)) is reached; a distance is a whole number.",
+            "Round up: math.ceil(E * (D / E) ** ((b − E) / (B − E))).",
+        ),
+        shows="Far buckets begin at a geometric sequence of distances.",
+    ),
+    Exercise(
+        "3.3",
+        _has_six_slopes,
+        hints=(
+            "6 is no power of two: which is the largest one below it?",
+            "Four heads: 2^(−8h/4) for h = 1 … 4. Two more come from the slopes of eight heads.",
+            "Of the eight take those with odd h, in order: h = 1 and h = 3.",
+        ),
+        shows="The last heads of such a model look steeper than its first.",
+    ),
+    Exercise(
+        "3.4",
+        _finds_where_it_goes_blind,
+        hints=(
+            "With equal content the weights of one row are in the ratio of exp(bias).",
+            "exp(−m·r) / exp(−m·1) < 1/100. Take the logarithm of both sides.",
+            "r > 1 + ln(100)/m, and r is whole: math.floor(1 + math.log(100) / m) + 1.",
+        ),
+        shows="About 4.6/m tokens, whatever the length of the text.",
+    ),
+    Exercise(
+        "3.5",
+        _builds_index,
+        hints=(
+            "Start from the relative positions j − i: a row of keys minus a column of queries.",
+            "np.arange(length)[None, :] − np.arange(length)[:, None]; then clip, then shift.",
+            "np.clip(j − i, −K, K) + K.",
+        ),
+        shows="2K + 1 rows serve a text of any length.",
+    ),
+)

@@ -1,0 +1,148 @@
+"""Exercises of chapter 8: tell two layouts apart."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.encodings import apply_rope, convert_projection, inv_freq, layout_permutation, rope_angles
+
+Rope = Callable[[np.ndarray, float], np.ndarray]
+
+
+def _is_way_back(way_back: Callable[[int], Any]) -> Verdict:
+    """Judge exercise 8.1 on three widths; the way there is the likely mistake."""
+    if not callable(way_back):
+        return "The answer is a function: give check the name, without parentheses."
+    if way_back(8) is ...:
+        return ...
+    if close(way_back(8), layout_permutation(8)):
+        return "That is the way from interleaved to half_split, and you want the way back."
+    return all(close(way_back(d), np.argsort(layout_permutation(d))) for d in (4, 8, 12))
+
+
+def _converts_back(to_interleaved: Callable[[np.ndarray, int, int], Any]) -> Verdict:
+    """Judge exercise 8.2 on weights and biases of one and more heads, rotated in full and in part."""
+    if not callable(to_interleaved):
+        return "The answer is a function: give check the name, without parentheses."
+    if to_interleaved(np.arange(8.0), 1, 8) is ...:
+        return ...
+    rng = np.random.default_rng(8)
+    for n_heads, head_dim, rotary_dim, columns in [
+        (1, 8, 8, (5,)),
+        (3, 8, 8, (5,)),
+        (3, 8, 8, ()),
+        (2, 12, 8, (5,)),
+    ]:
+        weight = rng.normal(size=(n_heads * head_dim, *columns))
+        before = weight.copy()
+        answer = to_interleaved(weight, n_heads, rotary_dim)
+        if not np.array_equal(weight, before):
+            return "It changes the weight that it was given: return a new one."
+        if not close(answer, convert_projection(weight, n_heads, to="interleaved", rotary_dim=rotary_dim)):
+            kind = "weight" if columns else "bias"
+            part = f"{rotary_dim} of {head_dim} features rotated"
+            return f"The {kind} of {n_heads} head{'s' * (n_heads > 1)}, {part}, comes out wrong."
+    return True
+
+
+def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:
+    """Make a rotation of unknown make that counts its calls."""
+
+    def rope(x: np.ndarray, position: float) -> np.ndarray:
+        calls.append(1)
+        x = np.asarray(x, dtype=float)
+        if x.shape != (8,):
+            raise ValueError(f"x must be one vector of 8 numbers, got shape {x.shape}")
+        return apply_rope(x, sign * rope_angles(position, inv_freq(8, base)), layout=layout)
+
+    return rope
+
+
+def _finds_layout(layout_of: Callable[[Rope], Any]) -> Verdict:
+    """Judge exercise 8.3 on black boxes of both layouts, both signs and three bases."""
+    if not callable(layout_of):
+        return "The answer is a function: give check the name, without parentheses."
+    boxes = [
+        (name, base, sign)
+        for base in (1e4, 5e5, 100.0)
+        for sign in (1, -1)
+        for name in ("half_split", "interleaved")
+    ]
+    for layout, base, sign in boxes:
+        calls: list[int] = []
+        found = layout_of(_black_box(layout, base, sign, calls))
+        if found is ...:
+            return ...
+        if len(calls) != 1:
+            return f"It called rope {len(calls)} times; once is allowed, and enough."
+        if found not in ("interleaved", "half_split"):
+            return f"It must return 'interleaved' or 'half_split', and returned {found!r}."
+        if found != layout:
+            return f"It took {layout} (base {base:g}, {'+' if sign > 0 else '−'} sign) for {found}."
+    return True
+
+
+def _hides_the_bug(heads: object) -> Verdict:
+    """Judge exercise 8.4: the wrong number of heads happens to be the right one."""
+    if not isinstance(heads, tuple | list) or len(heads) != 2:
+        return "The answer is two numbers, (n_heads, n_kv_heads)."
+    n_heads, n_kv_heads = heads
+    if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in heads):
+        return "Both are whole numbers, 1 or more."
+    if n_kv_heads >= n_heads:
+        return "There must be fewer key heads than heads."
+    if n_heads % n_kv_heads:
+        return f"{n_heads} heads cannot share {n_kv_heads} key heads evenly."
+    if (n_heads, n_kv_heads) == (64, 8):
+        return "That is Llama-2-70B again: find another."
+    guess = n_heads // n_kv_heads
+    if guess != n_kv_heads:
+        return f"The converter would use {guess} key heads, and there are {n_kv_heads}."
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "8.1",
+        _is_way_back,
+        hints=(
+            "Seat 0 takes feature 0. Which half_split feature is its partner?",
+            "Interleaved seats 2i and 2i + 1 hold the two members of pair i.",
+            "The members of pair i are half_split features i and i + d/2: 0, 4, 1, 5, … for d = 8.",
+        ),
+        shows="Pair by pair: 0, d/2, 1, d/2 + 1, …",
+    ),
+    Exercise(
+        "8.2",
+        _converts_back,
+        hints=(
+            "Move rows (the first axis). A bias has rows too.",
+            "Make the order of one head first: the way back over rotary_dim, then the tail in place.",
+            "Row `head * head_dim + feature` for each head and each feature of that order; return `weight[rows]`.",
+        ),
+        shows="The rotated rows of each head moved, and nothing else did.",
+    ),
+    Exercise(
+        "8.3",
+        _finds_layout,
+        hints=(
+            "What comes out if only one number of x is not zero?",
+            "Feature 0 is in pair 0, which turns by 1 radian a token whatever the base. "
+            "Its partner is feature 1 or feature 4.",
+            "Call rope with (1, 0, …, 0) at position 1 and look where the second number that is not zero stands.",
+        ),
+        shows="One probe vector tells the layouts apart, whatever the base and the sign.",
+    ),
+    Exercise(
+        "8.4",
+        _hides_the_bug,
+        hints=(
+            "For which numbers is n_heads // n_kv_heads what it should have been, n_kv_heads?",
+            "64 = 8 · 8.",
+            "n_heads must be the square of n_kv_heads; try n_kv_heads = 4.",
+        ),
+        shows="The bug hides where n_heads is the square of n_kv_heads: one model is no test.",
+    ),
+)

@@ -1,0 +1,32 @@
+"""Chapter 7: the matrix of one head, almost all of it zeros, and what the code keeps of it."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class BlockMatrix(LiveFigure):
+    """Multiply a vector by its rotation matrix, or by the two stripes that are left of it.
+
+    ``position`` m turns pair i of a vector x of ``head_dim`` numbers by m · θ_i, θ_i = ``base`` ** (−2i / head_dim).
+    ``form`` "matrix" shows R and R x, with the cells that are always zero left blank; "elementwise" shows
+    x ⊙ cos + rotated x ⊙ sin. ``pairing`` is the layout: which two features form a pair. ``row`` is followed from
+    x to the result; a row that the vector does not have is shown as its last.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> BlockMatrix(head_dim=16, form="elementwise")
+    BlockMatrix(head_dim=16, form='elementwise')
+
+    Source: Su et al. 2021, arXiv 2104.09864, equations 15 and 34. Chapter 7.
+    """
+
+    position = Slider(20, 0, 128, label="Position, m", unit="tokens")
+    row = Slider(2, 0, 31, label="Row to follow, j")
+    form = Choice("matrix", {"matrix": "matrix: R x", "elementwise": "elementwise: cos and sin"}, label="Form")
+    head_dim = Choice(8, {d: str(d) for d in (4, 6, 8, 12, 16, 24, 32)}, label="Head width, d")
+    pairing = Choice(
+        "interleaved",
+        {"interleaved": "interleaved: 2i with 2i + 1", "half_split": "half split: i with i + d/2"},
+        label="Layout, who pairs with whom",
+    )
+    base = Slider(10_000.0, 10.0, 1_000_000.0, log=True, label="Base, b")

@@ -1,0 +1,224 @@
+import { applyRope, invFreq, pairFeatures, ropeAngles } from "./rope.js";
+import { cividis, clamp, fmt, ink, live, onShade, range, shade } from "./figure.js";
+
+// The vector that is rotated: small numbers, so that no pair is longer than 1 and one colour scale serves all cells.
+const FEATURES = [
+  0.7, 0.2, 0.5, -0.6, -0.3, 0.7, 0.6, 0.4, -0.7, 0.1, 0.3, 0.6, -0.5, -0.4, 0.7, -0.2,
+  0.1, -0.7, 0.4, 0.5, 0.6, -0.1, -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
+];
+const TOP = 42; // above the cells: the headings
+const BELOW = 196; // below the cells: the row in numbers and the count
+
+/** What the state means: x, the angles, R row by row, the result, and the two products of the chosen row. */
+function rotated({ position, row, head_dim, pairing, base }) {
+  const x = FEATURES.slice(0, head_dim);
+  const angles = ropeAngles(position, invFreq(head_dim, base));
+  const columns = range(0, head_dim - 1).map((c) =>
+    applyRope(
+      range(0, head_dim - 1).map((j) => (j === c ? 1 : 0)),
+      angles,
+      pairing,
+    ),
+  );
+  const j = Math.min(row, head_dim - 1);
+  const partner = Array(head_dim);
+  const pairOf = Array(head_dim);
+  const second = Array(head_dim).fill(false);
+  angles.forEach((_, i) => {
+    const [a, b] = pairFeatures(i, angles.length, pairing);
+    [partner[a], partner[b], pairOf[a], pairOf[b], second[b]] = [b, a, i, i, true];
+  });
+  return { x, angles, columns, out: applyRope(x, angles, pairing), j, partner, pairOf, second };
+}
+
+/** Where the cells stand: the matrix, or five columns, of one height. */
+function grid(width, { head_dim, form }) {
+  const left = 22;
+  const narrow = width < 430;
+  const legend = narrow ? 0 : 62;
+  const column = narrow ? 38 : 48;
+  const room = width - left - legend;
+  const side = Math.min(352, room - 2 * column - (narrow ? 28 : 46));
+  const matrix = form === "matrix";
+  const height = Math.max(side, narrow ? 176 : 0);
+  return { left, narrow, column, side, height, cell: height / head_dim, room, legend, matrix };
+}
+
+const height = (width, state) => {
+  const { height: cells, narrow } = grid(width, state);
+  return TOP + cells + BELOW + (narrow ? 54 : 0);
+};
+
+/** One coloured cell with its number, where there is room for it. */
+function cell(pen, value, x, y, w, h) {
+  const place = clamp((value + 1) / 2, 0, 1);
+  pen.rect(x, y, w, h, { fill: shade(place, cividis), stroke: ink.paper, width: 0.5 });
+  if (w >= 36 && h >= 15) {
+    pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value), { fill: onShade(place, cividis), size: 12, anchor: "middle" });
+  }
+}
+
+/** A column of cells with a heading; `marked` rows get a frame. */
+function drawColumn(pen, values, heading, x, { column, cell: h }, marked) {
+  pen.text(x + column / 2, TOP - 12, heading, { anchor: "middle", weight: 600 });
+  values.forEach((value, j) => cell(pen, value, x, TOP + j * h, column, h));
+  for (const j of marked) pen.rect(x, TOP + j * h, column, h, { stroke: ink.score, width: 3 });
+}
+
+/** R: the cells that are always zero stay blank. */
+function drawMatrix(pen, state, at, { left, side, height: tall, cell: h }) {
+  const { columns, j, partner } = at;
+  const d = state.head_dim;
+  const w = side / d;
+  pen.text(left + side / 2, TOP - 12, `R, ${d} × ${d}`, { anchor: "middle", weight: 600 });
+  for (const i of range(0, d)) {
+    pen.line(left, TOP + i * h, left + side, TOP + i * h, { stroke: ink.grid, width: 1 });
+    pen.line(left + i * w, TOP, left + i * w, TOP + tall, { stroke: ink.grid, width: 1 });
+  }
+  for (const r of range(0, d - 1)) {
+    for (const c of [r, partner[r]]) cell(pen, columns[c][r], left + c * w, TOP + r * h, w, h);
+  }
+  if (state.pairing === "interleaved") {
+    for (const i of range(0, d / 2 - 1)) {
+      pen.rect(left + 2 * i * w, TOP + 2 * i * h, 2 * w, 2 * h, { stroke: ink.muted, width: 1.5 });
+    }
+  }
+  pen.rect(left, TOP + j * h, side, h, { stroke: ink.score, width: 3 });
+}
+
+/** The number of each row, as many as fit. */
+function drawRows(pen, { head_dim }, { left, cell: h }, j) {
+  const every = h >= 14 ? 1 : h >= 7 ? 4 : 8;
+  for (const r of range(0, head_dim - 1)) {
+    const chosen = r === j;
+    if (!chosen && (r % every || (every > 1 && Math.abs(r - j) * h < 13))) continue;
+    const style = chosen ? { fill: ink.scoreWords, weight: 700 } : { fill: ink.muted };
+    pen.text(left - 5, TOP + (r + 0.5) * h + 4, r, { anchor: "end", size: 12, ...style });
+  }
+}
+
+/** The colours and what they mean. */
+function drawLegend(pen, { left, narrow, height: tall, room }, width) {
+  const steps = 24;
+  if (narrow) {
+    const [x, y, w] = [left + 26, TOP + tall + 18, Math.min(150, width - left - 60)];
+    for (const i of range(0, steps - 1)) {
+      pen.rect(x + (w * i) / steps, y, w / steps + 0.5, 10, { fill: shade((i + 0.5) / steps, cividis) });
+    }
+    pen.text(x - 6, y + 10, "−1", { anchor: "end", size: 12, fill: ink.muted });
+    pen.text(x + w + 6, y + 10, "1", { size: 12, fill: ink.muted });
+    pen.text(x + w / 2, y + 26, "0; blank: always 0", { anchor: "middle", size: 12, fill: ink.muted });
+    return;
+  }
+  const [x, y, h] = [left + room + 22, TOP + 18, 132];
+  for (const i of range(0, steps - 1)) {
+    pen.rect(x, y + (h * i) / steps, 12, h / steps + 0.5, { fill: shade(1 - (i + 0.5) / steps, cividis) });
+  }
+  [1, 0, -1].forEach((v, i) => {
+    pen.text(x + 18, y + (h * i) / 2 + 4, fmt(v, 0), { size: 12, fill: ink.muted });
+  });
+  pen.rect(x, y + h + 18, 12, 12, { stroke: ink.muted, width: 1 });
+  pen.text(x - 2, y + h + 46, "blank:", { size: 12, fill: ink.muted });
+  pen.text(x - 2, y + h + 61, "always", { size: 12, fill: ink.muted });
+  pen.text(x - 2, y + h + 76, "zero", { size: 12, fill: ink.muted });
+}
+
+/** A factor as it stands in a sum: brackets around what is negative. */
+const factor = (value) => (fmt(value).startsWith("−") ? `(${fmt(value)})` : fmt(value));
+
+/** The chosen row in symbols and in numbers. */
+function rowWords({ x, columns, out, j, partner, pairOf, second, angles }) {
+  const [p, angle] = [partner[j], fmt(angles[pairOf[j]])];
+  const sine = second[j] ? "+" : "−";
+  const across = columns[p][j] * (second[j] ? 1 : -1); // the sine itself
+  return {
+    symbols: `x′[${j}] = cos ${angle} · x[${j}] ${sine} sin ${angle} · x[${p}]`,
+    numbers: `= ${fmt(columns[j][j])}·${factor(x[j])} ${sine} ${factor(across)}·${factor(x[p])} = ${fmt(out[j])}`,
+  };
+}
+
+/** How many multiplications each form makes, drawn to scale. */
+function drawCount(pen, { head_dim: d, form }, y, width) {
+  const full = width - 8;
+  const bars = [
+    { name: "matrix", words: `matrix: ${d * d}, of which ${d * d - 2 * d} by zero`, count: d * d },
+    { name: "elementwise", words: `elementwise: ${2 * d}`, count: 2 * d },
+  ];
+  pen.text(4, y, "Multiplications for the whole vector", { weight: 600 });
+  bars.forEach(({ name, words, count }, i) => {
+    const top = y + 12 + i * 42;
+    const chosen = name === form;
+    if (name === "matrix") pen.rect(4, top, full, 14, { fill: ink.grid });
+    pen.rect(4, top, (full * 2) / d, 14, { fill: chosen ? ink.score : ink.muted });
+    pen.rect(4, top, (full * count) / (d * d), 14, { stroke: chosen ? ink.score : ink.muted, width: 1.5 });
+    pen.text(4, top + 29, words, { size: 13, weight: chosen ? 600 : 400, fill: chosen ? ink.text : ink.muted });
+  });
+}
+
+function draw(pen, state, { width }) {
+  const at = rotated(state);
+  const place = grid(width, state);
+  const { left, column, side, narrow, height: tall, room } = place;
+  const { x, columns, out, j, partner, second } = at;
+  const middle = TOP + tall / 2 + 5;
+  const sign = (px, words) => pen.text(px, middle, words, { anchor: "middle", size: narrow ? 14 : 17 });
+  drawRows(pen, state, place, j);
+  if (place.matrix) {
+    const gap = narrow ? 6 : 14;
+    drawMatrix(pen, state, at, place);
+    drawColumn(pen, x, "x", left + side + gap, place, [j, partner[j]]);
+    const end = left + side + gap + column + (narrow ? 20 : 30);
+    sign(end - (narrow ? 10 : 15), "=");
+    drawColumn(pen, out, "x′", end, place, [j]);
+  } else {
+    const wide = Math.min(64, (room - (narrow ? 4 * 12 : 4 * 24)) / 5);
+    const step = wide + (narrow ? 12 : 24);
+    const parts = [
+      [x, "x", "⊙"],
+      [x.map((_, r) => columns[r][r]), "cos", "+"],
+      [x.map((_, r) => (second[r] ? x[partner[r]] : -x[partner[r]])), "rotated x", "⊙"],
+      [x.map((_, r) => columns[partner[r]][r] * (second[r] ? 1 : -1)), "sin", "="],
+      [out, "x′", ""],
+    ];
+    parts.forEach(([values, heading, after], i) => {
+      drawColumn(pen, values, heading, left + i * step, { ...place, column: wide }, [j]);
+      if (after) sign(left + i * step + wide + (step - wide) / 2, after);
+    });
+  }
+  drawLegend(pen, place, width);
+  const y = TOP + tall + (narrow ? 84 : 32);
+  const words = rowWords(at);
+  const products = place.matrix
+    ? `Row ${j}: ${state.head_dim} products, ${state.head_dim - 2} of them with a zero`
+    : `Row ${j}: two products`;
+  pen.text(4, y, products, { weight: 600, fill: ink.scoreWords });
+  pen.text(4, y + 21, words.symbols, { size: 13 });
+  pen.text(4, y + 41, words.numbers, { size: 13 });
+  drawCount(pen, state, y + 78, width);
+}
+
+function readout(state) {
+  const at = rotated(state);
+  const [d, { symbols, numbers }] = [state.head_dim, rowWords(at)];
+  const made = `Row ${at.j} at position ${state.position}: ${symbols} ${numbers}.`;
+  if (state.form === "elementwise") {
+    return `${made} The elementwise form makes ${2 * d} multiplications for the whole vector; the matrix would make ${d * d}.`;
+  }
+  return `${made} The matrix form makes ${d * d} multiplications for the whole vector, of which ${d * d - 2 * d} multiply by zero.`;
+}
+
+/** A row that the vector does not have becomes its last. */
+function follow(before, held) {
+  const state = { ...before, ...held };
+  return { row: Math.min(state.row, state.head_dim - 1) };
+}
+
+export default live({
+  name: "BlockMatrix",
+  title: "The rotation matrix of a head, mostly zeros, and the two columns that code keeps of it",
+  height,
+  draw,
+  readout,
+  follow,
+  play: { trait: "position", perSecond: 4 },
+});

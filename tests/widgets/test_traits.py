@@ -1,0 +1,112 @@
+"""Every trait of every figure takes what its range promises, refuses the rest with a sentence, and can be reset."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+import traitlets
+from rope_edu import widgets
+from rope_edu.widgets import LiveFigure, RotatePair
+
+CASES = [
+    pytest.param(figure, name, control, id=f"{figure.__name__}.{name}")
+    for figure in LiveFigure.figures.values()
+    for name, control in figure.controls().items()
+]
+
+
+def allowed(control) -> list:
+    """Some values that the control promises to take: both ends, and random ones between."""
+    draw = random.Random(control.name)
+    if control.kind == "slider":
+        between = [draw.uniform(control.low, control.high) for _ in range(20)]
+        return [control.low, control.high, *(map(round, between) if control.whole else between)]
+    if control.kind == "point":
+        return [[draw.uniform(-control.limit, control.limit) for _ in range(2)] for _ in range(10)]
+    if control.kind == "choice":
+        return list(control.options)
+    if control.kind == "toggle":
+        return [True, False]
+    return ["one", " ".join(["word"] * control.max_words)]
+
+
+def refused(control) -> list:
+    """Some values that it must refuse."""
+    if control.kind == "slider":
+        far = [control.low - 1, control.high + 1, math.nan, math.inf, "7", None, True, [1]]
+        return [*far, control.low + 0.5] if control.whole else far
+    if control.kind == "point":
+        return [[0], [0, 0, 0], [2 * control.limit, 0], [math.nan, 0], "ab", None, 3]
+    if control.kind == "choice":
+        return ["no such option", None, -12345, True]
+    if control.kind == "toggle":
+        return [1, "True", None]
+    return ["", "  ", " ".join(["word"] * (control.max_words + 1)), "x" * 17, None, 3]
+
+
+@pytest.mark.parametrize(("figure", "name", "control"), CASES)
+def test_trait_takes_its_range(figure, name, control):
+    for value in allowed(control):
+        assert getattr(figure(**{name: value}), name) == value
+        made = figure()
+        setattr(made, name, value)
+        assert made.get_state()[name] == value
+
+
+@pytest.mark.parametrize(("figure", "name", "control"), CASES)
+def test_trait_refuses_the_rest_with_a_sentence(figure, name, control):
+    made = figure()
+    before = getattr(made, name)
+    for value in refused(control):
+        with pytest.raises(traitlets.TraitError, match=rf"^{figure.__name__}\.{name} must be .+, got .+\.$"):
+            setattr(made, name, value)
+        assert getattr(made, name) == before
+        with pytest.raises(traitlets.TraitError, match="must be"):
+            figure(**{name: value})
+
+
+@pytest.mark.parametrize(("figure", "name", "control"), CASES)
+def test_label_is_there_and_python_line_makes_the_state(figure, name, control):
+    assert control.label
+    for value in allowed(control):
+        made = figure(**{name: value})
+        again = eval(repr(made), vars(widgets))
+        assert getattr(again, name) == getattr(made, name)
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values())
+def test_reset_brings_back_what_the_figure_was_made_with(figure):
+    made = figure()
+    for name, control in figure.controls().items():
+        setattr(made, name, allowed(control)[0])
+    made.reset()
+    assert repr(made) == f"{figure.__name__}()"
+
+
+def test_numpy_numbers_are_numbers():
+    assert RotatePair(position=np.int64(3)).position == 3
+    assert RotatePair(inv_freq=np.float32(0.5)).inv_freq == 0.5
+    assert RotatePair(q=np.array([0.5, 1.0])).q == [0.5, 1.0]
+
+
+def test_a_misspelt_name_is_refused():
+    with pytest.raises(TypeError, match="RotatePair has no positoin; it takes position"):
+        RotatePair(positoin=3)
+    with pytest.raises(AttributeError, match="'positoin'; it has position"):
+        RotatePair().positoin = 3
+
+
+def test_observers_hear_a_change():
+    heard = []
+    made = RotatePair()
+    made.observe(heard.append, "position")
+    made.position = 12
+    made.position = 12
+    assert [change["new"] for change in heard] == [12]
+
+
+def test_two_figures_share_nothing():
+    first, second = RotatePair(), RotatePair()
+    first.q = [0.1, 0.2]
+    assert second.q == RotatePair().q != first.q
