@@ -135,6 +135,8 @@ def test_outputs_are_there_and_say_nothing_of_the_machine(path, notebook):
 
 
 def test_only_cells_with_interact_are_left_out_of_the_comparison(path, notebook):
-    skipped = [cell for cell in notebook.cells if any("nbval" in tag for tag in cell.metadata.get("tags", []))]
+    skipped = [
+        cell for cell in notebook.cells if any("nbval" in tag for tag in cell.metadata.get("tags", []))
+    ]
     assert all("@interact" in cell.source for cell in skipped)
     assert "NBVAL" not in path.read_text(encoding="utf-8")

@@ -5,6 +5,8 @@ page loader (``book/assets/live.js``) replaces by the figure. Any other widget k
 to run it. Scripts and style come from ``rope_edu.widgets``, one cached file a figure for all pages.
 """
 
+import base64
+import html
 import importlib.util
 import json
 import re
@@ -14,10 +16,12 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
 
 from rope_edu.widgets import LiveFigure
 from rope_edu.widgets._bundle import page_script, style
 
+STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
@@ -35,34 +39,70 @@ class LiveSlots(SphinxPostTransform):
                 continue
             shown = {part["mime_type"]: part for part in bundle.children}
             if VIEW in shown:
-                bundle.replace_self(slot(shown))
+                bundle.replace_self(self.slot(shown))
+
+    def slot(self, shown: dict[str, nodes.container]) -> list[nodes.Node]:
+        """Return the slot's nodes: the still picture inside a div that names the widget's model."""
+        view = shown[VIEW].children[0].astext()
+        model = json.loads(re.search(r"\{.*\}", view).group())["model_id"]
+        name = shown["text/plain"].astext().partition("(")[0]
+        if STILL not in shown:
+            pictures = [part.children[0] for mime, part in shown.items() if mime.startswith("image/")]
+            note = nodes.paragraph(text=NOTE, classes=["live-note"])
+            return in_slot(model, "", [*pictures, note])
+        still = shown[STILL].children[0]
+        still["classes"].append("live-still")
+        still["alt"] = words_of(
+            (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
+        )
+        return in_slot(model, name, [still])
 
 
-def slot(shown: dict[str, nodes.container]) -> list[nodes.Node]:
-    """Return the slot's nodes: the still picture inside a div that names the widget's model."""
-    view = shown[VIEW].children[0].astext()
-    model = json.loads(re.search(r"\{.*\}", view).group())["model_id"]
-    stills = [part.children[0] for mime, part in shown.items() if mime.startswith("image/")]
-    inside: list[nodes.Node] = [*stills[:1]]
-    for image in inside:
-        image["classes"].append("live-still")
-        image["alt"] = image.get("alt") or shown["text/plain"].astext()
-    if STILL not in shown:
-        inside.append(nodes.paragraph(text=NOTE, classes=["live-note"]))
+class LiveFigureDirective(SphinxDirective):
+    """Show, on a page that is no notebook, the first live figure of a notebook: ``{live-figure} path``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the slot with the state and the still that the notebook stores."""
+        path, file = self.env.relfn2path(self.arguments[0])
+        self.env.note_dependency(path)
+        notebook = json.loads(Path(file).read_text(encoding="utf-8"))
+        outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+        data = next(output["data"] for output in outputs if STILL in output.get("data", {}))
+        svg = "".join(data[STILL])
+        source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+        still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(svg))}">'
+        state = json.dumps(notebook["metadata"]["widgets"][STATE]).replace("</", "<\\/")
+        script = f'<script type="{STATE}">{state}</script>'
+        name = "".join(data["text/plain"]).partition("(")[0]
+        inside = [nodes.raw(text=script + still, format="html")]
+        return in_slot(data[VIEW]["model_id"], name, inside)
+
+
+def in_slot(model: str, name: str, inside: list[nodes.Node]) -> list[nodes.Node]:
+    """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives."""
     opening = f'<div class="live-slot" data-model="{model}">'
-    name = shown["text/plain"].astext().partition("(")[0]
-    return [
-        nodes.raw(text=opening, format="html", live_figure=name),
-        *inside,
-        nodes.raw(text="</div>", format="html"),
-    ]
+    closing = nodes.raw(text="</div>", format="html")
+    return [nodes.raw(text=opening, format="html", live_figure=name), *inside, closing]
 
 
-def add_figure_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
-    """Load the page's figures after the loader and before MathJax, which is large."""
+def words_of(svg: str) -> str:
+    """Return what a still says of itself: its title and its description."""
+    title = re.search(r'aria-label="([^"]*)"', svg)[1]
+    description = re.search(r"<desc>(.*?)</desc>", svg, flags=re.DOTALL)[1]
+    return html.unescape(f"{title}. {description}")
+
+
+def add_figure_scripts(
+    app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
+) -> None:
+    """Load the loader and the page's figures before MathJax, which is large."""
     if doctree is None:
         return
     names = {raw.get("live_figure") for raw in doctree.findall(nodes.raw)} & set(LiveFigure.figures)
+    if names:
+        app.add_js_file("live.js", priority=500, defer="defer")
     for name in sorted(names):
         app.add_js_file(f"live/{name}.js", priority=600, defer="defer")
 
@@ -83,7 +123,7 @@ def drop_icon_script(app: Sphinx, error: Exception | None) -> None:
     """Take out the theme's half a megabyte of icons in a script: its web font draws the same icons."""
     if error or app.builder.format != "html":
         return
-    script = re.compile(r'<script[^>]*/fontawesome\.js[^>]*></script>')
+    script = re.compile(r"<script[^>]*/fontawesome\.js[^>]*></script>")
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         if script.search(text):
@@ -106,6 +146,7 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_post_transform(LiveSlots)
+    app.add_directive("live-figure", LiveFigureDirective)
     app.connect("builder-inited", write_scripts)
     app.connect("html-page-context", add_figure_scripts)
     app.connect("build-finished", copy_mathjax)

@@ -1,7 +1,8 @@
 """Measure what the live figures cost in a browser: python book/tools/bench.py [page …]. Build the book first.
 
-For every slider of every figure: 200 moves, each dispatched at the start of a frame as a browser does with real input, timed
-until the frame is painted. For every page with figures: its weight (gzip) and the time until the first figure is drawn.
+For every slider of every figure: 200 moves, each dispatched at the start of a frame as a browser does with real
+input, timed until the frame is painted. For every page with figures: its weight (gzip) and the time until the first
+figure is drawn.
 """
 
 import gzip
@@ -33,7 +34,8 @@ MEASURE = """async ([figure, trait, moves]) => {
     return times;
 }"""
 FIRST = """() => new Promise((resolve) => {
-    const look = () => document.querySelector('[data-ready="true"]') ? resolve(performance.now()) : setTimeout(look, 4);
+    const drawn = () => document.querySelector('[data-ready="true"]');
+    const look = () => drawn() ? resolve(performance.now()) : setTimeout(look, 4);
     look();
 })"""
 

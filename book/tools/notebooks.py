@@ -45,6 +45,8 @@ def settle(notebook: nbformat.NotebookNode, prefix: str) -> None:
     for number, cell in enumerate(notebook.cells):
         cell.id = f"{prefix}-{number:03d}"
         cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
         if "solution" in cell.metadata.get("tags", []):
             cell.metadata["cellView"] = "form"
             cell.metadata["jupyter"] = {"source_hidden": True}
@@ -65,6 +67,18 @@ def settle(notebook: nbformat.NotebookNode, prefix: str) -> None:
         if cell.cell_type == "code":
             cell.outputs = [nbformat.from_dict(output) for output in fresh]
     notebook.metadata["widgets"] = nbformat.from_dict({STATE: state})
+
+
+def joined(outputs: list) -> list:
+    """Return the outputs with neighbouring pieces of one stream joined: where they were cut is chance."""
+    whole: list = []
+    for output in outputs:
+        same = output.output_type == "stream" and whole and whole[-1].get("name") == output.name
+        if same:
+            whole[-1].text += output.text
+        else:
+            whole.append(output)
+    return whole
 
 
 def family(models: dict, first: str) -> list[str]:
@@ -140,7 +154,9 @@ def add_stills(notebook: nbformat.NotebookNode, page) -> None:
 def printed_picture(notebook: nbformat.NotebookNode, model: str) -> str:
     """Return the picture (PNG) that a widget such as ``interact`` shows in its Output."""
     models = notebook.metadata["widgets"][STATE]["state"]
-    outputs = [output for held in family(models, model) for output in models[held]["state"].get("outputs", [])]
+    outputs = [
+        output for held in family(models, model) for output in models[held]["state"].get("outputs", [])
+    ]
     return next(output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {}))
 
 

@@ -43,12 +43,8 @@ def _finds_the_pair(first_slow_pair: Callable[[int, float, float], Any]) -> Verd
     """Judge exercise 2.2: the first pair of which a full turn takes more than `tokens`."""
     if not callable(first_slow_pair):
         return "The answer is a function: give check the name, without parentheses."
-    for d_model, base, tokens in [
-        (64, 10_000.0, 1000),
-        (128, 10_000.0, 4096),
-        (64, 500_000.0, 1000),
-        (16, 100.0, 5),
-    ]:
+    cases = [(64, 10_000.0, 1000), (128, 10_000.0, 4096), (64, 500_000.0, 1000), (16, 100.0, 5)]
+    for d_model, base, tokens in cases:
         found = first_slow_pair(d_model, base, tokens)
         if found is ...:
             return ...
@@ -58,6 +54,12 @@ def _finds_the_pair(first_slow_pair: Callable[[int, float, float], Any]) -> Verd
             hint = " That is a feature, not a pair." if found in (2 * expected, 2 * expected + 1) else ""
             return f"For d = {d_model}, base {base:g} and {tokens} tokens it says {found}.{hint}"
     return True
+
+
+def _pairs(frequency: float, moved_by: float) -> np.ndarray:
+    """Return the pair (sine, cosine) of a few positions, each moved by so many tokens, as columns."""
+    angles = (np.array([0.0, 1.0, 5.0, 77.0]) + moved_by) * frequency
+    return np.stack([np.sin(angles), np.cos(angles)])
 
 
 def _moves(move: Callable[[float, float], Any]) -> Verdict:
@@ -71,12 +73,10 @@ def _moves(move: Callable[[float, float], Any]) -> Verdict:
         if np.shape(found) != (2, 2):
             return f"The answer is a 2 × 2 matrix, got shape {np.shape(found)}."
         matrix = np.array(found, dtype=float)
-        at = lambda p, f=frequency: np.array([math.sin(p * f), math.cos(p * f)])
-        if not all(close(matrix @ at(p), at(p + k)) for p in (0, 1, 5, 77)):
-            if all(close(matrix @ at(p), at(p - k)) for p in (0, 1, 5, 77)):
-                return (
-                    "It moves by k tokens back. A pair here is (sine, cosine), so the first axis is the sine."
-                )
+        start, end, back = (_pairs(frequency, by) for by in (0, k, -k))
+        if not close(matrix @ start, end):
+            if close(matrix @ start, back):
+                return "It moves by k tokens back. A pair here is (sine, cosine): the first axis is the sine."
             return f"With k = {k} and θ = {frequency} it does not carry the pair of p to the pair of p + k."
     return True
 
@@ -112,7 +112,7 @@ EXERCISES = (
         hints=(
             "First the d/2 angles, then a sine and a cosine of each.",
             "The angle of pair i is position · base^(−2i/d); np.arange(0, d_model, 2) is all 2i at once.",
-            "np.stack([np.sin(angles), np.cos(angles)], axis=1).ravel() puts the sine and cosine of a pair side by side.",
+            "np.stack([np.sin(angles), np.cos(angles)], axis=1).ravel() puts each pair side by side.",
         ),
         shows="d/2 angles, and the point of each on its circle.",
     ),
@@ -150,8 +150,8 @@ EXERCISES = (
         "2.5",
         _names_terms,
         hints=(
-            "Run the four-term cell again with this W in place of `mixed`.",
-            "PE(m) · M PE(n) = PE(m) · PE(n + 1), and that knows m − n only. What about the terms with one place in them?",
+            "Run the four-term cell again with W_back in place of `mixed`.",
+            "PE(m) · M PE(n) = PE(m) · PE(n + 1) knows m − n only. And the terms with one place in them?",
             "Two of the four hold one word and one place.",
         ),
         shows="A word against a place has nothing to be relative to. No W can repair these two.",

@@ -49,7 +49,7 @@ def _counts_rises(rises: Callable[[int, float, int], Any]) -> Verdict:
             return "These are the steps on which it falls."
         if not close(found, int((steps > 0).sum())):
             case = f"rises({head_dim}, {base:,.0f}, {far})"
-            return f"{case} gave {found}, and the number of steps counted was to be {far}."
+            return f"{case} gave {found}: how many of its {far} steps lead up?"
     return True
 
 

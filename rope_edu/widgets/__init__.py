@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
 from .angle_chart import AngleChart
 from .base import LiveFigure
 from .bias_matrix import BiasMatrix
+from .block_matrix import BlockMatrix
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .layouts import Layouts
@@ -24,6 +25,7 @@ from .sinusoid_heatmap import SinusoidHeatmap
 __all__ = [
     "AngleChart",
     "BiasMatrix",
+    "BlockMatrix",
     "Clocks",
     "ComplexPlane",
     "Layouts",

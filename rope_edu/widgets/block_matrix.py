@@ -7,10 +7,11 @@ from .base import LiveFigure
 class BlockMatrix(LiveFigure):
     """Multiply a vector by its rotation matrix, or by the two stripes that are left of it.
 
-    ``position`` m turns pair i of a vector x of ``head_dim`` numbers by m · θ_i, θ_i = ``base`` ** (−2i / head_dim).
-    ``form`` "matrix" shows R and R x, with the cells that are always zero left blank; "elementwise" shows
-    x ⊙ cos + rotated x ⊙ sin. ``pairing`` is the layout: which two features form a pair. ``row`` is followed from
-    x to the result; a row that the vector does not have is shown as its last.
+    ``position`` m turns pair i of a vector x of ``head_dim`` numbers by m · θ_i,
+    θ_i = ``base`` ** (−2i / head_dim). ``form`` "matrix" shows R and R x, with the cells that are always zero
+    left blank; "elementwise" shows x ⊙ cos + (x, each pair turned by 90°) ⊙ sin. ``pairing`` is the layout: which
+    two features form a pair. ``row`` is followed from x to the result; a row that the vector does not have is
+    shown as its last.
 
     Values out of range raise TraitError with a sentence.
 
@@ -22,7 +23,9 @@ class BlockMatrix(LiveFigure):
 
     position = Slider(20, 0, 128, label="Position, m", unit="tokens")
     row = Slider(2, 0, 31, label="Row to follow, j")
-    form = Choice("matrix", {"matrix": "matrix: R x", "elementwise": "elementwise: cos and sin"}, label="Form")
+    form = Choice(
+        "matrix", {"matrix": "matrix: R x", "elementwise": "elementwise: cos and sin"}, label="Form"
+    )
     head_dim = Choice(8, {d: str(d) for d in (4, 6, 8, 12, 16, 24, 32)}, label="Head width, d")
     pairing = Choice(
         "interleaved",

@@ -15,7 +15,7 @@ class OrderBlindness(LiveFigure):
     Values out of range raise TraitError with a sentence.
 
     >>> OrderBlindness(rearranged="chases the dog the pig", causal=True, layers=2)
-    OrderBlindness(rearranged='chases the dog the pig', causal=True, layers=2)
+    OrderBlindness(rearranged='chases the dog the pig', layers=2, causal=True)
 
     Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5; Lee et al. 2018, arXiv 1810.00825. Chapter 1.
     """

@@ -7,9 +7,10 @@ from .base import LiveFigure
 class ScoreDistance(LiveFigure):
     """Draw the score of one query and one key at every distance, with two bounds on it.
 
-    ``vectors`` chooses q and k: "constant" (all ones), "identical" (k = q, Gaussian), "independent" (both Gaussian) or
-    "rotated" (k is q turned ``peak`` positions on). ``seed`` draws the Gaussian ones. ``distance`` (tokens, m − n) is the
-    cursor; ``reach`` the distances shown, 100 000 on a logarithmic axis. Scores are not divided by √d.
+    ``vectors`` chooses q and k: "constant" (all ones), "identical" (k = q, Gaussian), "independent" (both
+    Gaussian) or "rotated" (k is q turned ``peak`` positions on). ``seed`` draws the Gaussian ones.
+    ``distance`` (tokens, m − n) is the cursor; ``reach`` the distances shown, 100 000 on a logarithmic axis.
+    Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
 
     Values out of range raise TraitError with a sentence.
 
@@ -31,7 +32,9 @@ class ScoreDistance(LiveFigure):
     )
     distance = Slider(50, 0, 1024, label="Distance, m − n", unit="tokens")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
-    head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128, 256)}, label="Head width, d")
+    head_dim = Choice(
+        128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128, 256)}, label="Head width, d"
+    )
     peak = Slider(777, 0, 1024, label="Turn of the key, p", unit="positions")
     seed = Slider(1, 0, 99, label="Gaussian draw", unit="")
     reach = Choice(

@@ -7,10 +7,10 @@ from .base import LiveFigure
 class SinusoidHeatmap(LiveFigure):
     """See PE(p) and PE(p + k) as two rows of one field, and their dot product for every offset k.
 
-    ``position`` p and ``offset`` k (tokens) choose the rows; ``pair`` i is drawn beside the field as an arrow that
-    turns by k · θ_i on its way from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token. The curve
-    below is PE(p) · PE(p + k), or PE(p) · W PE(p + k) with one fixed random matrix W where ``between`` is "projection";
-    the faint curves are those of other positions p. A ``pair`` that the encoding does not have is shown as its last.
+    ``position`` p and ``offset`` k (tokens) choose the rows. ``pair`` i is drawn beside the field as an arrow that
+    turns by k · θ_i on its way from p to p + k, where θ_i = ``base`` ** (−2i / ``d_model``) radians per token; a
+    pair that the encoding does not have is shown as its last. The curve below is PE(p) · PE(p + k), or, where
+    ``between`` is "projection", PE(p) · W PE(p + k) with one fixed random W. The thin curves are those of other p.
 
     Values out of range raise TraitError with a sentence.
 

@@ -112,6 +112,13 @@ def test_t5_buckets(rope, bidirectional, buckets, longest):
     assert found == expected.tolist()
 
 
+@pytest.mark.parametrize("clip", [1, 2, 5, 24])
+def test_shaw_index(rope, clip):
+    expected = rope_edu.shaw_index(48, 48, clip)
+    for i, j in [(0, 0), (0, 47), (47, 0), (20, 22), (22, 20), (30, 29)]:
+        assert rope("shawIndex", j - i, clip) == expected[i, j]
+
+
 @pytest.mark.parametrize("heads", range(1, 41))
 def test_alibi_slopes(rope, heads):
     assert_same(rope("alibiSlopes", heads), rope_edu.alibi_slopes(heads))

@@ -4,6 +4,7 @@ import re
 
 import matplotlib
 import pytest
+
 from rope_edu.plots import style
 from rope_edu.widgets import LiveFigure, _bundle
 

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 import traitlets
+
 from rope_edu import widgets
 from rope_edu.widgets import LiveFigure, RotatePair
 

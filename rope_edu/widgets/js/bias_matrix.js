@@ -80,7 +80,7 @@ function drawMatrix(pen, state, row, x, y, side) {
   const shadeOf = range(1 - length, length - 1).map((relative) =>
     scheme === "alibi" ? Math.exp(row.curve[relative + length - 1] ?? 0) : entry(state, relative) / most,
   );
-  const title = { alibi: "Weight factor exp(bias) of every pair", shaw: "Row of the table that a pair reads" }[scheme];
+  const title = { alibi: "Factor exp(bias) of every pair", shaw: "Table row of every pair" }[scheme];
   pen.text(x, y - 10, title ?? "Bucket of every pair");
   pen.raster(x, y, side, side, length, length, (i, j) => shadeOf[j - i + length - 1]);
   if (isCausal(scheme)) {
@@ -88,14 +88,6 @@ function drawMatrix(pen, state, row, x, y, side) {
     const stairs = steps.flatMap((at, n) => [[x + at, y + (n ? steps[n - 1] : 0)], [x + at, y + at]]);
     pen.area([...stairs, [x + side, y + side - cell], [x + side, y]], { fill: ink.grid });
     pen.text(x + side - 8, y + 22, "masked", { anchor: "end", fill: ink.text });
-  }
-  if (scheme !== "alibi" && cell >= 19) {
-    for (const i of range(0, length - 1)) {
-      for (const j of range(0, isCausal(scheme) ? i : length - 1)) {
-        const fill = onShade(shadeOf[j - i + length - 1]);
-        pen.text(x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4, entry(state, j - i), { fill, size: 12, anchor: "middle" });
-      }
-    }
   }
   for (const t of range(0, length - 1, length > 24 ? 8 : 4)) {
     pen.text(x + (t + 0.5) * cell, y + side + 15, t, { anchor: "middle", size: 12, fill: ink.muted });
@@ -113,6 +105,20 @@ function drawMatrix(pen, state, row, x, y, side) {
   drawScale(pen, state, x, y + side + 48, side);
   const at = (px, py) => clamp(Math.floor((py - y) / cell), 0, length - 1);
   return { query: { x: cx, y: cy, at } };
+}
+
+/** The entries as numbers, where the cells have room for them; the dot hides one. */
+function drawEntries(pen, state, row, x, y, side) {
+  const cell = side / state.length;
+  if (state.scheme === "alibi" || cell < 19) return;
+  for (const i of range(0, state.length - 1)) {
+    for (const j of range(0, isCausal(state.scheme) ? i : state.length - 1)) {
+      if (i === row.query && j === i) continue;
+      const number = entry(state, j - i);
+      const fill = onShade(number / (tableSize(state) - 1));
+      pen.text(x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4, number, { fill, size: 12, anchor: "middle" });
+    }
+  }
 }
 
 /** What the colours mean. */
@@ -146,24 +152,25 @@ function drawCurve(pen, state, row, box) {
   pen.curve(points, { stroke: ink.muted, width: 1.5, opacity: 0.7 });
   const seen = points.slice(far - row.query, far - row.query + row.keys.length);
   pen.curve(seen, { stroke: ink.score, width: 3.5 });
-  if (length <= 32) for (const [px, py] of seen) pen.circle(px, py, 2.6, { fill: ink.score });
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 
 /** The attention weights of the followed row when all words are alike: position alone decides. */
 function drawWeights(pen, { length }, row, box) {
-  const top = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...row.weights) - 1e-9);
-  const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, top], {
+  const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...row.weights) - 1e-9);
+  const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {
     xLabel: "key position j (tokens)",
     yLabel: "Weights, equal content",
     xTicks: range(0, length - 1, length > 24 ? 8 : 4),
-    yTicks: [0, top / 2, top],
+    yTicks: [0, most / 2, most],
   });
   const thick = Math.max(2, (box.w / length) * 0.72);
-  row.keys.forEach((key, n) => {
-    const y = Y(row.weights[n]);
-    pen.rect(X(key) - thick / 2, y, thick, Y(0) - y, { fill: key === row.query ? ink.q : ink.score });
-  });
+  const bar = (key, n) => {
+    const [left, right, top] = [X(key) - thick / 2, X(key) + thick / 2, Y(row.weights[n])];
+    return [[left, Y(0)], [left, top], [right, top], [right, Y(0)]];
+  };
+  pen.area(row.keys.flatMap(bar), { fill: ink.score }); // one comb: cheaper than a shape for each key
+  pen.area(bar(row.query, row.query), { fill: ink.q });
 }
 
 function draw(pen, state, { width }) {
@@ -172,6 +179,7 @@ function draw(pen, state, { width }) {
   const handles = drawMatrix(pen, state, row, 40, 26, side);
   drawCurve(pen, state, row, bias);
   drawWeights(pen, state, row, weight);
+  drawEntries(pen, state, row, 40, 26, side);
   return handles;
 }
 

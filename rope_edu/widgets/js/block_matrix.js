@@ -7,7 +7,7 @@ const FEATURES = [
   0.1, -0.7, 0.4, 0.5, 0.6, -0.1, -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
 ];
 const TOP = 42; // above the cells: the headings
-const BELOW = 196; // below the cells: the row in numbers and the count
+const BELOW = 202; // below the cells: the row in numbers and the count
 
 /** What the state means: x, the angles, R row by row, the result, and the two products of the chosen row. */
 function rotated({ position, row, head_dim, pairing, base }) {
@@ -36,7 +36,7 @@ function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
   const legend = narrow ? 0 : 62;
-  const column = narrow ? 38 : 48;
+  const column = narrow ? 38 : 56;
   const room = width - left - legend;
   const side = Math.min(352, room - 2 * column - (narrow ? 28 : 46));
   const matrix = form === "matrix";
@@ -46,7 +46,7 @@ function grid(width, { head_dim, form }) {
 
 const height = (width, state) => {
   const { height: cells, narrow } = grid(width, state);
-  return TOP + cells + BELOW + (narrow ? 54 : 0);
+  return TOP + cells + BELOW + (narrow ? 90 : 0);
 };
 
 /** One coloured cell with its number, where there is room for it. */
@@ -62,7 +62,13 @@ function cell(pen, value, x, y, w, h) {
 function drawColumn(pen, values, heading, x, { column, cell: h }, marked) {
   pen.text(x + column / 2, TOP - 12, heading, { anchor: "middle", weight: 600 });
   values.forEach((value, j) => cell(pen, value, x, TOP + j * h, column, h));
-  for (const j of marked) pen.rect(x, TOP + j * h, column, h, { stroke: ink.score, width: 3 });
+  for (const j of marked) frame(pen, x, TOP + j * h, column, h);
+}
+
+/** A frame that shows on every colour. */
+function frame(pen, x, y, w, h) {
+  pen.rect(x, y, w, h, { stroke: ink.paper, width: 6 });
+  pen.rect(x, y, w, h, { stroke: ink.text, width: 3 });
 }
 
 /** R: the cells that are always zero stay blank. */
@@ -83,7 +89,7 @@ function drawMatrix(pen, state, at, { left, side, height: tall, cell: h }) {
       pen.rect(left + 2 * i * w, TOP + 2 * i * h, 2 * w, 2 * h, { stroke: ink.muted, width: 1.5 });
     }
   }
-  pen.rect(left, TOP + j * h, side, h, { stroke: ink.score, width: 3 });
+  frame(pen, left, TOP + j * h, side, h);
 }
 
 /** The number of each row, as many as fit. */
@@ -92,13 +98,13 @@ function drawRows(pen, { head_dim }, { left, cell: h }, j) {
   for (const r of range(0, head_dim - 1)) {
     const chosen = r === j;
     if (!chosen && (r % every || (every > 1 && Math.abs(r - j) * h < 13))) continue;
-    const style = chosen ? { fill: ink.scoreWords, weight: 700 } : { fill: ink.muted };
+    const style = chosen ? { weight: 700 } : { fill: ink.muted };
     pen.text(left - 5, TOP + (r + 0.5) * h + 4, r, { anchor: "end", size: 12, ...style });
   }
 }
 
 /** The colours and what they mean. */
-function drawLegend(pen, { left, narrow, height: tall, room }, width) {
+function drawLegend(pen, { left, narrow, height: tall, room, matrix }, width) {
   const steps = 24;
   if (narrow) {
     const [x, y, w] = [left + 26, TOP + tall + 18, Math.min(150, width - left - 60)];
@@ -107,7 +113,7 @@ function drawLegend(pen, { left, narrow, height: tall, room }, width) {
     }
     pen.text(x - 6, y + 10, "−1", { anchor: "end", size: 12, fill: ink.muted });
     pen.text(x + w + 6, y + 10, "1", { size: 12, fill: ink.muted });
-    pen.text(x + w / 2, y + 26, "0; blank: always 0", { anchor: "middle", size: 12, fill: ink.muted });
+    pen.text(x + w / 2, y + 26, matrix ? "0; blank: always 0" : "0", { anchor: "middle", size: 12, fill: ink.muted });
     return;
   }
   const [x, y, h] = [left + room + 22, TOP + 18, 132];
@@ -117,6 +123,7 @@ function drawLegend(pen, { left, narrow, height: tall, room }, width) {
   [1, 0, -1].forEach((v, i) => {
     pen.text(x + 18, y + (h * i) / 2 + 4, fmt(v, 0), { size: 12, fill: ink.muted });
   });
+  if (!matrix) return;
   pen.rect(x, y + h + 18, 12, 12, { stroke: ink.muted, width: 1 });
   pen.text(x - 2, y + h + 46, "blank:", { size: 12, fill: ink.muted });
   pen.text(x - 2, y + h + 61, "always", { size: 12, fill: ink.muted });
@@ -132,8 +139,8 @@ function rowWords({ x, columns, out, j, partner, pairOf, second, angles }) {
   const sine = second[j] ? "+" : "−";
   const across = columns[p][j] * (second[j] ? 1 : -1); // the sine itself
   return {
-    symbols: `x′[${j}] = cos ${angle} · x[${j}] ${sine} sin ${angle} · x[${p}]`,
-    numbers: `= ${fmt(columns[j][j])}·${factor(x[j])} ${sine} ${factor(across)}·${factor(x[p])} = ${fmt(out[j])}`,
+    symbols: [`x′[${j}] = cos ${angle} · x[${j}]`, `${sine} sin ${angle} · x[${p}]`],
+    numbers: [`= ${fmt(columns[j][j])}·${factor(x[j])} ${sine} ${factor(across)}·${factor(x[p])}`, `= ${fmt(out[j])}`],
   };
 }
 
@@ -141,16 +148,16 @@ function rowWords({ x, columns, out, j, partner, pairOf, second, angles }) {
 function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
   const bars = [
-    { name: "matrix", words: `matrix: ${d * d}, of which ${d * d - 2 * d} by zero`, count: d * d },
+    { name: "matrix", words: `matrix: ${d * d} (${d * d - 2 * d} by zero)`, count: d * d },
     { name: "elementwise", words: `elementwise: ${2 * d}`, count: 2 * d },
   ];
-  pen.text(4, y, "Multiplications for the whole vector", { weight: 600 });
+  pen.text(4, y, "Multiplications for all rows", { weight: 600 });
   bars.forEach(({ name, words, count }, i) => {
     const top = y + 12 + i * 42;
     const chosen = name === form;
     if (name === "matrix") pen.rect(4, top, full, 14, { fill: ink.grid });
-    pen.rect(4, top, (full * 2) / d, 14, { fill: chosen ? ink.score : ink.muted });
-    pen.rect(4, top, (full * count) / (d * d), 14, { stroke: chosen ? ink.score : ink.muted, width: 1.5 });
+    pen.rect(4, top, (full * 2) / d, 14, { fill: chosen ? ink.text : ink.muted });
+    pen.rect(4, top, (full * count) / (d * d), 14, { stroke: chosen ? ink.text : ink.muted, width: 1.5 });
     pen.text(4, top + 29, words, { size: 13, weight: chosen ? 600 : 400, fill: chosen ? ink.text : ink.muted });
   });
 }
@@ -171,12 +178,12 @@ function draw(pen, state, { width }) {
     sign(end - (narrow ? 10 : 15), "=");
     drawColumn(pen, out, "x′", end, place, [j]);
   } else {
-    const wide = Math.min(64, (room - (narrow ? 4 * 12 : 4 * 24)) / 5);
+    const wide = Math.min(84, (room - (narrow ? 4 * 12 : 4 * 24)) / 5);
     const step = wide + (narrow ? 12 : 24);
     const parts = [
       [x, "x", "⊙"],
       [x.map((_, r) => columns[r][r]), "cos", "+"],
-      [x.map((_, r) => (second[r] ? x[partner[r]] : -x[partner[r]])), "rotated x", "⊙"],
+      [x.map((_, r) => (second[r] ? x[partner[r]] : -x[partner[r]])), narrow ? "x, 90°" : "x turned 90°", "⊙"],
       [x.map((_, r) => columns[partner[r]][r] * (second[r] ? 1 : -1)), "sin", "="],
       [out, "x′", ""],
     ];
@@ -189,18 +196,20 @@ function draw(pen, state, { width }) {
   const y = TOP + tall + (narrow ? 84 : 32);
   const words = rowWords(at);
   const products = place.matrix
-    ? `Row ${j}: ${state.head_dim} products, ${state.head_dim - 2} of them with a zero`
+    ? `Row ${j}: ${state.head_dim} products, ${state.head_dim - 2} by zero`
     : `Row ${j}: two products`;
-  pen.text(4, y, products, { weight: 600, fill: ink.scoreWords });
-  pen.text(4, y + 21, words.symbols, { size: 13 });
-  pen.text(4, y + 41, words.numbers, { size: 13 });
-  drawCount(pen, state, y + 78, width);
+  pen.text(4, y, products, { weight: 600 });
+  const parts = [words.symbols, words.numbers];
+  const lines = narrow ? parts.flat() : parts.map((part) => part.join(" "));
+  lines.forEach((line, i) => pen.text(narrow && i === 1 ? 44 : 4, y + 20 * (i + 1), line));
+  drawCount(pen, state, y + 20 * lines.length + 36, width);
 }
 
 function readout(state) {
   const at = rotated(state);
-  const [d, { symbols, numbers }] = [state.head_dim, rowWords(at)];
-  const made = `Row ${at.j} at position ${state.position}: ${symbols} ${numbers}.`;
+  const d = state.head_dim;
+  const { symbols, numbers } = rowWords(at);
+  const made = `Row ${at.j} at position ${state.position}: ${[...symbols, ...numbers].join(" ")}.`;
   if (state.form === "elementwise") {
     return `${made} The elementwise form makes ${2 * d} multiplications for the whole vector; the matrix would make ${d * d}.`;
   }

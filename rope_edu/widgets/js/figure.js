@@ -44,9 +44,9 @@ export function fmt(value, decimals = 2) {
   return text.replace("-", "−");
 }
 
-/** A number with thin spaces between thousands: 54 410. */
+/** A number with narrow spaces, which do not break, between thousands: 54 410. */
 export function grouped(value) {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, " ").replace("-", "−");
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f").replace("-", "−");
 }
 
 /** value held within [low, high]. */
@@ -654,7 +654,7 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
     };
     for (const key of names) model.on(`change:${key}`, redraw);
     const watch = new ResizeObserver(() => {
-      const now = Math.round(clamp(picture.clientWidth, 260, 760));
+      const now = Math.round(clamp(picture.clientWidth, 240, 760));
       if (picture.clientWidth && now !== width) {
         width = now;
         paint();
@@ -667,11 +667,11 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
       recall(true);
       addEventListener("hashchange", () => recall(true), { signal });
     }
-    width = picture.clientWidth ? Math.round(clamp(picture.clientWidth, 260, 760)) : 0;
+    width = picture.clientWidth ? Math.round(clamp(picture.clientWidth, 240, 760)) : 0;
     paint();
     spoken.textContent = "";
     root.dataset.ready = "true";
-    watch.observe(root);
+    watch.observe(picture);
     root.still = () => still(svg, title, readout(read()));
 
     return () => {

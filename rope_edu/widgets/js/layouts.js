@@ -7,7 +7,7 @@ const BASE = 100;
 const QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7];
 const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4];
 const REACH = 2.1; // no turned feature is larger
-const TINT = (pair, pairs) => 0.15 + (0.65 * pair) / (pairs - 1);
+const TINT = (pair, pairs) => 0.22 + (0.58 * pair) / (pairs - 1);
 
 /** A query and a key of width d: their rows at a position as trained and in the three ways to run them, and their scores. */
 function head(d) {

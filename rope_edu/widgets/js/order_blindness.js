@@ -66,12 +66,13 @@ function compare({ sentence, rearranged, look, causal, layers }) {
 /** About how wide a word is, in pixels. */
 function wordWidth(word, size) {
   let ems = 0;
-  for (const c of word) ems += "iljtfrI.,'!:;".includes(c) ? 0.36 : "mwMW@".includes(c) ? 0.9 : 0.6;
+  for (const c of word) ems += "iljtfrI.,'!:;".includes(c) ? 0.36 : "mwMW@…".includes(c) ? 1 : 0.6;
   return ems * size;
 }
 
-/** The word, cut to a width. */
-function fitted(word, width, size) {
+/** The word, cut to a width; bold words are wider. */
+function fitted(word, space, size, bold = false) {
+  const width = bold ? space / 1.13 : space;
   if (wordWidth(word, size) <= width) return word;
   let cut = word;
   while (cut.length > 1 && wordWidth(`${cut}…`, size) > width) cut = cut.slice(0, -1);
@@ -109,7 +110,7 @@ function drawSentences(pen, { first, second, to, looked }, width) {
       dash: missing ? "4 3" : undefined,
     });
     const style = { size, anchor: "middle", weight: marked ? 600 : undefined };
-    pen.text(X(place), y + boxHeight / 2 + 4.5, fitted(word, w - 4, size), style);
+    pen.text(X(place), y + boxHeight / 2 + 4.5, fitted(word, w - 4, size, marked), style);
   };
   first.words.forEach((word, m) => box(word, m, top, false, m === looked, to[m] < 0));
   second.words.forEach((word, n) => box(word, n, bottom, true, n === to[looked], !to.includes(n)));
@@ -136,7 +137,7 @@ function verdict({ to, unmoved, sameWords }) {
 
 /** The plane: a ring for each output of sentence 1, a dot for each of sentence 2, a diamond for the means. */
 function drawOutputs(pen, seen, x, y, side) {
-  const { first, second, to, looked, moves } = seen;
+  const { first, second, to, looked } = seen;
   const all = [...first.outputs, ...second.outputs].flat().map(Math.abs);
   const reach = [0.5, 0.75, 1, 1.25, 1.5, 2, 2.5, 3].find((r) => r >= 1.12 * Math.max(...all)) ?? 4;
   const unit = side / 2 / reach;
@@ -151,13 +152,13 @@ function drawOutputs(pen, seen, x, y, side) {
 
   if (to[looked] >= 0) pen.arrow(cx, cy, ...at(second.outputs[to[looked]]), { stroke: ink.value, width: 2.5 });
   to.forEach((n, m) => {
-    if (!(moves[m] > STILL)) return;
-    const [a, b] = [at(first.outputs[m]), at(second.outputs[n])];
-    const far = Math.hypot(b[0] - a[0], b[1] - a[1]);
-    if (far < 14) return;
-    const [ux, uy] = [(b[0] - a[0]) / far, (b[1] - a[1]) / far];
+    const a = at(first.outputs[m]);
+    const b = n < 0 ? a : at(second.outputs[n]);
+    const far = apart(a, b);
+    const hidden = far < 14; // drawn all the same, so that the elements after it keep their places
+    const [ux, uy] = hidden ? [0, 0] : [(b[0] - a[0]) / far, (b[1] - a[1]) / far];
     const style = { stroke: m === looked ? ink.text : ink.muted, width: m === looked ? 2 : 1.3, dash: "4 3", head: 7 };
-    pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, style);
+    pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, { ...style, opacity: hidden ? 0 : 1 });
   });
   second.outputs.forEach((output) => {
     pen.circle(...at(output), 5, { fill: ink.value, stroke: ink.text, width: 1 });
@@ -214,6 +215,7 @@ function drawOutputs(pen, seen, x, y, side) {
     const middle = clamp(left, x + 2, x + side - w - 2) + w / 2;
     pen.text(middle, clamp(top, y, y + side - 16) + 12.5, text, { ...style, anchor: "middle" });
   }
+  for (let n = groups.length; n <= second.words.length; n++) pen.text(x, y, "", { size: 13, anchor: "middle" });
 }
 
 /** What the rings, dots and diamonds mean. */
@@ -231,16 +233,18 @@ function drawWeights(pen, { second, to, looked }, state, x, y, w) {
   const { words, weights } = second;
   const count = words.length;
   const names = 54;
-  const cell = Math.min(40, (w - names - 18) / count);
+  const cell = Math.min(40, (w - names - 28) / count);
   const [left, top] = [x + names, y + 42];
   words.forEach((word, n) => {
     const [px, py] = [left + cell * (n + 0.5) - 2, top - 6];
-    pen.text(px, py, fitted(word, 44, 12), { size: 12, turn: -42, weight: n === to[looked] ? 700 : undefined });
+    const bold = n === to[looked];
+    pen.text(px, py, fitted(word, 44, 12, bold), { size: 12, turn: -42, weight: bold ? 700 : undefined });
   });
   words.forEach((word, m) => {
     const middle = top + cell * (m + 0.5) + 4;
-    const weight = m === to[looked] ? 700 : undefined;
-    pen.text(left - 6, middle, fitted(word, names - 8, 12), { size: 12, anchor: "end", weight });
+    const bold = m === to[looked];
+    const style = { size: 12, anchor: "end", weight: bold ? 700 : undefined };
+    pen.text(left - 6, middle, fitted(word, names - 7, 12, bold), style);
     for (const n of range(0, count - 1)) {
       const masked = state.causal && n > m;
       const place = [left + cell * n, top + cell * m, cell - 1, cell - 1];
@@ -260,7 +264,7 @@ function sides(width) {
   return { plane: Math.min(320, width * 0.5), table: width * 0.5 - 26 };
 }
 
-const tableHeight = (width, count) => 42 + Math.min(40, (sides(width).table - 72) / count) * count;
+const tableHeight = (width, count) => 42 + Math.min(40, (sides(width).table - 82) / count) * count;
 
 function height(width, { rearranged }) {
   const { plane } = sides(width);
@@ -371,6 +375,5 @@ export default live({
   buttons: [
     { label: "Next order", move: nextOrder },
     { label: "Reverse", move: ({ rearranged }) => ({ rearranged: reversed(rearranged) }) },
-    { label: "Same order", move: ({ sentence }) => ({ rearranged: sentence }) },
   ],
 });

@@ -38,21 +38,20 @@ function measure(state) {
   const scores = scoreCurve(q, k, frequencies, distances);
   const limit = trivialBound(q, k);
   const coarse = sampled(state, 3);
-  const ones = Array(head_dim).fill(1);
-  const from = vectors === "rotated" ? peak : 0;
-  const average = {
-    constant: () => null,
-    identical: () => scoreCurve(ones, ones, frequencies, coarse),
-    independent: () => coarse.map(() => 0),
-    rotated: () => scoreCurve(ones, ones, frequencies, coarse.map((r) => r - from)),
-  }[vectors]();
   if (bound) {
     const looser = roformerBound(q, k, frequencies, coarse);
     const high = Math.log10(1.1 * Math.max(...looser));
     const low = Math.log10(limit) - DECADES;
     const raise = (value) => Math.max(low, Math.log10(Math.max(Math.abs(value), 1e-9)));
-    return { distances, scores, limit, coarse, average, looser, low, high, raise };
+    return { distances, scores, limit, coarse, looser, low, high, raise };
   }
+  const ones = Array(head_dim).fill(1);
+  const average = {
+    constant: () => null,
+    identical: () => scoreCurve(ones, ones, frequencies, coarse),
+    independent: () => coarse.map(() => 0),
+    rotated: () => scoreCurve(ones, ones, frequencies, coarse.map((r) => r - peak)),
+  }[vectors]();
   const part = head_dim / 8;
   const ends = trivial ? [-1.06 * limit, 1.06 * limit] : [0, part];
   const low = Math.min(ends[0], Math.floor(Math.min(...scores) / part) * part);
@@ -91,7 +90,7 @@ function entries({ vectors, reach, bound, trivial }) {
 function legend(state, width) {
   let [x, line] = [0, 0];
   return entries(state).map(([words, style]) => {
-    const needs = 34 + words.length * 7 + 14;
+    const needs = 34 + words.length * 7.2 + 14;
     if (x > 0 && x + needs > width) [x, line] = [0, line + 1];
     const placed = [words, style, x, line];
     x += needs;
@@ -118,7 +117,7 @@ function draw(pen, state, { width, height: tall }) {
   const log = reach === LOG;
   const { X, Y } = axes(pen, box, log ? [1, LOG] : [0, reach], [all.low, all.high], {
     xLabel: width < 480 ? "distance m − n (tokens)" : `distance m − n (tokens${log ? ", logarithmic" : ""})`,
-    yLabel: bound ? "Size of the score, |q·k|, logarithmic" : "Score, q·k",
+    yLabel: bound ? `Size of the score, |q·k|${width < 340 ? "" : ", logarithmic"}` : "Score, q·k",
     xLog: log,
     xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
     xFormat: log ? shortly : grouped,
@@ -141,19 +140,20 @@ function draw(pen, state, { width, height: tall }) {
   if (reach === 256 && !bound) {
     for (const run of rises(all.scores)) pen.curve(run.map((i) => drawn[i]), { stroke: ink.text, width: 3.5 });
   }
-  if (all.average && !bound) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
+  if (all.average) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
 
   // the key's turn, and the cursor
   if (vectors === "rotated" && peak <= reach) {
     const [x, right] = [place(peak), place(peak) < box.x + box.w - 64];
     pen.line(x, box.y, x, box.y + box.h, { stroke: ink.k, width: 1.5, dash: "1 4" });
-    pen.text(x + (right ? 6 : -6), box.y + box.h - 7, `p = ${peak}`, { anchor: right ? "start" : "end", fill: ink.kWords });
+    pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, { anchor: right ? "start" : "end", fill: ink.kWords });
   }
   const off = distance > reach;
   const [cx, score] = [place(distance), scoreAt(state, [distance])[0]];
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;
-  pen.text(clamp(cx, 48, width - 46), box.y - 26, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  const room = 4.4 * words.length + 2;
+  pen.text(clamp(cx, room, width - room), box.y - 26, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
   if (off) return {};
   const cy = Y(all.raise(score));
   pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });

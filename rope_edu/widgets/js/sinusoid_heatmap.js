@@ -71,7 +71,7 @@ function drawField(pen, state, box) {
   const { i } = chosen(state);
   const Y = (p) => box.y + (box.h * (p + 0.5)) / ROWS;
   const X = (feature) => box.x + (box.w * feature) / d_model;
-  pen.text(0, 14, "Rows: positions; columns: features", { weight: 600 });
+  pen.text(0, 14, "Positions down, features across", { weight: 600 });
   pen.raster(box.x, box.y, box.w, box.h, ROWS, d_model, (p, feature) => (field[p][feature] + 1) / 2, cividis);
   for (const p of range(0, ROWS, 40)) {
     pen.line(box.x - 4, box.y + (box.h * p) / ROWS, box.x, box.y + (box.h * p) / ROWS, { stroke: ink.muted, width: 1 });
@@ -142,8 +142,9 @@ function namePair(pen, state, x, y) {
   const { frequency, turn } = chosen(state);
   pen.text(x, y, "from p (solid)", { size: 12, fill: ink.positionWords, weight: 600 });
   pen.text(x, y + 16, "to p + k (dashed)", { size: 12, fill: ink.positionWords, weight: 600 });
-  pen.text(x, y + 36, `k·θ = ${threeDigits(turn)} rad`, { size: 12 });
-  pen.text(x, y + 52, `θ = ${threeDigits(frequency)} a token`, { size: 12 });
+  pen.text(x, y + 35, `k·θ = ${threeDigits(turn)} rad`, { size: 12 });
+  pen.text(x, y + 51, `θ = ${threeDigits(frequency)} rad`, { size: 12 });
+  pen.text(x, y + 65, "a token", { size: 12 });
 }
 
 /** The dot product at every offset, faint for other positions. */
@@ -174,8 +175,8 @@ function draw(pen, state, { width }) {
     const handles = drawField(pen, state, field);
     pen.text(0, 308, title, { weight: 600 });
     drawPair(pen, state, 50, 386, 42);
-    namePair(pen, state, 132, 350);
-    drawLegend(pen, 142, 428, width - 168);
+    namePair(pen, state, 132, 345);
+    drawLegend(pen, 142, 433, width - 168);
     drawProduct(pen, state, { x: 34, y: 516, w: width - 46, h: 132 });
     return handles;
   }
@@ -186,7 +187,7 @@ function draw(pen, state, { width }) {
   pen.text(x, 42, title, { weight: 600 });
   drawPair(pen, state, x + 66, 126, 54);
   namePair(pen, state, x, 208);
-  drawLegend(pen, x + 8, 286, 118);
+  drawLegend(pen, x + 8, 300, 118);
   drawProduct(pen, state, { x: 34, y: 362, w: width - 48, h: 128 });
   return handles;
 }
