@@ -15,8 +15,8 @@ class BlockMatrix(LiveFigure):
 
     Values out of range raise TraitError with a sentence.
 
-    >>> BlockMatrix(head_dim=16, form="elementwise")
-    BlockMatrix(head_dim=16, form='elementwise')
+    >>> BlockMatrix(form="elementwise", head_dim=16)
+    BlockMatrix(form='elementwise', head_dim=16)
 
     Source: Su et al. 2021, arXiv 2104.09864, equations 15 and 34. Chapter 7.
     """
