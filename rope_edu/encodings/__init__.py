@@ -1,6 +1,6 @@
 """Numbers about position: every encoding of the book, as pure functions of arrays."""
 
-from rope_edu.encodings.absolute import learned_table, shift_matrix, sinusoidal
+from rope_edu.encodings.absolute import learned_table, look_up, shift_matrix, sinusoidal
 from rope_edu.encodings.decay import mean_cosine, roformer_bound, score_curve, trivial_bound
 from rope_edu.encodings.frequencies import inv_freq, rope_angles, wavelength
 from rope_edu.encodings.layouts import (
@@ -46,6 +46,7 @@ __all__ = [
     "kerple_log_bias",
     "layout_permutation",
     "learned_table",
+    "look_up",
     "mean_cosine",
     "pair_slices",
     "relative_positions",

@@ -27,7 +27,7 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
     Args:
         n_positions: tokens, the longest text that the table will ever serve.
         d_model: features of the embedding that it is added to.
-        scale: standard deviation, no unit; 0.02 is GPT-2's.
+        scale: standard deviation, no unit; 0.02 is BERT's `initializer_range`.
         seed: fixes the draw.
 
     Returns:

@@ -66,6 +66,8 @@ def wavelength(inv_freq: Array) -> Array:
     """
     inv_freq = _as_frequencies(inv_freq)
     xp = array_namespace(inv_freq)
+    if values_known(inv_freq) and bool(xp.any(inv_freq < 0)):
+        raise ValueError("inv_freq must not be negative: a wavelength has no direction")
     still = inv_freq == 0
     return xp.where(still, xp.inf, 2 * math.pi / xp.where(still, 1.0, inv_freq))
 
@@ -77,7 +79,7 @@ def rope_angles(positions: int | list | range | Array, inv_freq: Array) -> Array
 
     Args:
         positions: token indices, ints or fractions, `(…, seq)`; one number is allowed.
-        inv_freq: radians per token, `(pairs,)`, finite and not negative.
+        inv_freq: radians per token, `(pairs,)`, finite; a negative one turns clockwise.
 
     Returns:
         Radians, `(…, seq, pairs)`; `(pairs,)` for one number. Always float64, since float32 is off by
@@ -85,8 +87,7 @@ def rope_angles(positions: int | list | range | Array, inv_freq: Array) -> Array
         if that is a tensor, else of `positions`), and gradients reach both; NumPy otherwise.
 
     Raises:
-        ValueError: `positions` are bool, complex or not finite; `inv_freq` is not 1-D, or is negative or
-            not finite.
+        ValueError: `positions` are bool, complex or not finite; `inv_freq` is not 1-D or not finite.
 
     >>> rope_angles([0, 1, 3], [1.0, 0.5]).tolist()
     [[0.0, 0.0], [1.0, 0.5], [3.0, 1.5]]
@@ -104,9 +105,7 @@ def rope_angles(positions: int | list | range | Array, inv_freq: Array) -> Array
 
 
 def _as_frequencies(inv_freq: Array) -> Array:
-    """Return `inv_freq` as float64 if it is finite and nowhere negative."""
+    """Return `inv_freq` as float64 if it is finite."""
     inv_freq = as_real("inv_freq", inv_freq)
     check_finite("inv_freq", inv_freq)
-    if values_known(inv_freq) and bool(array_namespace(inv_freq).any(inv_freq < 0)):
-        raise ValueError("inv_freq must not be negative: the sign of a rotation belongs to the position")
     return inv_freq

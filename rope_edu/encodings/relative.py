@@ -62,7 +62,8 @@ def t5_bucket(
         bidirectional: True (encoder) gives each side half of the buckets, keys to the right the upper
             half. False (decoder) takes n = max(i − j, 0): keys to the right share bucket 0.
         num_buckets: of both sides together, at least 4; at least 2 if not bidirectional.
-        max_distance: tokens, more than E; from here on all distances share the last bucket.
+        max_distance: tokens, more than E; from here on all distances share the last bucket, which begins
+            somewhat before.
 
     Returns:
         int64 in 0 … num_buckets − 1; shape and kind of `relative_position`.

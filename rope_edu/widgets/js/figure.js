@@ -669,7 +669,7 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
     }
     width = picture.clientWidth ? Math.round(clamp(picture.clientWidth, 240, 760)) : 0;
     paint();
-    spoken.textContent = "";
+    clearTimeout(speaking); // nothing has moved yet
     root.dataset.ready = "true";
     watch.observe(picture);
     root.still = () => still(svg, title, readout(read()));
