@@ -15,10 +15,10 @@ serve: book  ## build the book, serve it on localhost and print the address
 	$(BIN)/python book/tools/serve.py $(SITE)
 
 test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest
-	$(BIN)/python -m pytest --nbval notebooks
+	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile --nbval notebooks
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
-	$(BIN)/python -m pytest tests/book
+	$(BIN)/python -m pytest -n auto tests/book
 
 lint: .venv/test  ## check format and style
 	$(BIN)/ruff check .

@@ -120,7 +120,7 @@ EXERCISES = (
             "Four heads: 2^(−8h/4) for h = 1 … 4. Two more come from the slopes of eight heads.",
             "Of the eight take those with odd h, in order: h = 1 and h = 3.",
         ),
-        shows="The last heads of such a model look steeper than its first.",
+        shows="The slopes do not fall from head to head: here the fifth is the steepest.",
     ),
     Exercise(
         "3.4",

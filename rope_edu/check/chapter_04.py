@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 from rope_edu.check.exercise import Exercise, Verdict, close
@@ -30,6 +31,8 @@ def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
     quarter = rotate((1.0, 0.0), math.pi / 2)
     if close(quarter, (0.0, -1.0)):
         return "It turns clockwise: (1, 0) by π/2 should become (0, 1)."
+    if close(quarter, _rotated((1.0, 0.0), math.radians(math.pi / 2))):
+        return "The angle is in radians already."
     cases = [((1.0, 0.0), math.pi / 2), ((0.0, 1.0), -math.pi / 2), ((3.0, -2.0), 0.7), ((0.5, 2.0), 9.0)]
     return all(close(rotate(pair, angle), _rotated(pair, angle)) for pair, angle in cases)
 
@@ -47,7 +50,7 @@ def _keeps_the_score(pair: object) -> Verdict:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         return "The answer is two positions, (m, n)."
     m, n = pair
-    if any(isinstance(p, bool) or not isinstance(p, int) or p < 0 for p in (m, n)):
+    if any(isinstance(p, bool) or not isinstance(p, Integral) or p < 0 for p in (m, n)):
         return "Positions are whole numbers, 0 or more."
     if m == 9 or n == 4:
         return "Both positions must differ from those of (9, 4)."

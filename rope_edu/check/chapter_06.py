@@ -43,6 +43,8 @@ def _counts_llama_3(pairs: object) -> Verdict:
     expected = sum(2 * math.pi * 500_000 ** (i / 64) <= 8192 for i in range(64))
     if isinstance(pairs, bool) or not isinstance(pairs, Real):
         return "The answer is a number of pairs."
+    if not float(pairs).is_integer():
+        return "A number of pairs is whole: all pairs up to that i complete a turn."
     if pairs == expected - 1:
         return "That is the last pair that completes a turn; how many are there, from 0 to it?"
     if pairs == 2 * expected:

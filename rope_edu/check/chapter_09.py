@@ -73,7 +73,7 @@ def _averages_to_zero(average_score: Callable[[int, int, int], Any]) -> Verdict:
         means = np.array([float(average_score(n, distance, seed)) for seed in range(200)]) * np.sqrt(n)
         if np.ptp(means) < 1e-9:
             return "Every seed gives the same mean: the draws must follow the seed."
-        if abs(means.mean()) > 0.35:  # five standard errors of the 200
+        if abs(means.mean()) > 0.35 * max(1.0, means.std()):  # five standard errors of the 200
             return f"At distance {distance} the means do not lie about 0: are q and k drawn independently?"
         if not 0.75 < means.std() < 1.25:
             return f"For n = {n} the means have size {means.std() / np.sqrt(n):.3f}; 1/√n is {n**-0.5:.3f}."

@@ -26,6 +26,6 @@ class AngleChart(LiveFigure):
         {"log": "logarithmic", "linear": "linear", "turn": "within one turn"},
         label="Vertical axis",
     )
-    pair = Slider(4, 0, 63, label="Pair below, i")
+    pair = Slider(4, 0, 63, label="Pair on its own scale, i")
     head_dim = Choice(32, {d: f"{d} ({d // 2} pairs)" for d in (8, 16, 32, 64, 128)}, label="Head width, d")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")

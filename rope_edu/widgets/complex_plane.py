@@ -23,7 +23,7 @@ class ComplexPlane(LiveFigure):
     line = Choice(
         1,
         {
-            1: "1: a pair is a number",
+            1: "1: position 0",
             2: "2: the product",
             3: "3: equal positions, lengths",
             4: "4: equal positions, angles",

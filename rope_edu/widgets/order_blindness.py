@@ -20,7 +20,7 @@ class OrderBlindness(LiveFigure):
     Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5; Lee et al. 2018, arXiv 1810.00825. Chapter 1.
     """
 
-    sentence = Sentence("the dog chases the pig", 6, label="Sentence 1")
+    sentence = Sentence("the dog chases the pig", 6, label="Sentence 1, up to 6 words")
     rearranged = Sentence("the pig chases the dog", 6, label="Sentence 2: the same words in another order")
     look = Slider(2, 1, 6, label="Look at word number")
     layers = Choice(1, {1: "one", 2: "two, one after the other"}, label="Attention layers")

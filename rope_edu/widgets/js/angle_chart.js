@@ -77,7 +77,8 @@ function drawChart(pen, state, width) {
       width: 1.5,
     });
   }
-  nameLines(pen, inOrder.toReversed(), X(0), (a) => Y(place(a)), state.position);
+  const left = X(0) - (chosen === 0 ? 6 : 0); // room for the dots
+  nameLines(pen, inOrder.toReversed(), left, (a) => Y(place(a)), state.position);
 }
 
 /** The pairs in runs; within one turn a line breaks where the angle has passed a whole turn. */

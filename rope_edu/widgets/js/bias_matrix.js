@@ -160,7 +160,7 @@ function drawWeights(pen, { length }, row, box) {
   const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...row.weights) - 1e-9);
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {
     xLabel: "key position j (tokens)",
-    yLabel: "Weights, equal content",
+    yLabel: `Attention weights of row ${row.query}`,
     xTicks: range(0, length - 1, length > 24 ? 8 : 4),
     yTicks: [0, most / 2, most],
   });
@@ -194,7 +194,7 @@ function readout(state) {
     const share =
       reach < keys.length
         ? `the nearest ${reach} keys (1/m) take ${fmt(100 * near, 0)} % of the weight of query ${query}`
-        : `1/m = ${tokens(reach)}, as far as query ${query} can see, or farther`;
+        : `query ${query} sees ${keys.length} key${keys.length > 1 ? "s" : ""}, all within 1/m = ${tokens(reach)}`;
     const factor = fmt(Math.exp(-slope), 3);
     return `Head ${state.head} has slope m = 1/${reach}: each token of distance multiplies the weight by ${factor}, and ${share}.`;
   }
@@ -202,16 +202,18 @@ function readout(state) {
     const clipped = keys.filter((key) => Math.abs(key - query) >= state.clip).length;
     return (
       `The table has ${2 * state.clip + 1} rows. Query ${query} reads row ${entry(state, 0)} for itself; ` +
-      `${clipped} of its ${keys.length} keys stand ${tokens(state.clip)} away or more and read row 0 or row ${2 * state.clip}. ` +
+      `${clipped} of its ${keys.length} keys stand ${tokens(state.clip)} away or more and read row 0 (left) or row ${2 * state.clip} (right). ` +
       `A row is a vector, so the real bias depends on the query; this one is made up.`
     );
   }
+  const madeUp = "T5 learns one value for each bucket and head; the values here are made up.";
+  if (keys.length === 1) return `Query ${query} sees only itself, at distance 0: bucket 0. ${madeUp}`;
   const places = new Set(keys.map((key) => entry(state, key - query)));
   const farthest = query >= state.length - 1 - query || isCausal(state.scheme) ? 0 : state.length - 1;
   return (
     `Query ${query} puts its ${keys.length} keys into ${places.size} of the ${state.num_buckets} buckets; ` +
     `the farthest, key ${farthest}, is ${tokens(Math.abs(farthest - query))} away and falls into bucket ` +
-    `${entry(state, farthest - query)}. T5 learns one value for each bucket and head; the values here are made up.`
+    `${entry(state, farthest - query)}. ${madeUp}`
   );
 }
 

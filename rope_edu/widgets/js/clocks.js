@@ -75,7 +75,7 @@ function draw(pen, state, { width }) {
   const wide = width >= 480;
   pen.text(2, 14, wide ? "In the corner: pair i. Below a face: tokens for a full turn." : "Corner: pair i. Below: tokens per turn.");
   pen.rect(2, 25, 12, 12, { fill: ink.position, opacity: 0.28, stroke: ink.position, width: 1 });
-  pen.text(20, 36, wide ? "where the hand goes within the context; a dashed rim is never completed" : "where it goes within the context");
+  pen.text(20, 36, wide ? "where the hand goes within the context; a dashed rim: no full turn there" : "where it goes within the context");
   all.forEach((hand, i) => {
     const [column, line] = [i % columns, Math.floor(i / columns)];
     drawFace(pen, hand, i, left + (column + 0.5) * cell + 3, TOP + line * row + cell / 2 - 2, cell / 2 - 9);
@@ -93,7 +93,8 @@ function readout(state) {
     `${turnWords(all[last].turns)}. ${complete} of ${all.length} pairs complete a turn within ` +
     `${whole(state.context)} tokens; the slowest needs ${whole(all[last].wave)}.`;
   if (state.position <= state.context || !lost) return text;
-  return `${text} ${lost} of the hands now ${lost === 1 ? "points" : "point"} where no position in the context took them.`;
+  const points = lost === 1 ? "1 hand now points" : `${lost} hands now point`;
+  return `${text} ${points} where no position in the context took ${lost === 1 ? "it" : "them"}.`;
 }
 
 export default live({

@@ -383,7 +383,9 @@ function readout(state) {
   const f = encoder(state);
   const product = times(f(q, m), f(k, n));
   const says = [
-    () => `A pair is a number: q = ${complex(q)} has length ${fmt(length(q))} and angle ${fmt(angleOf(q))} rad.`,
+    () =>
+      `q = ${complex(q)} has length ${fmt(length(q))} and angle ${fmt(angleOf(q))} rad; ` +
+      `at position 0 it becomes ${complex(f(q, 0))}.`,
     () =>
       `At m = ${m} and n = ${n} the product has length ${fmt(length(product))} and angle ${fmt(angleOf(product))} rad; ` +
       "the dots are all places with that distance.",

@@ -130,7 +130,7 @@ function movedTo(words, from, place) {
 /** How the outputs compare, in a few words. */
 function verdict({ to, unmoved, sameWords }) {
   const shared = to.filter((n) => n >= 0).length;
-  if (!sameWords) return `Other words: ${shared - unmoved} of ${shared} shared moved`;
+  if (!sameWords) return `${shared - unmoved} of ${shared} shared words moved`;
   if (unmoved === to.length) return to.length === 1 ? "The output stayed put" : `All ${to.length} outputs stayed put`;
   return `${to.length - unmoved} of ${to.length} outputs moved`;
 }
@@ -150,7 +150,10 @@ function drawOutputs(pen, seen, x, y, side) {
   const taken = []; // what a label must not cover: [left, top, right, bottom]
   const keep = ([px, py], r) => taken.push([px - r, py - r, px + r, py + r]);
 
-  if (to[looked] >= 0) pen.arrow(cx, cy, ...at(second.outputs[to[looked]]), { stroke: ink.value, width: 2.5 });
+  // what one half of each axis is worth
+  pen.text(x + side - 4, cy + 14, reach, { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(cx + 5, y + 14, reach, { size: 12, fill: ink.muted });
+  taken.push([x + side - 30, cy + 2, x + side, cy + 17], [cx + 3, y, cx + 30, y + 17]);
   to.forEach((n, m) => {
     const a = at(first.outputs[m]);
     const b = n < 0 ? a : at(second.outputs[n]);
@@ -221,11 +224,11 @@ function drawOutputs(pen, seen, x, y, side) {
 /** What the rings, dots and diamonds mean. */
 function drawLegend(pen, x, y) {
   pen.circle(x + 9, y - 4, 7, { stroke: ink.muted, width: 1.5 });
-  pen.text(x + 21, y, "in 1", { size: 12 });
-  pen.circle(x + 66, y - 4, 5, { fill: ink.value, stroke: ink.text, width: 1 });
-  pen.text(x + 76, y, "in 2", { size: 12 });
-  pen.area([[x + 118, y - 9], [x + 123, y - 4], [x + 118, y + 1], [x + 113, y - 4]], { fill: ink.muted });
-  pen.text(x + 128, y, "mean of the outputs", { size: 12 });
+  pen.text(x + 21, y, "sentence 1", { size: 12 });
+  pen.circle(x + 103, y - 4, 5, { fill: ink.value, stroke: ink.text, width: 1 });
+  pen.text(x + 113, y, "sentence 2", { size: 12 });
+  pen.area([[x + 193, y - 9], [x + 198, y - 4], [x + 193, y + 1], [x + 188, y - 4]], { fill: ink.muted });
+  pen.text(x + 202, y, "mean", { size: 12 });
 }
 
 /** Who looks at whom in sentence 2, in percent. */
@@ -238,7 +241,7 @@ function drawWeights(pen, { second, to, looked }, state, x, y, w) {
   words.forEach((word, n) => {
     const [px, py] = [left + cell * (n + 0.5) - 2, top - 6];
     const bold = n === to[looked];
-    pen.text(px, py, fitted(word, 44, 12, bold), { size: 12, turn: -42, weight: bold ? 700 : undefined });
+    pen.text(px, py, fitted(word, 44, 12, bold), { size: 12, turn: -42, weight: bold ? 700 : 400 });
   });
   words.forEach((word, m) => {
     const middle = top + cell * (m + 0.5) + 4;
@@ -308,7 +311,7 @@ function readout(state) {
   if (place < 0) {
     const shared = to.filter((n) => n >= 0).length;
     const moved = `${shared - seen.unmoved} of the ${shared} outputs that can be compared moved`;
-    return `${word} does not stand in sentence 2. ${moved}: attention sees which words there are.`;
+    return `${word} does not stand in sentence 2. Now ${moved}: attention sees which words there are.`;
   }
   const was = vector(first.outputs[looked]);
   const is = vector(second.outputs[place]);

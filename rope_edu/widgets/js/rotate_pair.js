@@ -112,7 +112,7 @@ function readout(state) {
   return (
     `q stands at position ${position} and turns by ${turn(position, qAngle)}; ` +
     `k at ${key_position} turns by ${turn(key_position, kAngle)}. ` +
-    `They are ${fmt(position - key_position, 0)} apart: score ${fmt(score, 3)}.`
+    `At distance ${fmt(position - key_position, 0)} the score is ${fmt(score, 3)}.`
   );
 }
 

@@ -1,21 +1,103 @@
-import { applyRope, invFreq, normals, pairProducts, ropeAngles, roformerBound, scoreCurve } from "./rope.js";
+import { applyRope, invFreq, normals, pairProducts, ropeAngles } from "./rope.js";
 import { axes, clamp, fmt, grouped, ink, live, range } from "./figure.js";
 
 const LOG = 100000; // the reach whose axis is logarithmic
 const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one
 
-/** The query, the key and the frequencies of a state. */
-function makeVectors({ vectors, head_dim, base, peak, seed }) {
-  const frequencies = invFreq(head_dim, base);
-  const drawn = normals(1000 + seed, 2 * head_dim); // q first, then k
-  const q = vectors === "constant" ? Array(head_dim).fill(1) : drawn.slice(0, head_dim);
+/** f, which computes anew only when its arguments change: a move of the cursor changes no curve. */
+function keep(f) {
+  let [key, value] = [];
+  return (...values) => {
+    const now = JSON.stringify(values);
+    if (now !== key) [key, value] = [now, f(...values)];
+    return value;
+  };
+}
+
+/** h_i = q_i · conj(k_i) of the vectors of a state, flat: real part, imaginary part, and so on. */
+const productsOf = keep((vectors, headDim, base, peak, seed) => {
+  const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
+  const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
   const k = {
     constant: () => q,
     identical: () => q,
-    independent: () => drawn.slice(head_dim),
-    rotated: () => applyRope(q, ropeAngles(peak, frequencies)),
+    independent: () => drawn.slice(headDim),
+    rotated: () => applyRope(q, ropeAngles(peak, invFreq(headDim, base))),
   }[vectors]();
-  return { q, k, frequencies };
+  return pairProducts(q, k).flat();
+});
+
+/** The curves of q and k, of the average over all draws and of the bound share cos and sin: rows by distance. */
+const tableOf = keep((base, headDim) => ({ frequencies: invFreq(headDim, base), rows: new Map() }));
+
+/** cos and sin of distance · θ_i, pair after pair: to 1 024 the product of the rows at its two halves, which is cheap. */
+function rowAt(table, distance) {
+  const { frequencies, rows } = table;
+  if (rows.has(distance)) return rows.get(distance);
+  const row = Array(2 * frequencies.length).fill(0);
+  if (distance < 2 || distance > 1024) {
+    frequencies.forEach((frequency, i) => {
+      row[2 * i] = Math.cos(distance * frequency);
+      row[2 * i + 1] = Math.sin(distance * frequency);
+    });
+  } else {
+    const half = Math.floor(distance / 2);
+    const [a, b] = [rowAt(table, half), rowAt(table, distance - half)];
+    for (let i = 0; i < row.length; i += 2) {
+      row[i] = a[i] * b[i] - a[i + 1] * b[i + 1];
+      row[i + 1] = a[i] * b[i + 1] + a[i + 1] * b[i];
+    }
+  }
+  rows.set(distance, row);
+  return row;
+}
+
+/** rope.js's scoreCurve, from products and a row. */
+function scoreOf(products, row) {
+  let sum = 0;
+  for (let i = 0; i < row.length; i += 2) sum += products[i] * row[i] - products[i + 1] * row[i + 1];
+  return sum;
+}
+
+/** The part of rope.js's roformerBound that knows the distance: Σ|S_j|. */
+function partialSums(row) {
+  let [re, im, total] = [0, 0, 0];
+  for (let i = 0; i < row.length; i += 2) {
+    re += row[i];
+    im += row[i + 1];
+    total += Math.sqrt(re * re + im * im);
+  }
+  return total;
+}
+
+/** The part that knows q and k: the largest step from one product to the next, after the last to 0. */
+function largestStep(products) {
+  const steps = range(0, products.length - 2, 2).map((i) =>
+    Math.hypot((products[i + 2] ?? 0) - products[i], (products[i + 3] ?? 0) - products[i + 1]),
+  );
+  return Math.max(...steps);
+}
+
+/** Σ|h_i|: what no score of these two vectors can pass. */
+function trivialBound(products) {
+  return range(0, products.length - 2, 2).reduce((sum, i) => sum + Math.hypot(products[i], products[i + 1]), 0);
+}
+
+/** What a state says about any distances: its scores, RoFormer's bound, and the scores of all ones. */
+function kernel({ vectors, head_dim, base, peak, seed }) {
+  const products = productsOf(vectors, head_dim, base, peak, seed);
+  const table = tableOf(base, head_dim);
+  const alike = table.frequencies.flatMap(() => [2, 0]); // the products of all ones
+  const rows = (distances) => distances.map((r) => rowAt(table, Math.abs(r)));
+  return {
+    limit: trivialBound(products),
+    scores: (distances) => rows(distances).map((row) => scoreOf(products, row)),
+    looser: (distances) => {
+      const step = largestStep(products);
+      return rows(distances).map((row) => step * partialSums(row));
+    },
+    ones: (distances) => rows(distances).map((row) => scoreOf(alike, row)),
+  };
 }
 
 /**
@@ -33,35 +115,28 @@ function sampled({ reach, vectors, peak }, step) {
 /** Everything that is drawn: curves, bounds, and the vertical axis as an interval and a way to place a score on it. */
 function measure(state) {
   const { vectors, head_dim, peak, bound, trivial } = state;
-  const { q, k, frequencies } = makeVectors(state);
+  const { limit, ...at } = kernel(state);
   const distances = sampled(state, 2);
-  const scores = scoreCurve(q, k, frequencies, distances);
-  const limit = trivialBound(q, k);
+  const scores = at.scores(distances);
   const coarse = sampled(state, 3);
   if (bound) {
-    const looser = roformerBound(q, k, frequencies, coarse);
+    const looser = at.looser(coarse);
     const high = Math.log10(1.1 * Math.max(...looser));
     const low = Math.log10(limit) - DECADES;
     const raise = (value) => Math.max(low, Math.log10(Math.max(Math.abs(value), 1e-9)));
     return { distances, scores, limit, coarse, looser, low, high, raise };
   }
-  const ones = Array(head_dim).fill(1);
   const average = {
     constant: () => null,
-    identical: () => scoreCurve(ones, ones, frequencies, coarse),
+    identical: () => at.ones(coarse),
     independent: () => coarse.map(() => 0),
-    rotated: () => scoreCurve(ones, ones, frequencies, coarse.map((r) => r - peak)),
+    rotated: () => at.ones(coarse.map((r) => r - peak)),
   }[vectors]();
   const part = head_dim / 8;
   const ends = trivial ? [-1.06 * limit, 1.06 * limit] : [0, part];
   const low = Math.min(ends[0], Math.floor(Math.min(...scores) / part) * part);
   const high = Math.max(ends[1], Math.ceil(Math.max(...scores) / part) * part);
   return { distances, scores, limit, coarse, average, low, high, raise: (value) => value };
-}
-
-/** Σ|h_i|: what no score of these two vectors can pass. */
-function trivialBound(q, k) {
-  return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 }
 
 /** The runs of consecutive steps on which the score rises. */
@@ -149,7 +224,7 @@ function draw(pen, state, { width, height: tall }) {
     pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, { anchor: right ? "start" : "end", fill: ink.kWords });
   }
   const off = distance > reach;
-  const [cx, score] = [place(distance), scoreAt(state, [distance])[0]];
+  const [cx, score] = [place(distance), kernel(state).scores([distance])[0]];
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;
   const room = 4.4 * words.length + 2;
@@ -164,21 +239,15 @@ function draw(pen, state, { width, height: tall }) {
   return { distance: { x: cx, y: cy, at: back } };
 }
 
-/** The scores at a few distances. */
-function scoreAt(state, distances) {
-  const { q, k, frequencies } = makeVectors(state);
-  return scoreCurve(q, k, frequencies, distances);
-}
-
 function readout(state) {
   const { distance, bound, trivial } = state;
-  const { q, k, frequencies } = makeVectors(state);
+  const { limit, scores, looser } = kernel(state);
   const near = range(0, 256);
-  const curve = scoreCurve(q, k, frequencies, near);
-  const [here, next] = scoreCurve(q, k, frequencies, [distance, distance + 1]);
+  const curve = scores(near);
+  const [here, next] = scores([distance, distance + 1]);
   const up = near.slice(1).filter((r) => curve[r] > curve[r - 1]).length;
-  const loose = bound && `RoFormer's bound there is ${grouped(roformerBound(q, k, frequencies, [distance])[0])}`;
-  const plain = trivial && `${bound ? "the" : "The"} trivial bound ${bound ? "" : "is "}${fmt(trivialBound(q, k), 1)}`;
+  const loose = bound && `RoFormer's bound there is ${grouped(looser([distance])[0])}`;
+  const plain = trivial && `${bound ? "the" : "The"} trivial bound ${bound ? "" : "is "}${fmt(limit, 1)}`;
   const said = [loose, plain].filter(Boolean).join(", ");
   return (
     `At distance ${distance} the score is ${fmt(here, 1)}; one token further it ${next > here ? "rises" : "falls"} ` +
@@ -186,9 +255,13 @@ function readout(state) {
   );
 }
 
-/** What a hand asks to see is shown: the axis follows the cursor and the key's turn. */
+/** What a hand asks to see is shown: vectors that use what it moved, and an axis that reaches the cursor and the key's turn. */
 function follow(before, held) {
   const now = { ...before, ...held };
+  if (!("vectors" in held)) {
+    const asks = "peak" in held ? "rotated" : "seed" in held && now.vectors === "constant" ? "independent" : now.vectors;
+    if (asks !== now.vectors) return { vectors: asks, ...follow(before, { ...held, vectors: asks }) };
+  }
   if ("reach" in held) return { distance: clamp(now.distance, now.reach === LOG ? 1 : 0, Math.min(now.reach, 1024)) };
   const asked = "distance" in held ? now.distance : 0;
   const turned = now.vectors === "rotated" && ("vectors" in held || "peak" in held) ? now.peak : 0;
