@@ -36,6 +36,8 @@ def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
     other = "half_split" if layout == "interleaved" else "interleaved"
     if close(found, apply_rope(vector, ANGLES[3], layout=other)):
         return f"That is the layout {other}; this x is {layout}."
+    if layout == "interleaved" and close(found, np.concatenate([expected[0::2], expected[1::2]])):
+        return "These are all first members, then all second ones: right numbers, another order."
     if not close(np.linalg.norm(found), np.linalg.norm(expected)):
         return "It changes the length of a vector, so it is no rotation."
     expected_all = apply_rope(SEQUENCE, ANGLES, layout=layout)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import rope_edu
-from rope_edu.encodings import decay
 from rope_edu.widgets._bundle import JS, source
 
 pytestmark = pytest.mark.browser
@@ -91,8 +90,18 @@ def test_score_curve_and_bound(rope, width):
     assert_same(
         rope("roformerBound", *arguments), rope_edu.roformer_bound(q, k, frequencies(width), distances)
     )
+    assert_same(rope("trivialBound", q.tolist(), k.tolist()), rope_edu.trivial_bound(q, k))
     products = np.asarray(rope("pairProducts", q.tolist(), k.tolist()))
-    assert_same(np.hypot(*products.T).sum(), decay.trivial_bound(q, k))
+    assert_same(products[:, 0].sum(), q @ k)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_kept_turns_at_every_distance(rope, width):
+    call = "((f, distances) => distances.map(makeTurns(f)))"
+    distances = [*range(0, 1025, 5), 1024, 1025, 4096]
+    angles = rope_edu.rope_angles(distances, frequencies(width))
+    expected = np.stack([np.cos(angles), np.sin(angles)], -1).reshape(len(distances), -1)
+    assert_same(rope(call, frequencies(width).tolist(), distances), expected)
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])

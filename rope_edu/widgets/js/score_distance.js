@@ -1,4 +1,4 @@
-import { applyRope, invFreq, normals, pairProducts, ropeAngles } from "./rope.js";
+import { applyRope, invFreq, makeTurns, normals, ropeAngles, roformerBound, scoreCurve, trivialBound } from "./rope.js";
 import { axes, clamp, fmt, grouped, ink, live, range } from "./figure.js";
 
 const LOG = 100000; // the reach whose axis is logarithmic
@@ -14,8 +14,8 @@ function keep(f) {
   };
 }
 
-/** h_i = q_i · conj(k_i) of the vectors of a state, flat: real part, imaginary part, and so on. */
-const productsOf = keep((vectors, headDim, base, peak, seed) => {
+/** The two vectors of a state. */
+const vectorsOf = keep((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
   const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
   const k = {
@@ -24,79 +24,25 @@ const productsOf = keep((vectors, headDim, base, peak, seed) => {
     independent: () => drawn.slice(headDim),
     rotated: () => applyRope(q, ropeAngles(peak, invFreq(headDim, base))),
   }[vectors]();
-  return pairProducts(q, k).flat();
+  return { q, k };
 });
 
-/** The curves of q and k, of the average over all draws and of the bound share cos and sin: rows by distance. */
-const tableOf = keep((base, headDim) => ({ frequencies: invFreq(headDim, base), rows: new Map() }));
-
-/** cos and sin of distance · θ_i, pair after pair: to 1 024 the product of the rows at its two halves, which is cheap. */
-function rowAt(table, distance) {
-  const { frequencies, rows } = table;
-  if (rows.has(distance)) return rows.get(distance);
-  const row = Array(2 * frequencies.length).fill(0);
-  if (distance < 2 || distance > 1024) {
-    frequencies.forEach((frequency, i) => {
-      row[2 * i] = Math.cos(distance * frequency);
-      row[2 * i + 1] = Math.sin(distance * frequency);
-    });
-  } else {
-    const half = Math.floor(distance / 2);
-    const [a, b] = [rowAt(table, half), rowAt(table, distance - half)];
-    for (let i = 0; i < row.length; i += 2) {
-      row[i] = a[i] * b[i] - a[i + 1] * b[i + 1];
-      row[i + 1] = a[i] * b[i + 1] + a[i + 1] * b[i];
-    }
-  }
-  rows.set(distance, row);
-  return row;
-}
-
-/** rope.js's scoreCurve, from products and a row. */
-function scoreOf(products, row) {
-  let sum = 0;
-  for (let i = 0; i < row.length; i += 2) sum += products[i] * row[i] - products[i + 1] * row[i + 1];
-  return sum;
-}
-
-/** The part of rope.js's roformerBound that knows the distance: Σ|S_j|. */
-function partialSums(row) {
-  let [re, im, total] = [0, 0, 0];
-  for (let i = 0; i < row.length; i += 2) {
-    re += row[i];
-    im += row[i + 1];
-    total += Math.sqrt(re * re + im * im);
-  }
-  return total;
-}
-
-/** The part that knows q and k: the largest step from one product to the next, after the last to 0. */
-function largestStep(products) {
-  const steps = range(0, products.length - 2, 2).map((i) =>
-    Math.hypot((products[i + 2] ?? 0) - products[i], (products[i + 3] ?? 0) - products[i + 1]),
-  );
-  return Math.max(...steps);
-}
-
-/** Σ|h_i|: what no score of these two vectors can pass. */
-function trivialBound(products) {
-  return range(0, products.length - 2, 2).reduce((sum, i) => sum + Math.hypot(products[i], products[i + 1]), 0);
-}
+/** Frequencies and their turns: the curves of q and k, of the average over all draws and of the bound share them. */
+const turnsOf = keep((base, headDim) => {
+  const frequencies = invFreq(headDim, base);
+  return { frequencies, turns: makeTurns(frequencies) };
+});
 
 /** What a state says about any distances: its scores, RoFormer's bound, and the scores of all ones. */
 function kernel({ vectors, head_dim, base, peak, seed }) {
-  const products = productsOf(vectors, head_dim, base, peak, seed);
-  const table = tableOf(base, head_dim);
-  const alike = table.frequencies.flatMap(() => [2, 0]); // the products of all ones
-  const rows = (distances) => distances.map((r) => rowAt(table, Math.abs(r)));
+  const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
+  const { frequencies, turns } = turnsOf(base, head_dim);
+  const alike = Array(head_dim).fill(1);
   return {
-    limit: trivialBound(products),
-    scores: (distances) => rows(distances).map((row) => scoreOf(products, row)),
-    looser: (distances) => {
-      const step = largestStep(products);
-      return rows(distances).map((row) => step * partialSums(row));
-    },
-    ones: (distances) => rows(distances).map((row) => scoreOf(alike, row)),
+    limit: trivialBound(q, k),
+    scores: (distances) => scoreCurve(q, k, frequencies, distances, turns),
+    looser: (distances) => roformerBound(q, k, frequencies, distances, turns),
+    ones: (distances) => scoreCurve(alike, alike, frequencies, distances, turns),
   };
 }
 

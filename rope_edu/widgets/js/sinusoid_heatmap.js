@@ -197,11 +197,9 @@ function readout(state) {
   const { i, turn } = chosen(state);
   const score = scorer(d_model, base, between, position)(offset);
   const words = `Rows ${position} and ${position + offset}, ${offset} apart:`;
-  const turned = `Pair ${i} turns by ${threeDigits(turn)} rad on the way, from any p.`;
-  if (between === "projection") {
-    return `${words} with W between, the product is ${fmt(score, 3)}. Move p and it changes, although k does not. ${turned}`;
-  }
-  return `${words} their product is ${fmt(score, 3)} of at most ${d_model / 2}. Move p and it stays: it knows k only. ${turned}`;
+  const turned = `Pair ${i} turns by ${threeDigits(turn)} rad from one to the other.`;
+  if (between === "projection") return `${words} with W between, their product is ${fmt(score, 3)}. ${turned}`;
+  return `${words} their product is ${fmt(score, 3)}, of at most ${d_model / 2}. ${turned}`;
 }
 
 /** A pair that the encoding does not have becomes its last. */
