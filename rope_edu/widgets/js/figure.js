@@ -653,10 +653,20 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
       if (!byHand) paint();
     };
     for (const key of names) model.on(`change:${key}`, redraw);
+    // what stands below must not jump when a sentence takes another line: each part keeps its greatest height
+    const parts = [words, controlBox, bar];
+    const steady = new ResizeObserver((entries) => {
+      for (const { target } of entries) {
+        const least = Number.parseFloat(target.style.minHeight) || 0;
+        if (target.offsetHeight > least) target.style.minHeight = `${target.offsetHeight}px`;
+      }
+    });
+    for (const part of parts) steady.observe(part);
     const watch = new ResizeObserver(() => {
       const now = Math.round(clamp(picture.clientWidth, 240, 760));
       if (picture.clientWidth && now !== width) {
         width = now;
+        for (const part of parts) part.style.minHeight = "";
         paint();
         root.dataset.ready = "true";
       }
@@ -677,6 +687,7 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
     return () => {
       stops.abort();
       watch.disconnect();
+      steady.disconnect();
       cancelAnimationFrame(playing);
       clearTimeout(writing);
       clearTimeout(speaking);
