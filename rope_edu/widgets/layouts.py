@@ -15,8 +15,8 @@ class Layouts(LiveFigure):
 
     Values out of range raise TraitError with a sentence.
 
-    >>> Layouts(head_dim=16, run="mixed")
-    Layouts(head_dim=16, run='mixed')
+    >>> Layouts(run="mixed", head_dim=16)
+    Layouts(run='mixed', head_dim=16)
 
     Source: pairs (2i, 2i + 1), Su et al. 2021, arXiv 2104.09864, eq. 15; pairs (i, i + d/2), GPT-NeoX,
     arXiv 2204.06745. Chapter 8.
