@@ -12,7 +12,8 @@ document.addEventListener("DOMContentLoaded", () => {
 // What is wider than its column scrolls; then it must be reachable by keyboard, also after the window has changed.
 addEventListener("load", () => {
   const reach = () => {
-    for (const box of document.querySelectorAll('mjx-container[display="true"], .highlight pre')) {
+    const wide = 'mjx-container[display="true"], .highlight pre, .pst-scrollable-table-container';
+    for (const box of document.querySelectorAll(wide)) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     }

@@ -31,7 +31,7 @@ def name(request):
 @pytest.fixture
 def figure(name, visit):
     """A figure in its page, at rest."""
-    seen = visit(WHERE[name])
+    seen = visit(WHERE[name], maths=False)
     found = seen.page.locator(f'[data-live="{name}"]').first
     found.scroll_into_view_if_needed()
     found.name = name
@@ -126,19 +126,21 @@ def test_state_can_be_linked(figure, visit):
     box.press("ArrowRight")
     box.press("ArrowRight")
     figure.page.wait_for_function(f"location.hash.includes('live={figure.name}')")
-    linked = visit(WHERE[figure.name] + figure.page.evaluate("location.hash"))
+    linked = visit(WHERE[figure.name] + figure.page.evaluate("location.hash"), maths=False)
     again = linked.page.locator(f'[data-live="{figure.name}"]').first
     assert line(again) == line(figure)
 
 
-def test_a_link_with_nonsense_is_held_to_the_range(figure, visit):
+def test_a_link_with_nonsense_is_held_to_the_range(figure):
     sliders = [n for n, c in LiveFigure.figures[figure.name].controls().items() if c.kind == "slider"]
     for value in ("1e99", "-1e99", "words", ""):
         query = "&".join(f"{name}={value}" for name in sliders)
-        linked = visit(f"{WHERE[figure.name]}#live={figure.name}&{query}")
-        linked.assert_clean()
-        made = eval(line(linked.page.locator(f'[data-live="{figure.name}"]').first), vars(widgets))
+        figure.page.evaluate("(hash) => (location.hash = hash)", f"live={figure.name}&{query}")
+        figure.page.wait_for_timeout(50)  # the event that tells of a new hash
+        made = eval(line(figure), vars(widgets))
         assert isinstance(made, LiveFigure)
+        if value == "1e99":
+            assert getattr(made, sliders[0]) == made.controls()[sliders[0]].high
 
 
 def test_words_are_spoken_once_the_hand_rests(figure):
@@ -160,7 +162,7 @@ CUT_OFF = """(el) => {
 
 @pytest.mark.parametrize("width", [1200, 360, 320])
 def test_words_in_the_picture_are_never_cut_off(visit, name, width):
-    seen = visit(WHERE[name], width=width)
+    seen = visit(WHERE[name], width=width, maths=False)
     found = seen.page.locator(f'[data-live="{name}"]').first
     assert found.evaluate(CUT_OFF) == []
     for box in found.locator("input[type=range]").all():

@@ -58,7 +58,7 @@ function drawChart(pen, state, width) {
   const step = Math.max(1, Math.ceil(last / (width < 400 ? 4 : 8)));
   const { X, Y } = axes(pen, box, [-last * 0.08 - 0.2, last], ys, {
     xLabel: "pair i",
-    yLabel: `Angle m·θ (radians, ${note})`,
+    yLabel: width < 300 ? `Angle (rad, ${note})` : `Angle m·θ (radians, ${note})`,
     xTicks: range(0, last, step),
     yTicks,
     yFormat,
