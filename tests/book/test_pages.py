@@ -70,7 +70,7 @@ def test_axe_finds_no_violation_light_dark_wide_and_narrow(visit, page):
             seen.page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
             # the theme fades from one set of colours to the other
             seen.page.evaluate(
-                "Promise.all(document.getAnimations().map((a) => a.finished)).then(() => null)"
+                "Promise.allSettled(document.getAnimations().map((a) => a.finished)).then(() => null)"
             )
             # contrast is slow to find out and does not depend on the width
             options = {"rules": {"color-contrast": {"enabled": width == 1200}}}
