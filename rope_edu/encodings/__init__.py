@@ -31,6 +31,8 @@ from rope_edu.encodings.rotary import (
     rotate_pair,
     rotation_matrix,
 )
+from rope_edu.encodings.scaling import dynamic_ntk_inv_freq
+from rope_edu.encodings.variants import p_rope_inv_freq, xpos_scale
 
 __all__ = [
     "LAYOUTS",
@@ -39,6 +41,7 @@ __all__ = [
     "apply_rope",
     "check_layout",
     "convert_projection",
+    "dynamic_ntk_inv_freq",
     "fire_bias",
     "half_split_to_interleaved",
     "interleaved_to_half_split",
@@ -48,6 +51,7 @@ __all__ = [
     "learned_table",
     "look_up",
     "mean_cosine",
+    "p_rope_inv_freq",
     "pair_slices",
     "relative_positions",
     "roformer_bound",
@@ -66,4 +70,5 @@ __all__ = [
     "transformer_xl_scores",
     "trivial_bound",
     "wavelength",
+    "xpos_scale",
 ]

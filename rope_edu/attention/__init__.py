@@ -1,0 +1,37 @@
+"""What combines queries and keys: softmax attention, encodings at its doors, heads, a cache, linear attention."""
+
+from rope_edu.attention.cache import KVCache
+from rope_edu.attention.dot_product import attention, attention_scores, causal_mask, softmax
+from rope_edu.attention.encoding import (
+    Additive,
+    DynamicRotary,
+    NoPosition,
+    PositionEncoding,
+    Rotary,
+    ScoreBias,
+    XPos,
+)
+from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attention, linear_attention_step
+from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
+
+__all__ = [
+    "Additive",
+    "DynamicRotary",
+    "KVCache",
+    "LinearState",
+    "NoPosition",
+    "PositionEncoding",
+    "Rotary",
+    "ScoreBias",
+    "XPos",
+    "attention",
+    "attention_scores",
+    "causal_mask",
+    "elu_plus_one",
+    "linear_attention",
+    "linear_attention_step",
+    "merge_heads",
+    "multi_head_attention",
+    "softmax",
+    "split_heads",
+]

@@ -1,0 +1,198 @@
+r"""Remember keys and values while a text grows, so that each new token costs one row of attention."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+from array_api_compat import array_namespace, device, is_numpy_array
+
+from rope_edu.encodings._checks import Array, check_float_array, check_one_of, check_positive_int, dtype_name
+
+
+class KVCache:
+    r"""Store the rotated keys and the values of one attention layer.
+
+        append(k, v):   K ← [K; k],   V ← [V; v],   and what was stored before stays as it is, bit by bit
+
+    Rotated keys can be stored because a key's angle depends on its own position only. Memory grows by
+    whole blocks. When the cache is full, the next token is an error, or pushes out the oldest.
+
+    What `append` returns are views of the cache's memory. No later append, evict or clear writes into
+    them: room that was handed out is never used again. Do not write into them yourself (NumPy refuses).
+    Where gradients must flow (a torch key or value that requires them), arrays are joined instead.
+
+    Args:
+        capacity: tokens that it may hold, or None for as many as memory holds.
+        block: tokens by which its memory grows.
+        when_full: "error" or "evict".
+
+    Raises:
+        ValueError: `capacity` or `block` is not a whole number ≥ 1, or `when_full` is misspelt.
+
+    >>> import numpy as np
+    >>> cache, token = KVCache(capacity=2, when_full="evict"), np.ones((1, 1, 4))
+    >>> for n in range(3):
+    ...     keys, values = cache.append(n * token, token)
+    >>> keys[0, :, 0].tolist(), cache.length, cache.seen  # token 0 has left
+    ([1.0, 2.0], 2, 3)
+
+    Chapter 11.
+    """
+
+    def __init__(self, capacity: int | None = None, *, block: int = 64, when_full: str = "error") -> None:
+        self.capacity = None if capacity is None else check_positive_int("capacity", capacity)
+        self.block = check_positive_int("block", block)
+        self.when_full = check_one_of("when_full", when_full, ("error", "evict"))
+        self.clear()
+
+    @property
+    def length(self) -> int:
+        """Tokens held now."""
+        return self._stop - self._start
+
+    @property
+    def seen(self) -> int:
+        """Tokens ever appended: the position of the next one."""
+        return self._seen
+
+    @property
+    def reserved(self) -> int:
+        """Tokens for which memory is allocated."""
+        return 0 if self._k is None else self._k.shape[-2]
+
+    def append(self, k: Array, v: Array) -> tuple[Array, Array]:
+        r"""Store the keys and values of new tokens and return all that are held.
+
+        The oldest leave before anything is returned. So of a chunk that evicts, only the last query has
+        the whole window of `capacity` tokens; append one token at a time for an exact sliding window.
+
+        Args:
+            k: floats `(…, heads, new, head_dim)`, rotated by their own positions.
+            v: floats `(…, heads, new, v_dim)`.
+
+        Returns:
+            `(all k, all v)`, `(…, heads, length, head_dim)` and `(…, heads, length, v_dim)`: views.
+
+        Raises:
+            ValueError: `k` and `v` do not fit each other or what is held, or there is no room for them.
+                The cache is then as it was.
+
+        Chapter 11.
+        """
+        self._check(k, v)
+        new = k.shape[-2]
+        self._make_way(new)
+        if self._k is not None and (_needs_grad(k, v) or _needs_grad(self._k, self._v)):
+            self._join(k, v)
+        else:
+            self._write(k, v)
+        self._seen += new
+        return self._held()
+
+    def evict(self, n: int) -> None:
+        r"""Forget the `n` oldest tokens; positions go on counting from what was seen.
+
+        Raises:
+            ValueError: `n` is not a whole number from 0 to `length`.
+        """
+        if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n <= self.length:
+            raise ValueError(f"n must be a whole number from 0 to the {self.length} tokens held, got {n!r}")
+        self._start += int(n)
+
+    def clear(self) -> None:
+        """Forget everything, also the positions: the next token is number 0."""
+        self._k = self._v = None
+        self._start = self._stop = self._seen = 0
+
+    def __repr__(self) -> str:
+        limit = "" if self.capacity is None else f" of {self.capacity}"
+        return f"<KVCache: {self.length}{limit} tokens held, {self.seen} seen, {self.reserved} reserved>"
+
+    def _make_way(self, new: int) -> None:
+        """Evict the oldest if `new` tokens do not fit, or refuse."""
+        if self.capacity is None or self.length + new <= self.capacity:
+            return
+        if new > self.capacity:
+            raise ValueError(f"{new} new tokens exceed the cache's capacity of {self.capacity}: append fewer")
+        if self.when_full == "error":
+            raise ValueError(
+                f"the cache holds {self.length} of at most {self.capacity} tokens, no room for {new} more; "
+                'make it larger, evict some, or choose when_full="evict"'
+            )
+        self.evict(self.length + new - self.capacity)
+
+    def _write(self, k: Array, v: Array) -> None:
+        """Write behind what is held; where the memory ends, move to a larger one."""
+        new = k.shape[-2]
+        if self._k is None or self._stop + new > self.reserved:
+            blocks = -(-(self.length + new) // self.block)
+            blocks += self._start > 0  # a window that slides needs room to slide in
+            self._k, self._v = (self._moved(old, x, blocks) for old, x in ((self._k, k), (self._v, v)))
+            self._start, self._stop = 0, self.length
+        self._k[..., self._stop : self._stop + new, :] = k
+        self._v[..., self._stop : self._stop + new, :] = v
+        self._stop += new
+
+    def _moved(self, old: Array | None, x: Array, blocks: int) -> Array:
+        """Allocate `blocks` blocks like `x` and copy what is held into them."""
+        xp = array_namespace(x)
+        shape = (*x.shape[:-2], blocks * self.block, x.shape[-1])
+        room = xp.empty(shape, dtype=x.dtype, device=device(x))
+        if old is not None:
+            room[..., : self.length, :] = old[..., self._start : self._stop, :]
+        return room
+
+    def _join(self, k: Array, v: Array) -> None:
+        xp = array_namespace(k)
+        held = self._held() if self._k is not None else ()
+        self._k, self._v = xp.concat((held[0], k), axis=-2), xp.concat((held[1], v), axis=-2)
+        self._start, self._stop = 0, self._k.shape[-2]
+
+    def _held(self) -> tuple[Array, Array]:
+        views = (x[..., self._start : self._stop, :] for x in (self._k, self._v))
+        return tuple(_locked(view) for view in views)
+
+    def _check(self, k: Array, v: Array) -> None:
+        """Refuse keys and values that do not fit each other or what is held."""
+        for name, x in (("k", k), ("v", v)):
+            check_float_array(name, x)
+            if x.ndim < 2:
+                raise ValueError(f"{name} must be (…, heads, new, width), got shape {tuple(x.shape)}")
+        if is_numpy_array(k) != is_numpy_array(v):
+            raise ValueError(f"v must be {type(k).__name__} as k is, got {type(v).__name__}")
+        if k.shape[:-1] != v.shape[:-1]:
+            raise ValueError(
+                "k and v must have the same heads and tokens, (…, heads, new), "
+                f"got {tuple(k.shape[:-1])} and {tuple(v.shape[:-1])}"
+            )
+        if self._k is not None:
+            _check_like("k", k, self._k)
+            _check_like("v", v, self._v)
+
+
+def _check_like(name: str, x: Array, held: Array) -> None:
+    """Refuse an `x` of another kind, device, dtype or shape than what is held."""
+    if is_numpy_array(x) != is_numpy_array(held):
+        raise ValueError(f"{name} must be {type(held).__name__} as what is held, got {type(x).__name__}")
+    if x.dtype != held.dtype:
+        raise ValueError(
+            f"{name} must have the dtype of what is held, {dtype_name(held)}, got {dtype_name(x)}"
+        )
+    if device(x) != device(held):
+        raise ValueError(f"{name} must be on the device of what is held, {device(held)}, got {device(x)}")
+    if (x.shape[:-2], x.shape[-1]) != (held.shape[:-2], held.shape[-1]):
+        expected = (*held.shape[:-2], "new", held.shape[-1])
+        raise ValueError(
+            f"{name} must be ({', '.join(map(str, expected))}) as what is held, got {tuple(x.shape)}"
+        )
+
+
+def _needs_grad(*arrays: Array) -> bool:
+    return any(getattr(x, "requires_grad", False) for x in arrays)
+
+
+def _locked(view: Array) -> Array:
+    """Make a NumPy view read-only; torch has no such lock."""
+    if is_numpy_array(view):
+        view.flags.writeable = False
+    return view

@@ -1,0 +1,237 @@
+r"""Where position enters attention: four doors, and the encodings that open one or two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from array_api_compat import array_namespace
+
+from rope_edu.encodings._checks import Array, as_kind_of, as_positions, compute_dtype
+from rope_edu.encodings.frequencies import rope_angles
+from rope_edu.encodings.rotary import apply_rope
+from rope_edu.encodings.variants import xpos_scale
+
+
+class PositionEncoding:
+    r"""Leave all four doors closed; an encoding opens one or two of them.
+
+        embed:               x_m + p_m                        at the model's input, once
+        rotate_q, rotate_k:  q_m and k_n, each turned by its own position
+        bias:                score_{mn} + b_{m−n}             after scaling, before the softmax
+
+    There is no door at the values: what is mixed carries no position, only who is mixed with whom does.
+
+    Attributes:
+        cache_problem: a sentence that says why keys cannot be stored for later queries, or None if they can.
+
+    >>> import numpy as np
+    >>> x = np.ones((3, 4))
+    >>> PositionEncoding().rotate_k(x, range(3)) is x
+    True
+
+    Chapters 10 and 11.
+    """
+
+    cache_problem: str | None = None
+
+    def embed(self, x: Array, positions: Array) -> Array:
+        """Return x `(…, seq, d_model)` with the vectors of `positions` `(seq,)` added."""
+        return x
+
+    def rotate_q(self, q: Array, positions: Array) -> Array:
+        """Return q `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`."""
+        return q
+
+    def rotate_k(self, k: Array, positions: Array) -> Array:
+        """Return k `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`: what a cache stores."""
+        return k
+
+    def bias(self, q: Array, k_len: int) -> Array | None:
+        """Return what to add to the scaled scores `(…, heads, q_len, k_len)`, or None.
+
+        The queries are the last q_len of the k_len positions.
+        """
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class NoPosition(PositionEncoding):
+    r"""Encode nothing (NoPE): all doors closed, only a causal mask tells positions apart.
+
+    >>> import numpy as np
+    >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
+    True
+
+    Source: Kazemnejad 2023, arXiv 2305.19466. Chapters 10 and 17.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Additive(PositionEncoding):
+    r"""Add a vector for each position to the model's input.
+
+        x′_m = x_m + encode(m)
+
+    Args:
+        encode: positions `(seq,)` -> `(seq, d_model)`: `sinusoidal`, or a learned table with `look_up`.
+
+    >>> import numpy as np
+    >>> from rope_edu import sinusoidal
+    >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()
+    [[0.0, 1.0]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapters 2 and 10.
+    """
+
+    encode: Callable[[Array], Array]
+
+    def embed(self, x: Array, positions: Array) -> Array:
+        return x + _like(self.encode(positions), x)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreBias(PositionEncoding):
+    r"""Add a number for each query and key to the scaled scores.
+
+        score_{mn} = ⟨q_m, k_n⟩ / √head_dim + bias_{mn}
+
+    ALiBi and T5 need the lengths only; Shaw's term reads the query too, and is scaled as the score is:
+    `lambda q, k_len: shaw_scores(q, zeros (k_len, head_dim), table) / √head_dim`.
+
+    Args:
+        bias: (q `(…, heads, q_len, head_dim)`, k_len) -> array that broadcasts to
+            `(…, heads, q_len, k_len)`; the queries are the last q_len of the k_len positions.
+
+    >>> import numpy as np
+    >>> from rope_edu import alibi_bias
+    >>> alibi = ScoreBias(lambda q, k_len: alibi_bias(q.shape[-3], q.shape[-2], k_len))
+    >>> (256 * alibi.bias(np.ones((1, 1, 4)), 3)).tolist()  # one head, one query at position 2
+    [[[-2.0, -1.0, 0.0]]]
+
+    Source: Press 2022, arXiv 2108.12409; Raffel 2020, arXiv 1910.10683; Shaw 2018, arXiv 1803.02155.
+    Chapters 3 and 10.
+    """
+
+    bias: Callable[[Array, int], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Rotary(PositionEncoding):
+    r"""Rotate queries and keys by their positions (RoPE); values stay.
+
+        ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩
+
+    Args:
+        inv_freq: radians per token, `(pairs,)`; fewer than head_dim/2 pairs: partial rotary; zeros
+            among them: p-RoPE; a torch parameter: learned frequencies.
+        layout: "interleaved" or "half_split".
+
+    >>> import math
+    >>> import numpy as np
+    >>> Rotary([math.pi / 2]).rotate_k(np.array([[[1.0, 0.0]]]), [1]).round(3).tolist()
+    [[[0.0, 1.0]]]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 16. Chapter 10.
+    """
+
+    inv_freq: Array
+    layout: str = "interleaved"
+
+    def rotate_q(self, q: Array, positions: Array) -> Array:
+        return apply_rope(q, rope_angles(positions, self.inv_freq), layout=self.layout)
+
+    def rotate_k(self, k: Array, positions: Array) -> Array:
+        return self.rotate_q(k, positions)
+
+
+@dataclass(frozen=True, eq=False)
+class XPos(PositionEncoding):
+    r"""Rotate as RoPE does, and stretch queries and shrink keys so that far keys count less.
+
+        q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   so that pair i of the score gains ζ_i^((m−n)/s)
+
+    Args:
+        inv_freq: radians per token, `(pairs,)`.
+        layout: "interleaved" or "half_split".
+        scale_base: s in tokens.
+
+    >>> import numpy as np
+    >>> encoding = XPos([0.0])  # no turn, only ζ = 0.4/1.4
+    >>> encoding.rotate_q(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
+    [[[0.2857, 0.0]]]
+    >>> encoding.rotate_k(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
+    [[[3.5, 0.0]]]
+
+    Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 17.
+    """
+
+    inv_freq: Array
+    layout: str = "interleaved"
+    scale_base: float = 512.0
+
+    def rotate_q(self, q: Array, positions: Array) -> Array:
+        return self._turn(q, positions, 1)
+
+    def rotate_k(self, k: Array, positions: Array) -> Array:
+        return self._turn(k, positions, -1)
+
+    def _turn(self, x: Array, positions: Array, sign: int) -> Array:
+        angles = rope_angles(positions, self.inv_freq)
+        positions = sign * as_positions(positions)  # ζ^(−n/s) = 1 / ζ^(n/s)
+        scale = xpos_scale(positions, 2 * angles.shape[-1], self.scale_base)  # (seq, pairs)
+        return _scale_pairs(apply_rope(x, angles, layout=self.layout), scale, self.layout)
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicRotary(PositionEncoding):
+    r"""Rotate by frequencies that depend on how long the text is now: this cannot be cached.
+
+        θ = rule(l),   l = last position + 1
+
+    Args:
+        rule: length in tokens -> radians per token `(pairs,)`.
+        layout: "interleaved" or "half_split".
+
+    >>> import numpy as np
+    >>> from rope_edu import dynamic_ntk_inv_freq
+    >>> encoding = DynamicRotary(lambda length: dynamic_ntk_inv_freq(8, length, trained_length=4))
+    >>> key = np.ones((1, 1, 8))
+    >>> early, late = encoding.rotate_k(key, [3]), encoding.rotate_k(np.ones((1, 9, 8)), range(9))[:, 3:4]
+    >>> bool((early == late).all())  # the same key at the same position, before and after the text grew
+    False
+
+    Source: transformers' rope type "dynamic". Chapters 11 and 14.
+    """
+
+    rule: Callable[[int], Array]
+    layout: str = "interleaved"
+    cache_problem = (
+        "its frequencies change with the length of the text, so keys stored at one length were rotated by "
+        "frequencies that the next length no longer uses; fix the length, Rotary(rule(longest)), or do without "
+        "the cache"
+    )
+
+    def rotate_q(self, q: Array, positions: Array) -> Array:
+        length = int(as_positions(positions).max()) + 1
+        return apply_rope(q, rope_angles(positions, self.rule(length)), layout=self.layout)
+
+    def rotate_k(self, k: Array, positions: Array) -> Array:
+        return self.rotate_q(k, positions)
+
+
+def _like(values: Array, x: Array) -> Array:
+    """Return `values` as the kind, device and dtype of `x`."""
+    values = as_kind_of(values, like=x)
+    return array_namespace(x).astype(values, x.dtype, copy=False)
+
+
+def _scale_pairs(x: Array, scale: Array, layout: str) -> Array:
+    """Multiply both members of pair i by `scale[…, i]`, and leave the tail."""
+    xp, dtype = array_namespace(x), compute_dtype(x)
+    scale = xp.astype(as_kind_of(scale, like=x), dtype, copy=False)  # (seq, pairs)
+    both = xp.stack((scale, scale), axis=-1 if layout == "interleaved" else -2)
+    both = xp.reshape(both, (*scale.shape[:-1], 2 * scale.shape[-1]))  # (seq, 2 · pairs)
+    width = both.shape[-1]
+    turned = xp.astype(x[..., :width] * both, x.dtype, copy=False)
+    return turned if width == x.shape[-1] else xp.concat((turned, x[..., width:]), axis=-1)

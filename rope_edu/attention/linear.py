@@ -1,0 +1,235 @@
+r"""Linear attention with RoPE: a sum that can be carried along replaces the softmax, and cost grows with n."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from rope_edu.encodings._checks import Array, check_float_array, check_positive_int, compute_dtype
+from rope_edu.encodings.layouts import check_layout
+from rope_edu.encodings.rotary import apply_rope
+
+
+class LinearState(NamedTuple):
+    r"""All that linear attention remembers of a text, however long.
+
+        kv = Σ_n (R_n φ(k_n)) v_nᵀ,   norm = Σ_n φ(k_n)
+
+    Attributes:
+        kv: `(…, d, d_v)`, the rotated features of the keys, each with its value.
+        norm: `(…, d)`, the features as they are, *not* rotated: they serve the denominator.
+
+    >>> import numpy as np
+    >>> LinearState(np.zeros((2, 3)), np.zeros(2)).kv.shape
+    (2, 3)
+
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 18–20; RoFormer, arXiv 2104.09864, eq. 19. Chapter 11.
+    """
+
+    kv: Array
+    norm: Array
+
+
+def elu_plus_one(x: Array) -> Array:
+    r"""Make features positive, so that their products can serve as weights.
+
+        φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
+
+    Args:
+        x: floats, any shape.
+
+    Returns:
+        Above 0; shape, dtype and kind of `x`.
+
+    Raises:
+        ValueError: `x` is not of floats.
+
+    >>> import numpy as np
+    >>> elu_plus_one(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
+    [0.3679, 1.0, 3.0]
+
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter 11.
+    """
+    xp = check_float_array("x", x)
+    positive = x > 0
+    return xp.where(positive, x + 1, xp.exp(xp.where(positive, 0.0, x)))
+
+
+def linear_attention(
+    q: Array,
+    k: Array,
+    v: Array,
+    *,
+    angles: Array | None = None,
+    layout: str = "interleaved",
+    feature_map: Callable[[Array], Array] = elu_plus_one,
+    causal: bool = True,
+    chunk: int = 64,
+) -> Array:
+    r"""Mix the values by products of features instead of a softmax, in time that grows with the length.
+
+                    Σ_n ⟨R_m φ(q_m), R_n φ(k_n)⟩ v_n
+        output_m = ----------------------------------,   n ≤ m if causal
+                         Σ_n ⟨φ(q_m), φ(k_n)⟩
+
+    Only the numerator is rotated. Rotated features are no longer positive, so a rotated denominator
+    could vanish; the price is that the factors before the v_n do not sum to 1.
+
+    Args:
+        q: floats `(…, q_len, d)`, not rotated; k: `(…, k_len, d)`; v: `(…, k_len, d_v)`.
+        angles: radians `(seq, pairs)` or broadcastable, for q and k alike; None: no position.
+        layout: "interleaved" or "half_split".
+        feature_map: φ, floats of any shape -> not negative, last axis may change; applied before the rotation.
+        causal: whether a token sees only itself and what came before.
+        chunk: tokens that are compared directly with each other before they enter the state; changes time
+            and memory, not the result.
+
+    Returns:
+        `(…, q_len, d_v)`, dtype and kind of `q` (halves are calculated in float32). A query whose denominator
+        is 0 gets zeros.
+
+    Raises:
+        ValueError: arrays that do not fit, `chunk` is not a whole number ≥ 1, or `layout` is misspelt.
+
+    >>> import numpy as np
+    >>> q, k, v = np.zeros((2, 2)), np.zeros((2, 2)), np.array([[1.0], [3.0]])
+    >>> linear_attention(q, k, v).tolist()  # equal features: the first takes itself, the last the mean
+    [[1.0], [2.0]]
+    >>> linear_attention(q, k, v, angles=[[0.0], [np.pi]]).round(3).tolist()  # (−1 + 3)/2
+    [[1.0], [1.0]]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter 11.
+    """
+    chunk = check_positive_int("chunk", chunk)
+    _check(q, k, v, axes=2)
+    same = causal or angles is not None
+    if k.shape[-2] != v.shape[-2] or (same and q.shape[-2] != k.shape[-2]):
+        raise ValueError(
+            "q, k and v must have equally many tokens (q may differ if not causal and without angles), "
+            f"got {q.shape[-2]}, {k.shape[-2]} and {v.shape[-2]}"
+        )
+    features = _features(q, k, v, angles, layout, feature_map)
+    mixed = _causal(*features, chunk) if causal else _everyone(*features)
+    return array_namespace(q).astype(mixed, q.dtype, copy=False)
+
+
+def linear_attention_step(
+    q: Array,
+    k: Array,
+    v: Array,
+    state: LinearState | None = None,
+    *,
+    angles: Array | None = None,
+    layout: str = "interleaved",
+    feature_map: Callable[[Array], Array] = elu_plus_one,
+) -> tuple[Array, LinearState]:
+    r"""Take in one token and answer its query: constant time and memory, however long the text.
+
+        kv ← kv + (R_n φ(k_n)) v_nᵀ,   norm ← norm + φ(k_n),   output = kvᵀ (R_n φ(q_n)) / ⟨norm, φ(q_n)⟩
+
+    Args:
+        q: floats `(…, d)`, one token, not rotated; k: `(…, d)`; v: `(…, d_v)`.
+        state: what the step before returned; None at the start.
+        angles: radians `(pairs,)` or broadcastable, of this token; None: no position.
+        layout, feature_map: as for `linear_attention`.
+
+    Returns:
+        `(output, state)`: `(…, d_v)` in the dtype of `q`, and a new state (the old one is not changed), in
+        float32 for halves.
+
+    Raises:
+        ValueError: arrays that do not fit each other or the state, or `layout` is misspelt.
+
+    >>> import numpy as np
+    >>> token, state = np.zeros(2), None
+    >>> for n, value in enumerate([1.0, 3.0]):
+    ...     output, state = linear_attention_step(token, token, np.array([value]), state, angles=[n * np.pi])
+    >>> output.round(3).tolist(), state.norm.tolist()  # as the last row of linear_attention's example
+    ([1.0], [2.0, 2.0])
+
+    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter 11.
+    """
+    _check(q, k, v, axes=1)
+    xp = array_namespace(q)
+    plain_q, plain_k, turned_q, turned_k, v = _features(q, k, v, angles, layout, feature_map)
+    kv, norm = turned_k[..., :, None] * v[..., None, :], plain_k  # (…, d, d_v), (…, d)
+    if state is not None:
+        _check_state(state, kv, norm)
+        kv, norm = state.kv + kv, state.norm + norm
+    mixed = (turned_q[..., None, :] @ kv)[..., 0, :]
+    output = _divide(mixed, xp.sum(plain_q * norm, axis=-1))
+    return xp.astype(output, q.dtype, copy=False), LinearState(kv, norm)
+
+
+def _features(
+    q: Array, k: Array, v: Array, angles: Array | None, layout: str, feature_map: Callable[[Array], Array]
+) -> tuple[Array, ...]:
+    """Return φ(q), φ(k), both as they are and rotated, and v, in the dtype to calculate in."""
+    check_layout(layout)
+    xp, dtype = array_namespace(q), compute_dtype(q)
+    q, k, v = (xp.astype(x, dtype, copy=False) for x in (q, k, v))
+    q, k = feature_map(q), feature_map(k)
+    if angles is None:
+        return q, k, q, k, v
+    return q, k, apply_rope(q, angles, layout=layout), apply_rope(k, angles, layout=layout), v
+
+
+def _everyone(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array) -> Array:
+    """Sum over all keys once, and let every query read the sums."""
+    xp = array_namespace(q)
+    kv, norm = turned_k.mT @ v, xp.sum(k, axis=-2)  # (…, d, d_v), (…, d)
+    return _divide(turned_q @ kv, (q @ norm[..., None])[..., 0])
+
+
+def _causal(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array, chunk: int) -> Array:
+    """Go through the text in chunks: what came before is in the sums, the chunk itself is compared directly."""
+    xp = array_namespace(q)
+    order = xp.arange(min(chunk, q.shape[-2]), device=device(q))
+    triangle = xp.astype(order[:, None] >= order, q.dtype)  # 1 where m ≥ n
+    kv, norm, outputs = 0.0, 0.0, []
+    for start in range(0, q.shape[-2], chunk):
+        part = slice(start, start + chunk)
+        qc, kc, tqc, tkc, vc = (x[..., part, :] for x in (q, k, turned_q, turned_k, v))
+        n = qc.shape[-2]  # the last chunk may be shorter
+        past = triangle[:n, :n]
+        top = ((tqc @ tkc.mT) * past) @ vc  # (…, n, d_v)
+        bottom = xp.sum((qc @ kc.mT) * past, axis=-1)  # (…, n)
+        if start:
+            top, bottom = top + tqc @ kv, bottom + (qc @ norm[..., None])[..., 0]
+        outputs.append(_divide(top, bottom))
+        kv, norm = kv + tkc.mT @ vc, norm + xp.sum(kc, axis=-2)
+    return xp.concat(outputs, axis=-2)
+
+
+def _divide(top: Array, bottom: Array) -> Array:
+    """Divide (…, d_v) by (…), and give 0 where there is nothing to divide by."""
+    xp = array_namespace(top)
+    empty = bottom == 0
+    return xp.where(empty[..., None], 0.0, top / xp.where(empty, 1.0, bottom)[..., None])
+
+
+def _check(q: Array, k: Array, v: Array, axes: int) -> None:
+    """Refuse arrays that are not of floats, lack an axis, or do not fit."""
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        check_float_array(name, x)
+        if x.ndim < axes:
+            wanted = "(…, seq, width)" if axes == 2 else "(…, width)"
+            raise ValueError(f"{name} must be {wanted}, got shape {tuple(x.shape)}")
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"q and k must be equally wide, got {q.shape[-1]} and {k.shape[-1]}")
+    leading = {name: tuple(x.shape[:-axes]) for name, x in (("q", q), ("k", k), ("v", v))}
+    try:
+        np.broadcast_shapes(*leading.values())
+    except ValueError:
+        raise ValueError(f"the leading axes must broadcast, got {leading}") from None
+
+
+def _check_state(state: LinearState, kv: Array, norm: Array) -> None:
+    if state.kv.shape != kv.shape or state.norm.shape != norm.shape:
+        raise ValueError(
+            f"state must have kv {tuple(kv.shape)} and norm {tuple(norm.shape)} as this token has, "
+            f"got {tuple(state.kv.shape)} and {tuple(state.norm.shape)}"
+        )

@@ -1,0 +1,203 @@
+r"""Several heads side by side, with any encoding at the doors and, if wanted, a cache."""
+
+from __future__ import annotations
+
+from array_api_compat import array_namespace, device
+
+from rope_edu.attention.cache import KVCache
+from rope_edu.attention.dot_product import attention
+from rope_edu.attention.encoding import NoPosition, PositionEncoding
+from rope_edu.encodings._checks import Array, check_float_array, check_positive_int
+
+_NO_POSITION = NoPosition()
+
+
+def split_heads(x: Array, n_heads: int) -> Array:
+    r"""Cut the features into heads and put the heads before the sequence.
+
+        (…, seq, n·d)  ->  (…, n, seq, d)
+
+    Args:
+        x: `(…, seq, n_heads · head_dim)`.
+        n_heads: n.
+
+    Returns:
+        `(…, n_heads, seq, head_dim)`, a view where the library allows one.
+
+    Raises:
+        ValueError: `x` has fewer than 2 axes, or its width is no multiple of `n_heads`.
+
+    >>> import numpy as np
+    >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()  # one token, two heads
+    [[[1, 2]], [[3, 4]]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10.
+    """
+    n_heads = check_positive_int("n_heads", n_heads)
+    if x.ndim < 2 or x.shape[-1] % n_heads:
+        raise ValueError(f"x must be (…, seq, {n_heads} heads · head_dim), got shape {tuple(x.shape)}")
+    xp = array_namespace(x)
+    heads = xp.reshape(x, (*x.shape[:-1], n_heads, x.shape[-1] // n_heads))  # (…, seq, n, d)
+    return xp.moveaxis(heads, -2, -3)  # (…, n, seq, d)
+
+
+def merge_heads(x: Array) -> Array:
+    r"""Put the heads side by side again: the inverse of `split_heads`.
+
+        (…, n, seq, d)  ->  (…, seq, n·d)
+
+    Args:
+        x: `(…, n_heads, seq, head_dim)`.
+
+    Returns:
+        `(…, seq, n_heads · head_dim)`.
+
+    Raises:
+        ValueError: `x` has fewer than 3 axes.
+
+    >>> import numpy as np
+    >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
+    [[1, 2, 3, 4]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10.
+    """
+    if x.ndim < 3:
+        raise ValueError(f"x must be (…, n_heads, seq, head_dim), got shape {tuple(x.shape)}")
+    xp = array_namespace(x)
+    tokens = xp.moveaxis(x, -3, -2)  # (…, seq, n, d)
+    return xp.reshape(tokens, (*tokens.shape[:-2], tokens.shape[-2] * tokens.shape[-1]))
+
+
+def multi_head_attention(
+    x: Array,
+    w_q: Array,
+    w_k: Array,
+    w_v: Array,
+    w_o: Array,
+    *,
+    n_heads: int,
+    n_kv_heads: int | None = None,
+    encoding: PositionEncoding = _NO_POSITION,
+    positions: Array | None = None,
+    causal: bool = True,
+    cache: KVCache | None = None,
+) -> tuple[Array, Array]:
+    r"""Let every token attend to the tokens before it, in several heads, with an encoding of position.
+
+        q, k, v = x W_qᵀ, x W_kᵀ, x W_vᵀ in heads;   q, k rotated;   softmax(q kᵀ/√head_dim + bias) v,   then W_oᵀ
+
+    An additive encoding's `embed` is not called here: it belongs at the model's input, once.
+
+    Args:
+        x: floats `(…, seq, d_model)`.
+        w_q: `(n_heads · head_dim, d_model)`, rows are outputs as in torch's Linear.
+        w_k: `(n_kv_heads · head_dim, d_model)`.
+        w_v: `(n_kv_heads · v_dim, d_model)`.
+        w_o: `(d_out, n_heads · v_dim)`.
+        n_heads: heads of queries.
+        n_kv_heads: heads of keys and values, a divisor of `n_heads`; each serves a run of neighbouring query heads
+            (grouped queries). Default: `n_heads`.
+        encoding: what happens at the doors.
+        positions: of the tokens of `x`, `(seq,)`, for rotations. Default: 0, 1, 2 …, with a cache on from
+            what it has seen. Bias and mask go by order alone.
+        causal: whether a token sees only itself and what came before.
+        cache: of this layer; receives the new keys and values, and lends all that it holds.
+
+    Returns:
+        `(output, weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
+
+    Raises:
+        ValueError: shapes that do not fit, or a cache with an encoding that changes old keys, or
+            without the causal mask.
+
+    >>> import numpy as np
+    >>> x, w = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(2)
+    >>> output, weights = multi_head_attention(x, 0 * w, w, w, w, n_heads=1)
+    >>> output.tolist()  # with q = 0 each token takes the mean of what it sees
+    [[1.0, 0.0], [0.5, 0.5]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2; grouped queries: Ainslie 2023, arXiv 2305.13245. Chapters
+    10 and 11.
+    """
+    n_heads = check_positive_int("n_heads", n_heads)
+    n_kv_heads = n_heads if n_kv_heads is None else check_positive_int("n_kv_heads", n_kv_heads)
+    _check_cache(cache, encoding, causal)
+    _check_shapes(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads)
+    positions = _positions(x, positions, cache)
+    q = encoding.rotate_q(split_heads(x @ w_q.mT, n_heads), positions)  # (…, n_heads, seq, head_dim)
+    k = encoding.rotate_k(split_heads(x @ w_k.mT, n_kv_heads), positions)
+    v = split_heads(x @ w_v.mT, n_kv_heads)  # values are mixed, never compared: no rotation
+    if cache is not None:
+        k, v = cache.append(k, v)
+    k_len = k.shape[-2]
+    k, v = (_share(y, n_heads // n_kv_heads) for y in (k, v))
+    mask = _causal_mask(q, k_len) if causal else None
+    mixed, weights = attention(q, k, v, bias=encoding.bias(q, k_len), mask=mask)
+    return merge_heads(mixed) @ w_o.mT, weights
+
+
+def _share(x: Array, n: int) -> Array:
+    """Give each key head to `n` neighbouring query heads: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
+    if n == 1:
+        return x
+    xp = array_namespace(x)
+    *leading, heads, seq, width = x.shape
+    copies = xp.broadcast_to(x[..., None, :, :], (*leading, heads, n, seq, width))
+    return xp.reshape(copies, (*leading, heads * n, seq, width))
+
+
+def _causal_mask(q: Array, k_len: int) -> Array:
+    """Build `causal_mask` as the kind and on the device of `q`, so that torch.compile can follow."""
+    keys = array_namespace(q).arange(k_len, device=device(q))
+    return keys <= keys[k_len - q.shape[-2] :, None]  # (q_len, k_len)
+
+
+def _positions(x: Array, positions: Array | None, cache: KVCache | None) -> Array:
+    """Return one position for each token of `x`: those given, or the ones after what the cache has seen."""
+    xp, seq = array_namespace(x), x.shape[-2]
+    if positions is None:
+        start = 0 if cache is None else cache.seen
+        return xp.arange(start, start + seq, device=device(x))
+    shape = tuple(positions.shape) if hasattr(positions, "shape") else (len(positions),)
+    if shape != (seq,):
+        raise ValueError(f"positions must have one entry a token, ({seq},), got shape {shape}")
+    return positions
+
+
+def _check_cache(cache: KVCache | None, encoding: PositionEncoding, causal: bool) -> None:
+    if cache is None:
+        return
+    if not causal:
+        raise ValueError(
+            "a cache needs causal=True: without the mask, tokens that were answered before would have to see "
+            "the new ones too"
+        )
+    if encoding.cache_problem is not None:
+        raise ValueError(f"{type(encoding).__name__} cannot use a cache: {encoding.cache_problem}")
+
+
+def _check_shapes(
+    x: Array, w_q: Array, w_k: Array, w_v: Array, w_o: Array, n_heads: int, n_kv_heads: int
+) -> None:
+    """Refuse weights that do not fit `x` and the heads."""
+    check_float_array("x", x)
+    if x.ndim < 2:
+        raise ValueError(f"x must be (…, seq, d_model), got shape {tuple(x.shape)}")
+    if n_heads % n_kv_heads:
+        raise ValueError(f"n_kv_heads must divide n_heads = {n_heads}, got {n_kv_heads}")
+    weights = (("w_q", w_q, n_heads), ("w_k", w_k, n_kv_heads), ("w_v", w_v, n_kv_heads))
+    for name, w, heads in weights:
+        check_float_array(name, w)
+        if w.ndim != 2 or w.shape[1] != x.shape[-1] or w.shape[0] % heads:
+            raise ValueError(
+                f"{name} must be ({heads} heads · width, d_model = {x.shape[-1]}), got {tuple(w.shape)}"
+            )
+    if w_q.shape[0] // n_heads != w_k.shape[0] // n_kv_heads:
+        raise ValueError(
+            "heads of w_q and w_k must be equally wide, "
+            f"got {w_q.shape[0] // n_heads} and {w_k.shape[0] // n_kv_heads}"
+        )
+    check_float_array("w_o", w_o)
+    mixed = n_heads * (w_v.shape[0] // n_kv_heads)
+    if w_o.ndim != 2 or w_o.shape[1] != mixed:
+        raise ValueError(f"w_o must be (d_out, n_heads · v_dim = {mixed}), got {tuple(w_o.shape)}")
