@@ -1,0 +1,412 @@
+r"""Encodings as torch modules: the four doors of `rope_edu.attention`, with parameters and stored constants.
+
+A module here is an encoding of the library too: `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
+Positions come as a `range` (what the transformer passes; what depends on it alone is kept) or as a tensor.
+Constants are kept as float64 outside torch's parameters and buffers, so `module.to(torch.bfloat16)` cannot
+round them: angles are calculated in float64 and rounded once, when cos and sin are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from rope_edu.attention.encoding import DynamicRotary, PositionEncoding, XPos
+from rope_edu.encodings import (
+    alibi_bias,
+    apply_rope,
+    dynamic_ntk_inv_freq,
+    inv_freq,
+    learned_table,
+    p_rope_inv_freq,
+    relative_positions,
+    rope_angles,
+    shaw_index,
+    sinusoidal,
+    t5_bucket,
+)
+from rope_edu.encodings._checks import check_positive_int
+
+ENCODINGS = (
+    "none",
+    "learned",
+    "sinusoidal",
+    "shaw",
+    "t5",
+    "alibi",
+    "rotary",
+    "partial",
+    "p-rope",
+    "learned-rotary",
+    "xpos",
+)
+Positions = range | torch.Tensor
+
+
+class Encoding(PositionEncoding, nn.Module):
+    r"""Leave all doors closed: no positional encoding, and the parent of those that open one.
+
+    Attributes:
+        shared: whether all layers use one module (else each layer has its own).
+
+    >>> x = torch.ones(1, 3, 4)
+    >>> Encoding().embed(x, range(3)) is x
+    True
+
+    Source: Kazemnejad 2023, arXiv 2305.19466 (NoPE). Chapters 10 and 12.
+    """
+
+    shared: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: dict[Hashable, torch.Tensor] = {}
+
+    def _keep(self, key: Hashable, device: torch.device, make: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """Return a constant made earlier for this key and device, or make it; while compiling always make it."""
+        if torch.compiler.is_compiling():
+            return make()
+        key = (key, device)
+        if key not in self._kept:
+            if len(self._kept) >= 64:  # decoding asks for a new range at every token
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = make()
+        return self._kept[key]
+
+
+class Learned(Encoding):
+    r"""Add a learned vector for each position; rows beyond the trained length keep their first, random values.
+
+    Args:
+        max_len: rows of the table: the longest text, in training or testing.
+        d_model: features.
+        seed: of the first values, of size 0.3 where the model's token embeddings have 1.
+
+    >>> Learned(4, 2).embed(torch.zeros(1, 4, 2), range(4)).shape
+    torch.Size([1, 4, 2])
+
+    Source: Gehring 2017, arXiv 1705.03122, §3.1. Chapters 2 and 12.
+    """
+
+    def __init__(self, max_len: int, d_model: int, seed: int = 0) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
+
+    def embed(self, x: torch.Tensor, positions: Positions) -> torch.Tensor:
+        rows = self.table.shape[0]
+        if isinstance(positions, range):
+            if positions and positions[-1] >= rows:
+                raise ValueError(
+                    f"position {positions[-1]} is beyond the learned table: its {rows} rows serve positions 0 to "
+                    f"{rows - 1}; give the model a larger max_len"
+                )
+            return x + self.table[positions.start : positions.stop]
+        return x + nn.functional.embedding(positions, self.table)
+
+
+class Sinusoidal(Encoding):
+    r"""Add sines and cosines of the position.
+
+    Args:
+        d_model: features, an even number.
+        base: above 1.
+
+    >>> Sinusoidal(2).embed(torch.zeros(1, 1, 2), range(1)).tolist()
+    [[[0.0, 1.0]]]
+
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapters 2 and 12.
+    """
+
+    def __init__(self, d_model: int, base: float = 10_000.0) -> None:
+        super().__init__()
+        self.d_model, self.base = d_model, base
+
+    def embed(self, x: torch.Tensor, positions: Positions) -> torch.Tensor:
+        def make() -> torch.Tensor:
+            return sinusoidal(_as_tensor(positions, x.device), self.d_model, self.base).to(x.dtype)
+
+        ranged = isinstance(positions, range)
+        return x + (self._keep((positions, x.dtype), x.device, make) if ranged else make())
+
+
+class Rotary(Encoding):
+    r"""Rotate queries and keys by fixed frequencies: RoPE, partial rotary, p-RoPE.
+
+    Args:
+        inv_freq: radians per token, `(pairs,)`; kept in float64.
+        layout: "interleaved" or "half_split".
+
+    >>> Rotary([math.pi / 2]).rotate_k(torch.tensor([[1.0, 0.0]]), range(1, 2)).round(decimals=3).tolist()
+    [[0.0, 1.0]]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 16. Chapters 10 and 12.
+    """
+
+    def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
+        super().__init__()
+        self.layout = layout
+        self._inv_freq = torch.tensor(
+            np.asarray(inv_freq, dtype=np.float64)
+        )  # no buffer: .to(dtype) would cast it
+
+    def inv_freq(self, device: torch.device) -> torch.Tensor:
+        """Return the frequencies, float64 `(pairs,)`, on a device."""
+        return self._inv_freq.to(device)
+
+    def angles(self, positions: Positions, device: torch.device) -> torch.Tensor:
+        """Return the angles in radians, float64 `(seq, pairs)`."""
+
+        def make() -> torch.Tensor:
+            return rope_angles(_as_tensor(positions, device), self.inv_freq(device))
+
+        return self._keep(positions, device, make) if isinstance(positions, range) else make()
+
+    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return apply_rope(q, self.angles(positions, q.device), layout=self.layout)
+
+    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return self.rotate_q(k, positions)
+
+
+class LearnedRotary(Rotary):
+    r"""Rotate by frequencies that are trained: θᵢ = exp(parameterᵢ), one set for all layers and heads.
+
+    The logarithm keeps them positive and moves each by a ratio. The angles belong to the present values and to
+    the present graph, so they are never kept.
+
+    Args:
+        inv_freq: where training starts, `(pairs,)`, above 0.
+        layout: "interleaved" or "half_split".
+
+    >>> LearnedRotary([1.0, 0.25]).inv_freq("cpu").detach().numpy().round(6).tolist()
+    [1.0, 0.25]
+
+    Source: our own choice of parameter. Chapters 12 and 17.
+    """
+
+    def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
+        super().__init__(inv_freq, layout)
+        self.log_inv_freq = nn.Parameter(self._inv_freq.log().float())
+        del self._inv_freq
+
+    def inv_freq(self, device: torch.device) -> torch.Tensor:
+        return self.log_inv_freq.to(device, torch.float64).exp()
+
+    def angles(self, positions: Positions, device: torch.device) -> torch.Tensor:
+        return rope_angles(_as_tensor(positions, device), self.inv_freq(device))
+
+
+class XPosRotary(Encoding):
+    r"""Rotate as RoPE does, and stretch queries and shrink keys by position: the library's `XPos`.
+
+    Args:
+        inv_freq: radians per token, `(pairs,)`.
+        layout: "interleaved" or "half_split".
+
+    >>> XPosRotary([0.0]).rotate_k(torch.tensor([[[1.0, 0.0]]]), torch.tensor([512])).round(decimals=4).tolist()
+    [[[3.5, 0.0]]]
+
+    Source: Sun 2022, arXiv 2212.10554, §3. Chapters 12 and 17.
+    """
+
+    def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
+        super().__init__()
+        self._rule = XPos(np.asarray(inv_freq, dtype=np.float64), layout)
+
+    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return self._rule.rotate_q(q, _as_tensor(positions, q.device))
+
+    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return self._rule.rotate_k(k, _as_tensor(positions, k.device))
+
+
+class DynamicNTK(Encoding):
+    r"""Rotate by frequencies that follow the current length: works, and refuses a cache.
+
+    Args:
+        head_dim: width of a head.
+        trained_length: tokens up to which the frequencies are RoPE's.
+        base: above 1.
+
+    >>> DynamicNTK(8, 4).cache_problem.split(",")[0]
+    'its frequencies change with the length of the text'
+
+    Source: transformers' rope type "dynamic". Chapters 11 and 14.
+    """
+
+    cache_problem = DynamicRotary.cache_problem
+
+    def __init__(self, head_dim: int, trained_length: int, base: float = 10_000.0) -> None:
+        super().__init__()
+        self._rule = DynamicRotary(
+            lambda length: dynamic_ntk_inv_freq(head_dim, length, trained_length, base=base)
+        )
+
+    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return self._rule.rotate_q(q, _as_tensor(positions, q.device))
+
+    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return self._rule.rotate_k(k, _as_tensor(positions, k.device))
+
+
+class ALiBi(Encoding):
+    r"""Penalise every key by its distance, nothing learned.
+
+    >>> (256 * ALiBi().bias(torch.ones(1, 1, 4), 3)).tolist()
+    [[[-2.0, -1.0, 0.0]]]
+
+    Source: Press 2022, arXiv 2108.12409, §3. Chapters 3 and 12.
+    """
+
+    def bias(self, q: torch.Tensor, k_len: int) -> torch.Tensor:
+        n_heads, q_len = q.shape[-3], q.shape[-2]
+
+        def make() -> torch.Tensor:
+            return torch.tensor(alibi_bias(n_heads, q_len, k_len)).to(q.device, q.dtype)
+
+        return self._keep((n_heads, q_len, k_len, q.dtype), q.device, make)
+
+
+class T5Bias(Encoding):
+    r"""Add a learned number for each head and bucket of distance; all layers share the table.
+
+    T5 itself leaves the scores unscaled; here they are divided by √head_dim as for all other encodings.
+
+    Args:
+        n_heads: heads of a layer.
+        num_buckets, max_distance: as in `t5_bucket`, for a causal model.
+
+    >>> T5Bias(2).bias(torch.ones(2, 3, 4), 3).shape
+    torch.Size([2, 3, 3])
+
+    Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapters 3 and 12.
+    """
+
+    def __init__(self, n_heads: int, num_buckets: int = 32, max_distance: int = 128) -> None:
+        super().__init__()
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(num_buckets, n_heads))
+
+    def bias(self, q: torch.Tensor, k_len: int) -> torch.Tensor:
+        q_len, num_buckets = q.shape[-2], self.table.shape[0]
+
+        def make() -> torch.Tensor:
+            bucket = t5_bucket(
+                relative_positions(q_len, k_len),
+                bidirectional=False,
+                num_buckets=num_buckets,
+                max_distance=self.max_distance,
+            )
+            return torch.tensor(bucket, device=q.device)
+
+        bucket = self._keep((q_len, k_len), q.device, make)
+        return nn.functional.embedding(bucket, self.table).permute(2, 0, 1)  # (n_heads, q_len, k_len)
+
+
+class Shaw(Encoding):
+    r"""Let each key carry a learned vector for its distance; every layer has its own table, its heads share it.
+
+        bias_ij = q_i · a_{clip(j−i, −K, K)} / √head_dim
+
+    The paper also adds vectors to the values and finds (its §4.3) that those to the keys suffice. A causal model
+    never reads the rows for keys to the right, so the table here has K + 1 rows, distances −K to 0.
+
+    Args:
+        head_dim: width of a head.
+        max_distance: K in tokens.
+
+    >>> Shaw(4).bias(torch.ones(2, 3, 4), 3).shape
+    torch.Size([2, 3, 3])
+
+    Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2. Chapters 3 and 12.
+    """
+
+    shared = False
+
+    def __init__(self, head_dim: int, max_distance: int = 16) -> None:
+        super().__init__()
+        self.table = nn.Parameter(head_dim**-0.5 * torch.randn(max_distance + 1, head_dim))
+
+    def bias(self, q: torch.Tensor, k_len: int) -> torch.Tensor:
+        q_len, last = q.shape[-2], self.table.shape[0] - 1
+
+        def make() -> torch.Tensor:
+            rows = shaw_index(q_len, k_len, max_distance=last).clip(max=last)
+            return torch.tensor(rows, device=q.device)
+
+        rows = self._keep((q_len, k_len, last), q.device, make)
+        by_distance = q @ self.table.mT / math.sqrt(q.shape[-1])  # (…, q_len, K + 1)
+        return by_distance.gather(-1, rows.expand(*q.shape[:-1], k_len))
+
+
+def make_encoding(
+    name: str,
+    *,
+    d_model: int,
+    n_heads: int,
+    head_dim: int | None = None,
+    max_len: int = 512,
+    base: float = 10_000.0,
+    partial_factor: float = 0.25,
+    p: float = 0.25,
+    shaw_distance: int = 16,
+    trained_length: int | None = None,
+    layout: str = "interleaved",
+) -> Encoding:
+    r"""Make an encoding by its name.
+
+    Args:
+        name: one of `ENCODINGS`, or "dynamic-ntk".
+        d_model: features of the model.
+        n_heads: heads of a layer.
+        head_dim: width of a head; d_model / n_heads if not given.
+        max_len: rows of a learned table: the longest text, in training or testing.
+        base: of sinusoids and rotations.
+        partial_factor: for "partial", the part of the head that rotates (GPT-NeoX: a quarter).
+        p: for "p-rope", the part of the pairs that rotate, the fastest (Gemma 4: a quarter).
+        shaw_distance: K of "shaw", in tokens.
+        trained_length: for "dynamic-ntk"; max_len if not given.
+        layout: which features rotations pair, "interleaved" or "half_split".
+
+    Returns:
+        A module with the doors embed, rotate_q, rotate_k and bias.
+
+    Raises:
+        ValueError: there is no such encoding, or a number is out of range.
+
+    >>> make_encoding("rotary", d_model=8, n_heads=2)
+    Rotary()
+
+    Chapters 10 and 12.
+    """
+    n_heads = check_positive_int("n_heads", n_heads)
+    head_dim = d_model // n_heads if head_dim is None else check_positive_int("head_dim", head_dim)
+    makers: dict[str, Callable[[], Encoding]] = {
+        "none": Encoding,
+        "learned": lambda: Learned(max_len, d_model, seed=int(torch.randint(2**31, ()))),
+        "sinusoidal": lambda: Sinusoidal(d_model, base),
+        "shaw": lambda: Shaw(head_dim, shaw_distance),
+        "t5": lambda: T5Bias(n_heads),
+        "alibi": ALiBi,
+        "rotary": lambda: Rotary(inv_freq(head_dim, base), layout),
+        "partial": lambda: Rotary(inv_freq(max(2, 2 * int(partial_factor * head_dim / 2)), base), layout),
+        "p-rope": lambda: Rotary(p_rope_inv_freq(head_dim, p, base), layout),
+        "learned-rotary": lambda: LearnedRotary(inv_freq(head_dim, base), layout),
+        "xpos": lambda: XPosRotary(inv_freq(head_dim, base), layout),
+        "dynamic-ntk": lambda: DynamicNTK(head_dim, trained_length or max_len, base),
+    }
+    if name not in makers:
+        raise ValueError(f"encoding must be one of {', '.join(makers)}, got {name!r}")
+    return makers[name]()
+
+
+def _as_tensor(positions: Positions, device: torch.device) -> torch.Tensor:
+    """Return positions as an integer tensor on a device."""
+    if isinstance(positions, range):
+        return torch.arange(positions.start, positions.stop, positions.step, device=device)
+    return torch.as_tensor(positions, device=device)

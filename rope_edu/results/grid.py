@@ -1,0 +1,219 @@
+r"""Read a grid of training runs: every encoding × task × seed, with curves and tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+FORMAT = "rope_edu grid 1"
+CURVE = ("step", "loss", "accuracy", "cpu_seconds")
+TEST = ("length", "loss", "accuracy")
+RUN_KEYS = ("task", "encoding", "seed", "parameters", "seconds", "curve", "tests")
+
+
+class Spread(NamedTuple):
+    """The middle of some runs, and how far they lie apart."""
+
+    median: float
+    low: float  # the smallest
+    high: float  # the largest
+    lower_quartile: float
+    upper_quartile: float
+    n: int
+
+
+@dataclass(frozen=True)
+class GridRun:
+    """One training run.
+
+    Attributes:
+        task, encoding, seed: which.
+        parameters: numbers trained.
+        seconds: wall time, evaluations included.
+        curve: column -> array: step, loss, accuracy (unseen texts of the training length), cpu_seconds (of
+            training alone).
+        tests: length -> (loss, accuracy).
+    """
+
+    task: str
+    encoding: str
+    seed: int
+    parameters: int
+    seconds: float
+    curve: dict[str, np.ndarray]
+    tests: dict[int, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Grid:
+    r"""All runs of a grid and what they were run with.
+
+    Attributes:
+        meta: versions, machine, date, seconds, and the settings of every task.
+        runs: in no particular order.
+    """
+
+    meta: dict[str, Any]
+    runs: tuple[GridRun, ...]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Return the tasks, in the order of the settings."""
+        return tuple(name for name in self.meta["tasks"] if any(run.task == name for run in self.runs))
+
+    @property
+    def encodings(self) -> tuple[str, ...]:
+        """Return the encodings, in the order of the settings."""
+        return tuple(
+            name for name in self.meta["encodings"] if any(run.encoding == name for run in self.runs)
+        )
+
+    def test_lengths(self, task: str) -> tuple[int, ...]:
+        """Return the lengths at which a task was tested; the first is the training length."""
+        return tuple(self.select(task)[0].tests)
+
+    def select(self, task: str, encoding: str | None = None) -> list[GridRun]:
+        r"""Return the runs of a task, and of an encoding if given, by seed.
+
+        Raises:
+            ValueError: there is none.
+        """
+        found = [run for run in self.runs if run.task == task and encoding in (None, run.encoding)]
+        if not found:
+            raise ValueError(
+                f"no run of task {task!r} with encoding {encoding!r}: the grid has the tasks "
+                f"{', '.join(self.tasks)} and the encodings {', '.join(self.encodings)}"
+            )
+        return sorted(found, key=lambda run: (run.encoding, run.seed))
+
+    def accuracy(self, task: str, encoding: str, length: int | None = None) -> Spread:
+        """Return the spread over seeds of the accuracy at a test length (the training length if not given)."""
+        return self._tested(task, encoding, length, 1)
+
+    def loss(self, task: str, encoding: str, length: int | None = None) -> Spread:
+        """Return the spread over seeds of the loss at a test length (the training length if not given)."""
+        return self._tested(task, encoding, length, 0)
+
+    def curve(self, task: str, encoding: str, column: str = "accuracy") -> dict[str, np.ndarray]:
+        r"""Return the curve of the runs of one encoding, against steps.
+
+        Returns:
+            step, median, low, high, lower_quartile, upper_quartile, cpu_seconds (median), each `(points,)`.
+
+        Raises:
+            ValueError: there is no such run or column.
+        """
+        if column not in CURVE[1:]:
+            raise ValueError(f"column must be one of {', '.join(CURVE[1:])}, got {column!r}")
+        runs = self.select(task, encoding)
+        rows = [spread(values) for values in np.stack([run.curve[column] for run in runs], axis=1)]
+        names = ("median", "low", "high", "lower_quartile", "upper_quartile")
+        result = {name: np.array([getattr(row, name) for row in rows]) for name in names}
+        seconds = np.median(np.stack([run.curve["cpu_seconds"] for run in runs]), axis=0)
+        return {"step": runs[0].curve["step"], **result, "cpu_seconds": seconds}
+
+    def reached(self, task: str, encoding: str, accuracy: float, column: str = "step") -> list[float]:
+        """Return, for each seed, the first point of the curve with this accuracy: its step or cpu_seconds, or ∞."""
+        values = []
+        for run in self.select(task, encoding):
+            there = np.flatnonzero(run.curve["accuracy"] >= accuracy)
+            values.append(float(run.curve[column][there[0]]) if there.size else float("inf"))
+        return values
+
+    def _tested(self, task: str, encoding: str, length: int | None, index: int) -> Spread:
+        runs = self.select(task, encoding)
+        lengths = self.test_lengths(task)
+        length = lengths[0] if length is None else length
+        if length not in lengths:
+            raise ValueError(
+                f"{task!r} was tested at the lengths {', '.join(map(str, lengths))}, got {length!r}"
+            )
+        return spread(run.tests[length][index] for run in runs)
+
+
+def spread(values: Iterable[float]) -> Spread:
+    r"""Return the median, the range and the quartiles of some numbers.
+
+    Raises:
+        ValueError: there are none.
+
+    >>> spread([0.5, 0.9, 0.7])[:3]
+    (0.7, 0.5, 0.9)
+    """
+    values = np.array([float(value) for value in values])
+    if not values.size:
+        raise ValueError("values must hold at least one number, got none")
+    low, q1, median, q3, high = np.percentile(values, (0, 25, 50, 75, 100)).tolist()
+    return Spread(median, low, high, q1, q3, values.size)
+
+
+def load_grid(path: str | Path | None = None) -> Grid:
+    r"""Read a grid of training runs and check it.
+
+    Args:
+        path: of a file that `python -m rope_edu.nn.grid` wrote; the one that comes with the library if None.
+
+    Returns:
+        `Grid`.
+
+    Raises:
+        ValueError: the file is not such a grid, or two of its runs are the same.
+
+    >>> grid = load_grid()
+    >>> grid.accuracy("back", "rotary").n
+    5
+
+    Chapter 12.
+    """
+    source = files("rope_edu.results").joinpath("grid.json") if path is None else Path(path)
+    return parse_grid(source.read_text(encoding="utf-8"), str(path or "grid.json"))
+
+
+def parse_grid(text: str, name: str = "grid.json") -> Grid:
+    """Return the grid that a JSON text holds, or raise ValueError."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name} is no JSON: {error}") from None
+    found = content.get("format") if isinstance(content, dict) else type(content).__name__
+    if found != FORMAT:
+        raise ValueError(f"{name} must have the format {FORMAT!r}, got {found!r}")
+    for key, kind in (("meta", dict), ("runs", list)):
+        if not isinstance(content.get(key), kind):
+            raise ValueError(f"{name} must hold {key!r}, a JSON {kind.__name__}")
+    runs = tuple(_parse_run(run, f"{name}, run {n}") for n, run in enumerate(content["runs"]))
+    keys = [(run.task, run.encoding, run.seed) for run in runs]
+    twice = {key for key in keys if keys.count(key) > 1}
+    if twice:
+        raise ValueError(f"{name} holds runs twice: {sorted(twice)}")
+    return Grid(content["meta"], runs)
+
+
+def _parse_run(run: dict, where: str) -> GridRun:
+    missing = [key for key in RUN_KEYS if key not in run]
+    if missing:
+        raise ValueError(f"{where} lacks {', '.join(missing)}")
+    curve, tests = np.array(run["curve"], dtype=float), np.array(run["tests"], dtype=float)
+    for key, table, columns in (("curve", curve, CURVE), ("tests", tests, TEST)):
+        if table.ndim != 2 or table.shape[1] != len(columns) or not np.isfinite(table).all():
+            raise ValueError(f"{where}: {key} must be rows of {', '.join(columns)}, all finite")
+        accuracy = table[:, columns.index("accuracy")]
+        if accuracy.min() < 0 or accuracy.max() > 1:
+            raise ValueError(f"{where}: accuracies in {key} must be 0 to 1")
+    if (np.diff(curve[:, 0]) <= 0).any():
+        raise ValueError(f"{where}: the steps of the curve must rise")
+    return GridRun(
+        run["task"],
+        run["encoding"],
+        run["seed"],
+        run["parameters"],
+        run["seconds"],
+        {column: curve[:, n] for n, column in enumerate(CURVE)},
+        {int(length): (loss, accuracy) for length, loss, accuracy in tests.tolist()},
+    )
