@@ -21,12 +21,12 @@ class ComplexPlane(LiveFigure):
     """
 
     line = Choice(
-        1,
+        2,
         {
             1: "1: position 0",
             2: "2: the product",
-            3: "3: equal positions, lengths",
-            4: "4: equal positions, angles",
+            3: "3: lengths where m = n",
+            4: "4: angles where m = n",
             5: "5: neighbours, equal steps",
             6: "6: the score",
         },
@@ -35,13 +35,13 @@ class ComplexPlane(LiveFigure):
     candidate = Choice(
         "turn",
         {
-            "turn": "turn: q e^(imθ)",
-            "head_start": "head start: q e^(i(mθ+0.5))",
-            "grow": "grow: q (1+0.08m) e^(imθ)",
-            "content": "content: q e^(imθ|q|)",
-            "square": "square: q e^(im²θ/8)",
-            "add": "add: q + 0.7 (e^(imθ) − 1)",
-            "mirror": "mirror: conj(q) at odd m",
+            "turn": "turn: by mθ",
+            "head_start": "head start: by mθ + 0.5",
+            "grow": "grow: turn and stretch",
+            "content": "content: by mθ|q|",
+            "square": "square: by m²θ/8",
+            "add": "add: a turning arrow",
+            "mirror": "mirror: at odd m",
         },
         label="Candidate for f(q, m)",
     )

@@ -52,10 +52,20 @@ def line(figure) -> str:
     return figure.locator(".rl-python code").inner_text()
 
 
+def put_to_use(figure, target) -> None:
+    """Choose options until the control means something."""
+    for box in figure.locator("select").all():
+        for index in range(box.locator("option").count()):
+            if target.is_enabled():
+                return
+            box.select_option(index=index)
+
+
 def test_every_control_answers_the_keyboard(figure):
     for name, control in LiveFigure.figures[figure.name].controls().items():
         box = figure.locator(f'[data-trait="{name}"]')
         target = box.locator("input, select").first
+        put_to_use(figure, target)
         before = picture(figure)
         target.focus()
         if control.kind == "slider":
@@ -75,6 +85,14 @@ def test_every_control_answers_the_keyboard(figure):
         assert picture(figure) != before, f"{figure.name}.{name} does not answer the keyboard"
         assert f"{name}=" in line(figure)
     figure.locator(".rl-reset").press("Enter")
+
+
+def test_a_dimmed_control_would_change_nothing(figure):
+    shown = "(el) => el.querySelector('svg').innerHTML + el.querySelector('.rl-readout').textContent"
+    before = figure.evaluate(shown)
+    for box in figure.locator("input[type=range]:disabled").all():
+        box.evaluate("(el) => { el.value = el.min; el.dispatchEvent(new Event('input')); }")
+        assert figure.evaluate(shown) == before
 
 
 def test_reset_brings_the_first_picture_back(figure):

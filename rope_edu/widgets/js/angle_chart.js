@@ -64,21 +64,17 @@ function drawChart(pen, state, width) {
     yFormat,
   });
   pen.line(X(chosen), box.y, X(chosen), box.y + box.h, { stroke: ink.muted, width: 1.2, dash: "4 3" });
-  const inOrder = [...lines.filter(({ m }) => m !== state.position), ...lines.filter(({ m }) => m === state.position)];
-  for (const { m, angles } of inOrder) {
-    const thick = m === state.position;
-    const style = { stroke: ink.position, width: thick ? 3.5 : 1.3, opacity: thick ? 1 : 0.7 };
-    for (const run of runs(angles, state.axis)) {
-      if (run.length > 1) pen.curve(run.map((i) => [X(i), Y(place(angles[i]))]), style);
-    }
-    pen.circle(X(chosen), Y(place(angles[chosen])), thick ? 5.5 : 3.5, {
-      fill: thick ? ink.position : ink.paper,
-      stroke: ink.position,
-      width: 1.5,
-    });
-  }
+  const thin = lines.filter(({ m }) => m !== state.position);
+  const thick = lines.filter(({ m }) => m === state.position);
+  const at = (angles, i) => [X(i), Y(place(angles[i]))];
+  const curves = ({ angles }) => runs(angles, state.axis).map((run) => run.map((i) => at(angles, i)));
+  const dot = (r) => ({ angles }) => [...at(angles, chosen), r];
+  pen.curves(thin.flatMap(curves), { stroke: ink.position, width: 1.3, opacity: 0.7 });
+  pen.circles(thin.map(dot(3.5)), { fill: ink.paper, stroke: ink.position, width: 1.5 });
+  pen.curves(thick.flatMap(curves), { stroke: ink.position, width: 3.5 });
+  pen.circles(thick.map(dot(5.5)), { fill: ink.position, stroke: ink.position, width: 1.5 });
   const left = X(0) - (chosen === 0 ? 6 : 0); // room for the dots
-  nameLines(pen, inOrder.toReversed(), left, (a) => Y(place(a)), state.position);
+  pen.part(() => nameLines(pen, [...thick, ...thin.reverse()], left, (a) => Y(place(a)), state.position));
 }
 
 /** The pairs in runs; within one turn a line breaks where the angle has passed a whole turn. */
@@ -112,13 +108,15 @@ function drawRuler(pen, state, width) {
   const bold = { weight: 600, fill: ink.positionWords };
   const name = width < 400 ? `Pair ${chosen}` : `Pair ${chosen} on its own scale`;
   pen.text(2, y - 54, `${name}: θ = ${three(frequencies[chosen])} rad/token`, { weight: 600 });
-  for (let m = 0; m < most; m++) {
-    pen.rect(X(m), y - 12, w / most, 12, { fill: m % 2 ? ink.paper : ink.position, stroke: ink.position, width: 1 });
-  }
-  for (const m of range(0, most)) {
-    pen.text(X(m), y - 20, m, { anchor: "middle", size: 12, ...(m === state.position ? bold : {}) });
-    pen.line(X(m), y, X(m), y + 5, { stroke: ink.muted, width: 1 });
-  }
+  const tokens = (first) => range(first, most - 1, 2).map((m) => [X(m), y - 12, w / most, 12]);
+  pen.rects(tokens(0), { fill: ink.position, stroke: ink.position, width: 1 });
+  pen.rects(tokens(1), { fill: ink.paper, stroke: ink.position, width: 1 });
+  pen.lines(range(0, most).map((m) => [X(m), y, X(m), y + 5]), { stroke: ink.muted, width: 1 });
+  pen.part(() => {
+    for (const m of range(0, most)) {
+      pen.text(X(m), y - 20, m, { anchor: "middle", size: 12, ...(m === state.position ? bold : {}) });
+    }
+  });
   const labelled = [0, state.position, most].filter((m, i, all) => all.indexOf(m) === i);
   const room = width < 400 ? 84 : 96;
   for (const m of labelled) {

@@ -89,11 +89,14 @@ function drawMatrix(pen, state, row, x, y, side) {
     pen.area([...stairs, [x + side, y + side - cell], [x + side, y]], { fill: ink.grid });
     pen.text(x + side - 8, y + 22, "masked", { anchor: "end", fill: ink.text });
   }
-  for (const t of range(0, length - 1, length > 24 ? 8 : 4)) {
-    pen.text(x + (t + 0.5) * cell, y + side + 15, t, { anchor: "middle", size: 12, fill: ink.muted });
-    if (Math.abs(t - row.query) * cell < 14) continue;
-    pen.text(x - 6, y + (t + 0.5) * cell + 4, t, { anchor: "end", size: 12, fill: ink.muted });
-  }
+  const marks = range(0, length - 1, length > 24 ? 8 : 4);
+  pen.part(() => {
+    for (const t of marks) pen.text(x + (t + 0.5) * cell, y + side + 15, t, { anchor: "middle", size: 12, fill: ink.muted });
+    for (const t of marks) {
+      const words = Math.abs(t - row.query) * cell < 14 ? "" : t; // beside the followed row there is no room
+      pen.text(x - 6, y + (t + 0.5) * cell + 4, words, { anchor: "end", size: 12, fill: ink.muted });
+    }
+  });
   pen.text(x + side / 2, y + side + 32, "key position j", { anchor: "middle" });
   pen.text(11, y + side / 2, "query position i", { anchor: "middle", turn: -90 });
   const top = y + row.query * cell;
@@ -217,6 +220,12 @@ function readout(state) {
   );
 }
 
+/** Each scheme has numbers of its own. */
+function uses({ scheme }) {
+  const own = { alibi: [], shaw: ["clip"] }[scheme] ?? ["num_buckets", "max_distance"];
+  return ["scheme", "query", "head", "length", ...own];
+}
+
 /** The followed row stays inside the sequence. */
 function follow(before, held) {
   const length = held.length ?? before.length;
@@ -230,5 +239,6 @@ export default live({
   draw,
   readout,
   follow,
+  uses,
   buttons: [{ label: "Next query", move: ({ query, length }) => ({ query: (query + 1) % length }) }],
 });

@@ -36,7 +36,7 @@ function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;
   const legend = narrow ? 0 : 62;
-  const column = narrow ? 38 : 56;
+  const column = narrow ? 48 : 56;
   const room = width - left - legend;
   const side = Math.min(352, room - 2 * column - (narrow ? 28 : 46));
   const matrix = form === "matrix";
@@ -53,7 +53,7 @@ const height = (width, state) => {
 function cell(pen, value, x, y, w, h) {
   const place = clamp((value + 1) / 2, 0, 1);
   pen.rect(x, y, w, h, { fill: shade(place, cividis), stroke: ink.paper, width: 0.5 });
-  if (w >= 36 && h >= 15) {
+  if (w >= 42 && h >= 15) {
     pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value), { fill: onShade(place, cividis), size: 12, anchor: "middle" });
   }
 }
@@ -77,17 +77,15 @@ function drawMatrix(pen, state, at, { left, side, height: tall, cell: h }) {
   const d = state.head_dim;
   const w = side / d;
   pen.text(left + side / 2, TOP - 12, `R, ${d} × ${d}`, { anchor: "middle", weight: 600 });
-  for (const i of range(0, d)) {
-    pen.line(left, TOP + i * h, left + side, TOP + i * h, { stroke: ink.grid, width: 1 });
-    pen.line(left + i * w, TOP, left + i * w, TOP + tall, { stroke: ink.grid, width: 1 });
-  }
+  const across = range(0, d).map((i) => [left, TOP + i * h, left + side, TOP + i * h]);
+  const down = range(0, d).map((i) => [left + i * w, TOP, left + i * w, TOP + tall]);
+  pen.lines([...across, ...down], { stroke: ink.grid, width: 1 });
   for (const r of range(0, d - 1)) {
     for (const c of [r, partner[r]]) cell(pen, columns[c][r], left + c * w, TOP + r * h, w, h);
   }
   if (state.pairing === "interleaved") {
-    for (const i of range(0, d / 2 - 1)) {
-      pen.rect(left + 2 * i * w, TOP + 2 * i * h, 2 * w, 2 * h, { stroke: ink.muted, width: 1.5 });
-    }
+    const blocks = range(0, d - 1, 2).map((i) => [left + i * w, TOP + i * h, 2 * w, 2 * h]);
+    pen.rects(blocks, { stroke: ink.muted, width: 1.5 });
   }
   frame(pen, left, TOP + j * h, side, h);
 }
@@ -108,18 +106,14 @@ function drawLegend(pen, { left, narrow, height: tall, room, matrix }, width) {
   const steps = 24;
   if (narrow) {
     const [x, y, w] = [left + 26, TOP + tall + 18, Math.min(150, width - left - 60)];
-    for (const i of range(0, steps - 1)) {
-      pen.rect(x + (w * i) / steps, y, w / steps + 0.5, 10, { fill: shade((i + 0.5) / steps, cividis) });
-    }
+    pen.raster(x, y, w, 10, 1, steps, (_, i) => (i + 0.5) / steps, cividis);
     pen.text(x - 6, y + 10, "−1", { anchor: "end", size: 12, fill: ink.muted });
     pen.text(x + w + 6, y + 10, "1", { size: 12, fill: ink.muted });
     pen.text(x + w / 2, y + 26, matrix ? "0; blank: always 0" : "0", { anchor: "middle", size: 12, fill: ink.muted });
     return;
   }
   const [x, y, h] = [left + room + 22, TOP + 18, 132];
-  for (const i of range(0, steps - 1)) {
-    pen.rect(x, y + (h * i) / steps, 12, h / steps + 0.5, { fill: shade(1 - (i + 0.5) / steps, cividis) });
-  }
+  pen.raster(x, y, 12, h, steps, 1, (i) => 1 - (i + 0.5) / steps, cividis);
   [1, 0, -1].forEach((v, i) => {
     pen.text(x + 18, y + (h * i) / 2 + 4, fmt(v, 0), { size: 12, fill: ink.muted });
   });
@@ -169,7 +163,7 @@ function draw(pen, state, { width }) {
   const { x, columns, out, j, partner, second } = at;
   const middle = TOP + tall / 2 + 5;
   const sign = (px, words) => pen.text(px, middle, words, { anchor: "middle", size: narrow ? 14 : 17 });
-  drawRows(pen, state, place, j);
+  pen.part(() => drawRows(pen, state, place, j));
   if (place.matrix) {
     const gap = narrow ? 6 : 14;
     drawMatrix(pen, state, at, place);
@@ -205,15 +199,16 @@ function draw(pen, state, { width }) {
   drawCount(pen, state, y + 20 * lines.length + 36, width);
 }
 
-function readout(state) {
-  const at = rotated(state);
-  const d = state.head_dim;
-  const { symbols, numbers } = rowWords(at);
-  const made = `Row ${at.j} at position ${state.position}: ${[...symbols, ...numbers].join(" ")}.`;
-  if (state.form === "elementwise") {
-    return `${made} The elementwise form makes ${2 * d} multiplications for the whole vector; the matrix would make ${d * d}.`;
-  }
-  return `${made} The matrix form makes ${d * d} multiplications for the whole vector, of which ${d * d - 2 * d} multiply by zero.`;
+function readout({ position, form, ...rest }) {
+  const { x, j, partner, pairOf, angles } = rotated({ position, ...rest });
+  const [first, second] = [j, partner[j]].sort((a, b) => a - b);
+  const angle = angles[pairOf[j]];
+  const decimals = angle === 0 || angle >= 0.1 ? 2 : 5;
+  const turned =
+    `Row ${j} belongs to pair ${pairOf[j]} (features ${first} and ${second}), which has turned by ${fmt(angle, decimals)} rad, ` +
+    `${fmt(angle / (2 * Math.PI), decimals)} turns; its length is still ${fmt(Math.hypot(x[first], x[second]))}.`;
+  if (form === "matrix") return `${turned} In a head of width 128, 126 of the 128 products of each row would be by zero.`;
+  return `${turned} cos and sin do not depend on x: computed once, they serve every vector at position ${position}.`;
 }
 
 /** A row that the vector does not have becomes its last. */

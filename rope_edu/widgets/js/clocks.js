@@ -47,28 +47,6 @@ function turnWords(value) {
   return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(Math.log10(value))));
 }
 
-function drawFace(pen, hand, i, cx, cy, r) {
-  const at = (angle, far) => [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
-  const rim = hand.complete
-    ? { stroke: ink.position, width: 2 }
-    : { stroke: ink.muted, width: 1.2, dash: "3 3" };
-  if (hand.complete) {
-    pen.circle(cx, cy, r, { fill: ink.position, opacity: 0.28 });
-  } else {
-    const steps = Math.max(2, Math.ceil(hand.reach * 5));
-    const edge = range(0, steps).map((s) => at((hand.reach * s) / steps, r));
-    pen.area([[cx, cy], ...edge], { fill: ink.position, opacity: 0.28 });
-  }
-  pen.circle(cx, cy, r, rim);
-  pen.line(cx, cy, ...at(hand.angle, r - 3), { stroke: ink.text, width: 2.4 });
-  pen.text(cx - r - 5, cy - r + 7, i, { size: 12, fill: ink.muted, anchor: "middle" });
-  pen.text(cx, cy + r + 16, shortly(hand.wave), {
-    size: 12,
-    anchor: "middle",
-    fill: hand.complete ? ink.positionWords : ink.muted,
-  });
-}
-
 function draw(pen, state, { width }) {
   const all = hands(state);
   const { columns, cell, row, left } = grid(width, all.length);
@@ -76,10 +54,28 @@ function draw(pen, state, { width }) {
   pen.text(2, 14, wide ? "In the corner: pair i. Below a face: tokens for a full turn." : "Corner: pair i. Below: tokens per turn.");
   pen.rect(2, 25, 12, 12, { fill: ink.position, opacity: 0.28, stroke: ink.position, width: 1 });
   pen.text(20, 36, wide ? "where the hand goes within the context; a dashed rim: no full turn there" : "where it goes within the context");
-  all.forEach((hand, i) => {
-    const [column, line] = [i % columns, Math.floor(i / columns)];
-    drawFace(pen, hand, i, left + (column + 0.5) * cell + 3, TOP + line * row + cell / 2 - 2, cell / 2 - 9);
+
+  const r = cell / 2 - 9;
+  const faces = all.map((hand, i) => {
+    const [cx, cy] = [left + ((i % columns) + 0.5) * cell + 3, TOP + Math.floor(i / columns) * row + cell / 2 - 2];
+    return { ...hand, i, cx, cy, at: (angle, far) => [cx + far * Math.cos(angle), cy - far * Math.sin(angle)] };
   });
+  const [round, partly] = [faces.filter(({ complete }) => complete), faces.filter(({ complete }) => !complete)];
+  const rim = ({ cx, cy }) => [cx, cy, r];
+  const sector = ({ cx, cy, reach, at }) => {
+    const steps = Math.max(2, Math.ceil(reach * 5));
+    return [[cx, cy], ...range(0, steps).map((s) => at((reach * s) / steps, r))];
+  };
+  pen.circles(round.map(rim), { fill: ink.position, opacity: 0.28 });
+  pen.areas(partly.map(sector), { fill: ink.position, opacity: 0.28 });
+  pen.circles(round.map(rim), { stroke: ink.position, width: 2 });
+  pen.circles(partly.map(rim), { stroke: ink.muted, width: 1.2, dash: "3 3" });
+  pen.lines(faces.map(({ cx, cy, angle, at }) => [cx, cy, ...at(angle, r - 3)]), { stroke: ink.text, width: 2.4 });
+  for (const { i, cx, cy, wave, complete } of faces) {
+    pen.text(cx - r - 5, cy - r + 7, i, { size: 12, fill: ink.muted, anchor: "middle" });
+    const fill = complete ? ink.positionWords : ink.muted;
+    pen.text(cx, cy + r + 16, shortly(wave), { size: 12, anchor: "middle", fill });
+  }
 }
 
 function readout(state) {

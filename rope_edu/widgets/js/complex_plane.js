@@ -140,7 +140,7 @@ function scene(state) {
     return {
       segments: line === 2 ? [] : [...drops, ...score],
       arcs,
-      dots: products.map((z) => ({ z, fill: ink.score, r: 4.5 })),
+      dots: [{ places: products, fill: ink.score, r: 4.5 }],
       arrows: [
         ...own,
         { z: qm, ...blue, name: "f(q, m)", width: 2.5, opacity: faint },
@@ -150,13 +150,13 @@ function scene(state) {
     };
   }
   if (line === 3) {
-    const trail = (z, fill) => PLACES.map((p) => ({ z: f(z, p), fill, r: 3.5, opacity: 0.7 }));
+    const trail = (z, fill) => ({ places: PLACES.map((p) => f(z, p)), fill, r: 3.5, opacity: 0.7 });
     return {
       circles: [
         { r: length(q), stroke: ink.q, width: 1.2, dash: "5 4" },
         { r: length(k), stroke: ink.k, width: 1.2, dash: "5 4" },
       ],
-      dots: [...trail(q, ink.q), ...trail(k, ink.k)],
+      dots: [trail(q, ink.q), trail(k, ink.k)],
       arrows: [
         ...own,
         { z: f(q, m), ...blue, name: "f(q, m)", width: 3.5 },
@@ -188,14 +188,14 @@ function scene(state) {
 /** The plane in a square of pixels; returns where q and k can be taken. */
 function drawPlane(pen, state, x, y, side) {
   const { segments = [], arcs = [], circles = [], dots = [], arrows } = scene(state);
-  const seen = [...arrows, ...dots].map(({ z }) => length(z)).concat(circles.map(({ r }) => r), 1);
+  const tips = [...arrows.map(({ z }) => z), ...dots.flatMap(({ places }) => places)];
+  const seen = [...tips.map(length), ...circles.map(({ r }) => r), 1];
   const reach = 1.18 * Math.max(...seen);
   const span = [1.4, 1.7, 2, 2.4, 2.9, 3.5, 4.2, 5, 6, 7.2, 8.6, 10.4, 12.5].find((s) => s >= reach) ?? reach;
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / span];
   const at = ([a, b]) => [cx + a * unit, cy - b * unit];
   const grid = { stroke: ink.grid, width: 1 };
-  pen.line(x, cy, x + side, cy, grid);
-  pen.line(cx, y, cx, y + side, grid);
+  pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], grid);
   pen.circle(cx, cy, unit, grid);
   pen.text(cx + unit + 3, cy + 14, "1", { size: 12, fill: ink.muted });
   pen.text(cx + 4, cy - unit - 4, "i", { size: 12, fill: ink.muted });
@@ -208,7 +208,7 @@ function drawPlane(pen, state, x, y, side) {
     const { stroke, width, dash, opacity } = style;
     pen.arrow(cx, cy, ...at(z), { stroke, width, dash, opacity, head });
   }
-  for (const { z, r, fill, opacity } of dots) pen.circle(...at(z), r, { fill, opacity });
+  for (const { places, r, ...style } of dots) pen.circles(places.map((z) => [...at(z), r]), style);
   nameArrows(pen, arrows.filter(({ name }) => name), at, [cx, cy], { x, y, side });
   const back = (px, py) => [(px - cx) / unit, (cy - py) / unit].map((v) => Math.round(v * 20) / 20);
   const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: back });
@@ -252,10 +252,9 @@ function drawMarks(pen, state, x, y, width) {
     const pencil = { stroke: fails ? ink.paper : ink.text, width: 2 };
     pen.text(left + step / 2 - 12, y + 17, i + 1, { fill: pencil.stroke, weight: chosen ? 700 : 400 });
     const [mx, my] = [left + step / 2 + 5, y + 12];
-    if (fails) {
-      pen.line(mx - 4, my - 4, mx + 4, my + 4, pencil);
-      pen.line(mx - 4, my + 4, mx + 4, my - 4, pencil);
-    } else pen.curve([[mx - 5, my], [mx - 1, my + 4], [mx + 6, my - 5]], pencil);
+    const cross = [[[mx - 4, my - 4], [mx + 4, my + 4]], [[mx - 4, my + 4], [mx + 4, my - 4]]];
+    const tick = [[[mx - 5, my], [mx - 1, my + 4], [mx + 6, my - 5]]];
+    pen.curves(fails ? cross : tick, pencil);
   }
   return 6 * step;
 }
@@ -277,7 +276,7 @@ function drawPanel(pen, state, box) {
   };
   const dotted = (values, X, Y, colour, { dash, r = 3, from } = {}) => {
     pen.curve(at(values, X, Y, from), { stroke: colour, width: 1.8, dash });
-    for (const [px, py] of at(values, X, Y, from)) pen.circle(px, py, r, { fill: colour });
+    pen.circles(at(values, X, Y, from).map((place) => [...place, r]), { fill: colour });
   };
   const reference = (value, X, Y) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" });
   const here = (px, py, fill) => pen.circle(px, py, 6, { fill, stroke: ink.text, width: 1.5 });
@@ -317,9 +316,8 @@ function drawPanel(pen, state, box) {
     const steps = stepsOf(f, q);
     const { X, Y } = frame(steps, "from m to m + 1 (tokens)", "Step of q (rad)");
     const wide = (X(1) - X(0)) * 0.6;
-    for (const [p, step] of steps.entries()) {
-      pen.rect(X(p + 0.5) - wide / 2, Math.min(Y(0), Y(step)), wide, Math.abs(Y(step) - Y(0)), { fill: ink.position });
-    }
+    const bar = (step, p) => [X(p + 0.5) - wide / 2, Y(0), wide, Y(step) - Y(0)];
+    pen.rects(steps.map(bar), { fill: ink.position });
     reference(steps[0], X, Y);
   } else {
     const { first: from, products } = slide(f, state);

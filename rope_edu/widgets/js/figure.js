@@ -8,6 +8,7 @@ export const ink = {
   position: "var(--rl-position)",
   score: "var(--rl-score)",
   value: "var(--rl-value)",
+  other: "var(--rl-other)", // a series without a role, beside ink.text
   text: "var(--rl-text)",
   muted: "var(--rl-muted)",
   grid: "var(--rl-grid)",
@@ -17,6 +18,7 @@ export const ink = {
   kWords: "var(--rl-k-words)",
   positionWords: "var(--rl-position-words)",
   scoreWords: "var(--rl-score-words)",
+  otherWords: "var(--rl-other-words)",
 };
 
 /** Light values, for the still picture that stands where no script runs. */
@@ -26,6 +28,7 @@ const LIGHT = {
   position: "#009E73",
   score: "#CC79A7",
   value: "#56B4E9",
+  other: "#E69F00",
   text: "#1b1f24",
   muted: "#57606a",
   grid: "#d8dee4",
@@ -34,6 +37,7 @@ const LIGHT = {
   "k-words": "#a84300",
   "position-words": "#00705a",
   "score-words": "#97406f",
+  "other-words": "#8a5a00",
 };
 
 // ---------------------------------------------------------------------------------------------- numbers
@@ -73,21 +77,21 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * A pen over an SVG group. Call begin(), draw, end(): elements are reused in order, attributes are written only
- * when they change, so a redraw costs what has changed.
+ * when they change, so a redraw costs the number of elements that change. Hence the methods in the plural, which draw
+ * many shapes of one style as one element (they should not overlap), and part().
  */
 export function makePen(group) {
-  const slots = [];
-  let next = 0;
+  let here = { group, slots: [], next: 0 };
 
   function put(tag, attributes, text) {
-    let slot = slots[next];
+    let slot = here.slots[here.next];
     if (!slot || slot.tag !== tag) {
       const element = document.createElementNS(SVG, tag);
       if (slot) slot.element.replaceWith(element);
-      else group.append(element);
-      slot = slots[next] = { tag, element, attributes: {}, text: undefined };
+      else here.group.append(element);
+      slot = here.slots[here.next] = { tag, element, attributes: {}, text: undefined };
     }
-    next += 1;
+    here.next += 1;
     for (const name in slot.attributes) {
       if (attributes[name] === undefined) {
         slot.element.removeAttribute(name);
@@ -101,6 +105,12 @@ export function makePen(group) {
       slot.attributes[name] = value;
     }
     if (text !== undefined && slot.text !== text) slot.element.textContent = slot.text = text;
+    return slot;
+  }
+
+  /** Take away what the last redraw had here and this one has not. */
+  function tidy() {
+    for (const slot of here.slots.splice(here.next)) slot.element.remove();
   }
 
   const near = (value) => (typeof value === "number" ? Math.round(value * 100) / 100 : value);
@@ -112,13 +122,22 @@ export function makePen(group) {
     opacity,
     fill: "none",
   });
+  const filled = ({ fill = "none", opacity, ...style }) => ({ ...(style.stroke && stroke(style)), fill, opacity });
+  const trace = (list) => `M${points(list)}`;
 
   return {
     begin() {
-      next = 0;
+      here.next = 0;
     },
-    end() {
-      for (const slot of slots.splice(next)) slot.element.remove();
+    end: tidy,
+    /** A part whose number of elements varies: in a group of its own it moves no element that follows. */
+    part(draw) {
+      const [around, slot] = [here, put("g", {})];
+      here = slot.inside ??= { group: slot.element, slots: [] };
+      here.next = 0;
+      draw();
+      tidy();
+      here = around;
     },
     line(x1, y1, x2, y2, style) {
       put("line", { x1: near(x1), y1: near(y1), x2: near(x2), y2: near(y2), ...stroke(style) });
@@ -129,22 +148,35 @@ export function makePen(group) {
     area(list, { fill = ink.grid, opacity } = {}) {
       put("polygon", { points: points(list), fill, opacity });
     },
-    circle(x, y, r, { fill = "none", opacity, ...style } = {}) {
-      const outline = style.stroke ? stroke(style) : {};
-      put("circle", { cx: near(x), cy: near(y), r: near(r), ...outline, fill, opacity });
+    circle(x, y, r, style = {}) {
+      put("circle", { cx: near(x), cy: near(y), r: near(r), ...filled(style) });
     },
-    rect(x, y, w, h, { fill = "none", opacity, radius, ...style } = {}) {
-      const outline = style.stroke ? stroke(style) : {};
-      put("rect", {
-        x: near(x),
-        y: near(y),
-        width: near(Math.max(w, 0)),
-        height: near(Math.max(h, 0)),
-        rx: radius,
-        ...outline,
-        fill,
-        opacity,
-      });
+    rect(x, y, w, h, { radius, ...style } = {}) {
+      const size = { width: near(Math.max(w, 0)), height: near(Math.max(h, 0)) };
+      put("rect", { x: near(x), y: near(y), ...size, rx: radius, ...filled(style) });
+    },
+    /** Lines [[x1, y1, x2, y2], …]. */
+    lines(list, style) {
+      put("path", { d: list.map(([a, b, c, d]) => trace([[a, b], [c, d]])).join(""), ...stroke(style) });
+    },
+    /** Curves [[[x, y], …], …]. */
+    curves(list, style) {
+      put("path", { d: list.map(trace).join(""), "stroke-linejoin": "round", ...stroke(style) });
+    },
+    /** Areas [[[x, y], …], …]. */
+    areas(list, { fill = ink.grid, opacity } = {}) {
+      put("path", { d: list.map((corners) => `${trace(corners)}Z`).join(""), fill, opacity });
+    },
+    /** Circles [[x, y, r], …]. */
+    circles(list, style = {}) {
+      const half = (r, way) => `a${near(r)} ${near(r)} 0 0 0 ${near(2 * way * r)} 0`;
+      const d = list.map(([x, y, r]) => `${trace([[x - r, y]])}${half(r, 1)}${half(r, -1)}Z`).join("");
+      put("path", { d, ...filled(style) });
+    },
+    /** Rectangles [[x, y, w, h], …]. */
+    rects(list, style = {}) {
+      const d = list.map(([x, y, w, h]) => `${trace([[x, y], [x + w, y], [x + w, y + h], [x, y + h]])}Z`).join("");
+      put("path", { d, ...filled(style) });
     },
     /** Words at (x, y). anchor: start, middle, end; turn: degrees. Coloured words carry their colour's text value. */
     text(x, y, words, { fill = ink.text, size = 13, anchor = "start", weight, turn, opacity } = {}) {
@@ -169,10 +201,13 @@ export function makePen(group) {
       const [ux, uy] = length ? [(x2 - x1) / length, (y2 - y1) / length] : [1, 0];
       const size = Math.min(head, length);
       const [bx, by] = [x2 - ux * size, y2 - uy * size];
-      this.line(x1, y1, bx, by, { stroke, width, dash, opacity });
-      const side = size * 0.45;
-      const tip = [[x2, y2], [bx - uy * side, by + ux * side], [bx + uy * side, by - ux * side]];
-      this.area(tip, { fill: stroke, opacity });
+      const beside = (x, y, far) => [x - uy * far, y + ux * far];
+      const [thin, side] = [width / 2, size * 0.45];
+      const shaft = (x, y, way) => [beside(x, y, -way * thin), beside(x, y, way * thin)];
+      if (dash) this.line(x1, y1, bx, by, { stroke, width, dash, opacity });
+      const tip = [beside(bx, by, side), [x2, y2], beside(bx, by, -side)];
+      const whole = [...shaft(x1, y1, 1), beside(bx, by, thin), ...tip, beside(bx, by, -thin)];
+      this.area(dash ? tip : whole, { fill: stroke, opacity });
     },
     /** A circular arc about (cx, cy) from angle a to angle b (radians, counter-clockwise, y up); may pass full turns. */
     arc(cx, cy, r, a, b, style) {
@@ -180,9 +215,9 @@ export function makePen(group) {
       const at = (t) => [cx + r * Math.cos(t), cy - r * Math.sin(t)];
       this.curve(range(0, steps).map((i) => at(a + ((b - a) * i) / steps)), style);
     },
-    /** A field of numbers in 0 … 1, rows from the top, painted with a colour map. */
-    raster(x, y, w, h, rows, columns, shadeAt, colours) {
-      const href = bitmap(rows, columns, shadeAt, colours);
+    /** A field, painted with a colour map: the arguments of bitmap(), or what it has returned. */
+    raster(x, y, w, h, ...field) {
+      const href = typeof field[0] === "string" ? field[0] : bitmap(...field);
       const box = { x: near(x), y: near(y), width: near(w), height: near(h) };
       put("image", { ...box, preserveAspectRatio: "none", style: "image-rendering:pixelated", href });
     },
@@ -201,16 +236,16 @@ export function axes(pen, box, xs, ys, options = {}) {
   const Y = (value) => box.y + box.h - (box.h * (value - ys[0])) / (ys[1] - ys[0]);
   const xTicks = options.xTicks ?? ticks(xs[0], xs[1], Math.max(2, box.w / 80));
   const yTicks = options.yTicks ?? ticks(ys[0], ys[1], Math.max(2, box.h / 45));
-  for (const t of yTicks) {
-    pen.line(box.x, Y(t), box.x + box.w, Y(t), { stroke: ink.grid, width: 1 });
-    pen.text(box.x - 6, Y(t) + 4, minus(yFormat(t)), { anchor: "end", size: 12, fill: ink.muted });
-  }
-  for (const t of xTicks) {
-    pen.line(X(t), box.y + box.h, X(t), box.y + box.h + 4, { stroke: ink.muted, width: 1 });
-    pen.text(X(t), box.y + box.h + 17, minus(xFormat(t)), { anchor: "middle", size: 12, fill: ink.muted });
-  }
-  pen.line(box.x, box.y + box.h, box.x + box.w, box.y + box.h, { stroke: ink.muted, width: 1 });
-  if (xLabel) pen.text(box.x + box.w / 2, box.y + box.h + 34, xLabel, { anchor: "middle" });
+  const [right, bottom] = [box.x + box.w, box.y + box.h];
+  const stroke = (t) => [X(t), bottom, X(t), bottom + 4];
+  pen.lines(yTicks.map((t) => [box.x, Y(t), right, Y(t)]), { stroke: ink.grid, width: 1 });
+  pen.lines([...xTicks.map(stroke), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
+  const words = (x, y, text, anchor) => pen.text(x, y, minus(text), { anchor, size: 12, fill: ink.muted });
+  pen.part(() => {
+    for (const t of xTicks) words(X(t), bottom + 17, xFormat(t), "middle");
+    for (const t of yTicks) words(box.x - 6, Y(t) + 4, yFormat(t), "end");
+  });
+  if (xLabel) pen.text(box.x + box.w / 2, bottom + 34, xLabel, { anchor: "middle" });
   if (yLabel) pen.text(box.x, box.y - 9, yLabel);
   return { X, Y };
 }
@@ -246,8 +281,11 @@ export function onShade(value, colours = viridis) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000000" : "#ffffff";
 }
 
-/** A field as a data: URL of an 8-bit bitmap (256 colours, rows from the bottom, padded to 4 bytes). */
-function bitmap(rows, columns, shadeAt, colours = viridis) {
+/**
+ * A field of numbers in 0 … 1, rows from the top, as a data: URL of an 8-bit bitmap (256 colours, rows from the bottom,
+ * padded to 4 bytes).
+ */
+export function bitmap(rows, columns, shadeAt, colours = viridis) {
   const stride = (columns + 3) & ~3;
   const start = 54 + 1024;
   const bytes = new Uint8Array(start + stride * rows);
@@ -273,6 +311,19 @@ function bitmap(rows, columns, shadeAt, colours = viridis) {
 }
 
 // ---------------------------------------------------------------------------------------------- controls
+
+/** Write what differs only: the same value written again is laid out again. */
+function write(element, attributes) {
+  for (const name in attributes) {
+    const value = String(attributes[name]);
+    if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
+}
+
+/** The same for words. */
+function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
 
 /** Create an element: html("label", {class: "…"}, child, …). */
 function html(tag, attributes = {}, ...children) {
@@ -327,8 +378,8 @@ function makeControl(control, move) {
       element: html("label", { class: "rl-control" }, html("span", {}, control.label, " ", out), input),
       show(value) {
         if (Math.abs(Number(input.value) - to(value)) > (control.log ? 0.005 : 1e-9)) input.value = to(value);
-        out.textContent = words(value);
-        input.setAttribute("aria-valuetext", words(value));
+        say(out, words(value));
+        write(input, { "aria-valuetext": words(value) });
       },
     };
   }
@@ -441,10 +492,11 @@ function fromHash(name, controls, hash) {
  * draw      (pen, state, {width, height}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged
  * readout   (state) → what the picture says, in one to three sentences
  * follow    (state before, changed) → more changes: what else moves when a hand moves a control
+ * uses      (state) → names of the controls that mean something now; the others are dimmed (without it none are)
  * play      {trait, perSecond} or nothing: a button that moves a slider by itself
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
  */
-export function live({ name, title, height, draw, readout, follow, play, buttons = [] }) {
+export function live({ name, title, height, draw, readout, follow, uses, play, buttons = [] }) {
   function render({ model, el }) {
     const controls = Object.fromEntries(model.get("_controls").map((control) => [control.name, control]));
     const names = Object.keys(controls);
@@ -501,27 +553,33 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
       const state = read();
       const size = { width: width || 640 };
       size.height = height(size.width, state);
-      svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
-      svg.setAttribute("width", size.width);
-      svg.setAttribute("height", size.height);
+      write(svg, { viewBox: `0 0 ${size.width} ${size.height}`, ...size });
       pen.begin();
       const dragged = draw(pen, state, size);
       pen.end();
       placeHandles(dragged ?? {});
       const text = readout(state);
-      words.textContent = text;
+      say(words, text);
       for (const key of names) shown[key].show(state[key]);
-      code.textContent = pythonLine(name, controls, state);
+      if (uses) dim(uses(state));
+      say(code, pythonLine(name, controls, state));
       speak(text);
+    }
+
+    /** Controls that mean nothing in this state take no hand. */
+    function dim(used) {
+      for (const key of names) {
+        const idle = !used.includes(key);
+        shown[key].element.classList.toggle("rl-idle", idle);
+        for (const input of shown[key].element.querySelectorAll("input, select")) input.disabled = idle;
+      }
     }
 
     let speaking;
     function speak(text) {
       clearTimeout(speaking);
       // a screen reader hears the words once the hand rests
-      speaking = setTimeout(() => {
-        if (spoken.textContent !== text) spoken.textContent = text;
-      }, 500);
+      speaking = setTimeout(() => say(spoken, text), 500);
     }
 
     // ---- dragging: the handles lie over the picture; keyboards use the native controls
@@ -538,8 +596,7 @@ export function live({ name, title, height, draw, readout, follow, play, buttons
           handleGroup.append(handle.circle);
         }
         handle.at = wanted[key].at;
-        handle.circle.setAttribute("cx", wanted[key].x);
-        handle.circle.setAttribute("cy", wanted[key].y);
+        write(handle.circle, { cx: wanted[key].x, cy: wanted[key].y });
       }
       for (const key in handles) {
         if (wanted[key]) continue;

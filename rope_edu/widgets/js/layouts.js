@@ -64,27 +64,28 @@ const height = () => BOTTOM + 282;
 /** One row of seats: a tab with the trained pair's number, a bar with the turned value, the feature's number. */
 function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
   const inner = cell - 3;
-  values.forEach((value, seat) => {
-    const left = x + seat * cell + 1.5;
+  const [tab, bars] = down ? [y, y + TAB] : [y + 18 + BAR, y + 18];
+  const zero = bars + BAR / 2;
+  const home = (seat) => Math.floor(feature[seat] / 2); // the trained pair
+  const seats = values.map((value, seat) => ({ seat, left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) }));
+  pen.rects(seats.map(({ left }) => [left, bars, inner, BAR]), { stroke: ink.grid, width: 1 });
+  for (const pair of range(0, pairs - 1)) {
+    const bar = ({ left, tall }) => [left + inner * 0.22, zero, inner * 0.56, -tall];
+    const own = seats.filter(({ seat }) => home(seat) === pair);
+    pen.rects([...own.map(bar), ...own.map(({ left }) => [left, tab, inner, TAB])], { fill: shade(TINT(pair, pairs)) });
+  }
+  pen.lines(seats.map(({ left }) => [left, zero, left + inner, zero]), { stroke: ink.muted, width: 1 });
+  for (const { seat, left } of seats) {
     const middle = left + inner / 2;
-    const tint = TINT(Math.floor(feature[seat] / 2), pairs);
-    const tab = down ? y : y + 18 + BAR;
-    const bars = down ? y + TAB : y + 18;
-    const zero = bars + BAR / 2;
-    pen.rect(left, bars, inner, BAR, { stroke: ink.grid, width: 1 });
-    const tall = (value / REACH) * (BAR / 2);
-    pen.rect(left + inner * 0.22, Math.min(zero, zero - tall), inner * 0.56, Math.abs(tall), { fill: shade(tint) });
-    pen.line(left, zero, left + inner, zero, { stroke: ink.muted, width: 1 });
-    pen.rect(left, tab, inner, TAB, { fill: shade(tint) });
-    const number = Math.floor(feature[seat] / 2);
-    pen.text(middle, tab + 16, number, { anchor: "middle", size: 13, weight: 600, fill: onShade(tint) });
+    const fillOn = onShade(TINT(home(seat), pairs));
+    pen.text(middle, tab + 16, home(seat), { anchor: "middle", size: 13, weight: 600, fill: fillOn });
     const chosen = lit.includes(seat);
     const label = down ? bars + BAR + 14 : y + 13;
     const fill = chosen ? ink.text : ink.muted;
     // in narrow cells every second number, and none beside a chosen one
     const crowded = cell < 20 && !chosen && (seat % 2 === 1 || lit.some((other) => Math.abs(other - seat) === 1));
     pen.text(middle, label, crowded ? "" : seat, { anchor: "middle", size: 12, weight: chosen ? 700 : 400, fill });
-  });
+  }
   for (const seat of lit) {
     const top = down ? y : y + 18;
     pen.rect(x + seat * cell, top, cell, BAR + TAB, { stroke: ink.text, width: 2, radius: 2 });
@@ -92,10 +93,10 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
 }
 
 /** Half an ellipse from seat to seat, above (up) or below its row. */
-function drawArc(pen, x1, x2, y, tall, style) {
+function halfEllipse(x1, x2, y, tall) {
   const [middle, reach] = [(x1 + x2) / 2, (x2 - x1) / 2];
   const at = (t) => [middle + reach * Math.cos(t), y - tall * Math.sin(t)];
-  pen.curve(range(0, 20).map((i) => at((Math.PI * i) / 20)), style);
+  return range(0, 20).map((i) => at((Math.PI * i) / 20));
 }
 
 function draw(pen, state, { width }) {
@@ -122,18 +123,18 @@ function draw(pen, state, { width }) {
   drawRow(pen, { values: lower, feature: from, pairs, lit: joined }, x, cell, LOWER, true);
 
   // an arc joins the two features that are turned together; dashed where they were not trained together
-  for (const i of [...range(0, pairs - 1).filter((i) => i !== chosen), chosen]) {
-    const style = (own) => ({
-      stroke: i === chosen ? ink.text : ink.muted,
-      width: i === chosen ? 3 : 1.2,
-      opacity: i === chosen ? 1 : 0.75,
-      dash: own ? undefined : "5 4",
-    });
-    const [a, b] = pairFeatures(i, pairs, "interleaved");
-    drawArc(pen, centre(a), centre(b), UPPER, Math.min(18, cell * 0.7), style(true));
-    const [e, f] = pairFeatures(i, pairs, "half_split");
-    drawArc(pen, centre(e), centre(f), BOTTOM + 2, -42, style(run === "converted"));
-  }
+  const arc = (layout, y, tall) => (i) => {
+    const [a, b] = pairFeatures(i, pairs, layout);
+    return halfEllipse(centre(a), centre(b), y, tall);
+  };
+  const [above, below] = [arc("interleaved", UPPER, Math.min(18, cell * 0.7)), arc("half_split", BOTTOM + 2, -42)];
+  const dash = run === "converted" ? undefined : "5 4";
+  const others = range(0, pairs - 1).filter((i) => i !== chosen);
+  const faint = { stroke: ink.muted, width: 1.2, opacity: 0.75 };
+  pen.curves(others.map(above), faint);
+  pen.curves(others.map(below), { ...faint, dash });
+  pen.curve(above(chosen), { stroke: ink.text, width: 3 });
+  pen.curve(below(chosen), { stroke: ink.text, width: 3, dash });
   drawScore(pen, scores, position, run, { x: 30, y: BOTTOM + 128, w: width - 44, h: 112 });
 }
 

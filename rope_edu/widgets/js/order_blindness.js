@@ -91,11 +91,10 @@ function drawSentences(pen, { first, second, to, looked }, width) {
   const step = (width - x0) / count;
   const w = Math.min(step - (tall ? 4 : 10), 130);
   const X = (place) => x0 + step * (place + 0.5);
-  to.forEach((n, m) => {
-    if (n < 0 || m === looked) return;
-    pen.line(X(m), top + boxHeight, X(n), bottom, { stroke: ink.muted, width: 1.2 });
-  });
-  if (to[looked] >= 0) pen.line(X(looked), top + boxHeight, X(to[looked]), bottom, { stroke: ink.text, width: 2.5 });
+  const moves = (wanted) =>
+    to.flatMap((n, m) => (n >= 0 && (m === looked) === wanted ? [[X(m), top + boxHeight, X(n), bottom]] : []));
+  pen.lines(moves(false), { stroke: ink.muted, width: 1.2 });
+  pen.lines(moves(true), { stroke: ink.text, width: 2.5 });
   if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines out of the words
   pen.text(tall ? 2 : 0, tall ? 13 : top + 20, "Sentence 1", { size: 13 });
   pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, "Sentence 2", { size: 13, weight: 600 });
@@ -144,8 +143,7 @@ function drawOutputs(pen, seen, x, y, side) {
   const [cx, cy] = [x + side / 2, y + side / 2];
   const at = ([a, b]) => [cx + a * unit, cy - b * unit];
   pen.rect(x, y, side, side, { stroke: ink.grid, width: 1 });
-  pen.line(x, cy, x + side, cy, { stroke: ink.grid, width: 1 });
-  pen.line(cx, y, cx, y + side, { stroke: ink.grid, width: 1 });
+  pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], { stroke: ink.grid, width: 1 });
   const diamond = ([px, py], r) => [[px, py - r], [px + r, py], [px, py + r], [px - r, py]];
   const taken = []; // what a label must not cover: [left, top, right, bottom]
   const keep = ([px, py], r) => taken.push([px - r, py - r, px + r, py + r]);
@@ -163,10 +161,10 @@ function drawOutputs(pen, seen, x, y, side) {
     const style = { stroke: m === looked ? ink.text : ink.muted, width: m === looked ? 2 : 1.3, dash: "4 3", head: 7 };
     pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, { ...style, opacity: hidden ? 0 : 1 });
   });
-  second.outputs.forEach((output) => {
+  for (const output of second.outputs) {
     pen.circle(...at(output), 5, { fill: ink.value, stroke: ink.text, width: 1 });
     keep(at(output), 6);
-  });
+  }
   first.outputs.forEach((output, m) => {
     pen.circle(...at(output), 8.5, { stroke: m === looked ? ink.text : ink.muted, width: m === looked ? 2.5 : 1.5 });
     keep(at(output), 9);

@@ -18,8 +18,7 @@ function drawPlane(pen, state, x, y, side) {
   const { qAngle, kAngle, qTurned, kTurned } = turned(state);
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / SPAN];
   const at = ([a, b]) => [cx + a * unit, cy - b * unit];
-  pen.line(x, cy, x + side, cy, { stroke: ink.grid, width: 1 });
-  pen.line(cx, y, cx, y + side, { stroke: ink.grid, width: 1 });
+  pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], { stroke: ink.grid, width: 1 });
   pen.circle(cx, cy, unit, { stroke: ink.grid, width: 1 });
   const pairs = [
     { pair: state.q, end: qTurned, angle: qAngle, colour: ink.q, words: ink.qWords, name: "q", place: "m", r: 0.5 },
@@ -59,11 +58,9 @@ function label(pen, [x, y], [cx, cy], lean, words, fill) {
 function drawTokens(pen, { position, key_position }, x, y, w) {
   const X = (token) => x + (w * token) / 64;
   pen.text(x, y - 34, "Where they stand (tokens)");
-  pen.line(x, y, x + w, y, { stroke: ink.muted, width: 1 });
-  for (const t of range(0, 64, 8)) {
-    pen.line(X(t), y, X(t), y + 4, { stroke: ink.muted, width: 1 });
-    pen.text(X(t), y + 17, t, { anchor: "middle", size: 12, fill: ink.muted });
-  }
+  const marks = range(0, 64, 8);
+  pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
+  for (const t of marks) pen.text(X(t), y + 17, t, { anchor: "middle", size: 12, fill: ink.muted });
   pen.line(X(position), y, X(key_position), y, { stroke: ink.position, width: 6 });
   pen.circle(X(key_position), y, 7, { fill: ink.k });
   pen.circle(X(position), y, 7, { fill: ink.q });

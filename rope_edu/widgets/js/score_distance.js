@@ -58,8 +58,11 @@ function sampled({ reach, vectors, peak }, step) {
   return [...new Set([...far, ...near])].sort((a, b) => a - b);
 }
 
+/** A state without its cursor: what the curves depend on. */
+const withoutCursor = (state) => ({ ...state, distance: null });
+
 /** Everything that is drawn: curves, bounds, and the vertical axis as an interval and a way to place a score on it. */
-function measure(state) {
+const measure = keep((state) => {
   const { vectors, head_dim, peak, bound, trivial } = state;
   const { limit, ...at } = kernel(state);
   const distances = sampled(state, 2);
@@ -83,7 +86,13 @@ function measure(state) {
   const low = Math.min(ends[0], Math.floor(Math.min(...scores) / part) * part);
   const high = Math.max(ends[1], Math.ceil(Math.max(...scores) / part) * part);
   return { distances, scores, limit, coarse, average, low, high, raise: (value) => value };
-}
+});
+
+/** On how many of the first 256 steps the score rises. */
+const stepsUp = keep((state) => {
+  const curve = kernel(state).scores(range(0, 256));
+  return curve.slice(1).filter((score, r) => score > curve[r]).length;
+});
 
 /** The runs of consecutive steps on which the score rises. */
 function rises(scores) {
@@ -126,7 +135,7 @@ const shortly = (value) => (value >= 1000 && value % 1000 === 0 ? `${value / 100
 
 function draw(pen, state, { width, height: tall }) {
   const { vectors, distance, reach, peak, bound, trivial } = state;
-  const all = measure(state);
+  const all = measure(withoutCursor(state));
   const styles = {};
   for (const [words, style, x, line] of legend(state, width)) {
     styles[words] = style;
@@ -159,7 +168,7 @@ function draw(pen, state, { width, height: tall }) {
   const drawn = path(all.distances, all.scores);
   pen.curve(drawn, { stroke: ink.score, width: reach === 256 ? 2.5 : 1.6 });
   if (reach === 256 && !bound) {
-    for (const run of rises(all.scores)) pen.curve(run.map((i) => drawn[i]), { stroke: ink.text, width: 3.5 });
+    pen.curves(rises(all.scores).map((run) => run.map((i) => drawn[i])), { stroke: ink.text, width: 3.5 });
   }
   if (all.average) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
 
@@ -188,10 +197,8 @@ function draw(pen, state, { width, height: tall }) {
 function readout(state) {
   const { distance, bound, trivial } = state;
   const { limit, scores, looser } = kernel(state);
-  const near = range(0, 256);
-  const curve = scores(near);
   const [here, next] = scores([distance, distance + 1]);
-  const up = near.slice(1).filter((r) => curve[r] > curve[r - 1]).length;
+  const up = stepsUp(withoutCursor(state));
   const loose = bound && `RoFormer's bound there is ${grouped(looser([distance])[0])}`;
   const plain = trivial && `${bound ? "the" : "The"} trivial bound ${bound ? "" : "is "}${fmt(limit, 1)}`;
   const said = [loose, plain].filter(Boolean).join(", ");

@@ -1,5 +1,5 @@
 import { dot, invFreq, normals, rotatePair, sinusoidal } from "./rope.js";
-import { axes, cividis, clamp, fmt, ink, live, range, ticks } from "./figure.js";
+import { axes, bitmap, cividis, clamp, fmt, ink, live, range, ticks } from "./figure.js";
 
 const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
@@ -21,6 +21,12 @@ function remembered(make, most = 4) {
 /** PE of every row. */
 const fieldOf = remembered((dModel, base) => range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base)));
 
+/** The same as a picture. */
+const pictureOf = remembered((dModel, base) => {
+  const field = fieldOf(dModel, base);
+  return bitmap(ROWS, dModel, (p, feature) => (field[p][feature] + 1) / 2, cividis);
+});
+
 /** The rows of the one random matrix, entries of variance 1/d. */
 const matrixOf = remembered((dModel) => {
   const entries = normals(2, dModel * dModel).map((entry) => entry / Math.sqrt(dModel));
@@ -36,6 +42,12 @@ const scorer = remembered((dModel, base, between, p) => {
 
 /** The offsets that position p has, from its first token to 64 after it. */
 const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
+
+/** The whole curve of position p: [[k, product], …]. */
+const curveOf = remembered((dModel, base, between, p) => {
+  const score = scorer(dModel, base, between, p);
+  return offsetsOf(p).map((k) => [k, score(k)]);
+}, 64);
 
 /** The vertical interval, the same for every p. */
 const spanOf = remembered((dModel, base, between) => {
@@ -67,24 +79,22 @@ const height = (width) => (narrow(width) ? 700 : 532);
 /** The field with its two rows and the two columns of the pair; returns what can be dragged. */
 function drawField(pen, state, box) {
   const { position, offset, d_model, base } = state;
-  const field = fieldOf(d_model, base);
   const { i } = chosen(state);
   const Y = (p) => box.y + (box.h * (p + 0.5)) / ROWS;
   const X = (feature) => box.x + (box.w * feature) / d_model;
   pen.text(0, 14, "Positions down, features across", { weight: 600 });
-  pen.raster(box.x, box.y, box.w, box.h, ROWS, d_model, (p, feature) => (field[p][feature] + 1) / 2, cividis);
-  for (const p of range(0, ROWS, 40)) {
-    pen.line(box.x - 4, box.y + (box.h * p) / ROWS, box.x, box.y + (box.h * p) / ROWS, { stroke: ink.muted, width: 1 });
-    pen.text(box.x - 7, box.y + (box.h * p) / ROWS + 4, p, { anchor: "end", size: 12, fill: ink.muted });
-  }
+  pen.raster(box.x, box.y, box.w, box.h, pictureOf(d_model, base));
+  const marks = range(0, ROWS, 40).map((p) => [p, box.y + (box.h * p) / ROWS]);
+  pen.lines(marks.map(([, y]) => [box.x - 4, y, box.x, y]), { stroke: ink.muted, width: 1 });
+  for (const [p, y] of marks) pen.text(box.x - 7, y + 4, p, { anchor: "end", size: 12, fill: ink.muted });
   const bottom = box.y + box.h;
   pen.rect(X(2 * i), bottom + 2, X(2 * i + 2) - X(2 * i), 5, { fill: ink.text });
   const middle = clamp(X(2 * i + 1), box.x + 22, box.x + box.w - 22);
   pen.text(middle, bottom + 21, `pair ${i}`, { anchor: "middle", size: 12, weight: 600 });
-  if (middle - box.x > 40) pen.text(box.x, bottom + 21, "0", { anchor: "middle", size: 12, fill: ink.muted });
-  if (box.x + box.w - middle > 50) {
-    pen.text(box.x + box.w, bottom + 21, d_model - 1, { anchor: "middle", size: 12, fill: ink.muted });
-  }
+  const first = middle - box.x > 40 ? "0" : "";
+  const last = box.x + box.w - middle > 50 ? d_model - 1 : "";
+  pen.text(box.x, bottom + 21, first, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(box.x + box.w, bottom + 21, last, { anchor: "middle", size: 12, fill: ink.muted });
   pen.text(box.x + box.w / 2, bottom + 38, "feature", { anchor: "middle" });
 
   const rows = [
@@ -94,8 +104,8 @@ function drawField(pen, state, box) {
   const apart = Y(rows[1].p) - Y(rows[0].p);
   const lean = Math.max(0, (15 - apart) / 2);
   const handles = {};
+  pen.lines(rows.map(({ p }) => [box.x, Y(p), box.x + box.w, Y(p)]), { stroke: ink.paper, width: 5 });
   for (const { p, dash } of rows) {
-    pen.line(box.x, Y(p), box.x + box.w, Y(p), { stroke: ink.paper, width: 5 });
     pen.line(box.x, Y(p), box.x + box.w + 4, Y(p), { stroke: ink.position, width: 2.5, dash });
   }
   for (const [n, { name, p, words, at }] of rows.entries()) {
@@ -126,8 +136,7 @@ function drawPair(pen, state, cx, cy, r) {
     const [x, y] = rotatePair([far, 0], angle);
     return [cx + x, cy - y];
   };
-  pen.line(cx - r - 6, cy, cx + r + 6, cy, { stroke: ink.grid, width: 1 });
-  pen.line(cx, cy - r - 6, cx, cy + r + 6, { stroke: ink.grid, width: 1 });
+  pen.lines([[cx - r - 6, cy, cx + r + 6, cy], [cx, cy - r - 6, cx, cy + r + 6]], { stroke: ink.grid, width: 1 });
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1 });
   pen.text(cx + r + 8, cy + 4, "cos", { size: 12, fill: ink.muted });
   pen.text(cx, cy - r - 9, "sin", { size: 12, fill: ink.muted, anchor: "middle" });
@@ -157,9 +166,9 @@ function drawProduct(pen, state, box) {
     xTicks: [-64, -32, 0, 32, 64],
     yTicks: ticks(low, high, 4),
   });
-  const curveOf = (p) => offsetsOf(p).map((k) => [X(k), Y(scorer(d_model, base, between, p)(k))]);
-  for (const p of OTHERS) pen.curve(curveOf(p), { stroke: ink.score, width: 1.2, opacity: 0.55 });
-  pen.curve(curveOf(position), { stroke: ink.score, width: 3.5 });
+  const curve = (p) => curveOf(d_model, base, between, p).map(([k, score]) => [X(k), Y(score)]);
+  pen.curves(OTHERS.map(curve), { stroke: ink.score, width: 1.2, opacity: 0.55 });
+  pen.curve(curve(position), { stroke: ink.score, width: 3.5 });
   const score = scorer(d_model, base, between, position)(offset);
   pen.line(X(offset), Y(low), X(offset), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(offset), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
