@@ -27,8 +27,9 @@ lint: .venv/test  ## check format and style
 notebooks: .venv/test  ## execute every notebook and write it back with its outputs
 	$(BIN)/python book/tools/notebooks.py $(ONLY)
 
-bench: .venv/test  ## measure what the figures cost in a browser
+bench: .venv/test  ## measure what the figures cost in a browser, and what rotating costs
 	$(BIN)/python book/tools/bench.py
+	$(BIN)/python book/tools/bench_rotation.py
 
 clean:  ## remove the built book and the environment
 	rm -rf _build .venv

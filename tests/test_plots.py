@@ -33,6 +33,12 @@ DRAWN = {
         x_label="distance (tokens)",
         y_label="score (no unit)",
     ),
+    "bands": lambda ax: plots.bands(
+        ax,
+        {"a": [[0, 9], [1, 2], [2, 3], [4, 4]], "b": [[0, 5], [0, 0], [1, 1], [2, 2]]},
+        x_label="steps (no unit)",
+        y_label="loss (nats)",
+    ),
     "angle_chart": lambda ax: plots.angle_chart(ax, [1, 2, 3], np.outer([1, 2, 3], [1.0, 0.1])),
     "vectors": lambda ax: plots.vectors(ax, {"q": (1, 0), "k": (0, -2)}, {"q": plots.QUERY}),
     "attention_matrix": lambda ax: plots.attention_matrix(ax, WEIGHTS, TOKENS),
@@ -109,6 +115,20 @@ def test_curves_scale_their_axes_when_asked():
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
 
 
+def test_bands_draw_the_middle_over_the_span_each_over_its_own_x():
+    rows = {"a": [[0, 1, 2], [1, 1, 1], [2, 3, 2], [5, 5, 5]], "b": torch.ones(4, 6)}
+    ax = plots.bands(
+        new_ax(), rows, x_label="steps (no unit)", y_label="loss (nats)", colours={"b": plots.KEY}
+    )
+    first, second = ax.get_lines()
+    np.testing.assert_array_equal(first.get_ydata(), [2, 3, 2])
+    assert len(second.get_xdata()) == 6
+    assert second.get_color() == plots.KEY
+    span = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert (span.min(), span.max()) == (1, 5)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
 def test_angle_chart_draws_a_named_line_for_each_position():
     angles = np.outer(np.arange(1, 8), [1.0, 0.1, 0.01])
     ax = plots.angle_chart(new_ax(), np.arange(1, 8), angles)
@@ -177,6 +197,10 @@ def test_only_plots_needs_matplotlib():
                 ax, [1], {str(n): [n] for n in range(9)}, x_label="x (no unit)", y_label="y (no unit)"
             ),
             r"at most 8 lines to stay readable, got 9",
+        ),
+        (
+            lambda ax: plots.bands(ax, {"a": [[1], [2], [3]]}, x_label="x (no unit)", y_label="y (no unit)"),
+            r"rows of 'a' must be x, low, middle, high, got shape \(3, 1\)",
         ),
         (lambda ax: plots.angle_chart(ax, [1, 2], np.ones((3, 4))), r"one row for each .*got shape \(3, 4\)"),
         (lambda ax: plots.vectors(ax, {"q": (1, 2, 3)}), r"vector 'q' must be \(x, y\), got shape \(3,\)"),

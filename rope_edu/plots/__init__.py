@@ -3,6 +3,7 @@
 from rope_edu.plots.figures import (
     angle_chart,
     attention_matrix,
+    bands,
     bars,
     curves,
     heatmap,
@@ -32,6 +33,7 @@ __all__ = [
     "VALUE",
     "angle_chart",
     "attention_matrix",
+    "bands",
     "bars",
     "curves",
     "heatmap",

@@ -116,6 +116,34 @@ def curves(
     return _label(ax, x_label, y_label)
 
 
+def bands(
+    ax: "Axes",
+    series: Mapping[str, Numbers],
+    *,
+    x_label: str,
+    y_label: str,
+    colours: Mapping[str, str] | None = None,
+) -> "Axes":
+    """Draw for each label a line and the band about it: rows x, low, middle, high, `(4, points)`.
+
+    Lines are told apart by dashes and markers too. Bands are pale, so that three may overlap.
+    """
+    if len(series) > len(SERIES):
+        raise ValueError(f"series must have at most {len(SERIES)} bands to stay readable, got {len(series)}")
+    for (label, rows), (colour, dashes, marker) in zip(series.items(), SERIES, strict=False):
+        rows = _numbers(rows)
+        if rows.ndim != 2 or rows.shape[0] != 4:
+            raise ValueError(f"the rows of {label!r} must be x, low, middle, high, got shape {rows.shape}")
+        x, low, middle, high = rows
+        colour = (colours or {}).get(label, colour)
+        ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+        every = max(1, len(x) // 8)
+        ax.plot(x, middle, color=colour, ls=dashes, marker=marker, markevery=every, ms=4, lw=1.5, label=label)
+    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    ax.legend(fontsize=FONT, handlelength=3.5, ncols=2, frameon=False, **above)
+    return _label(ax, x_label, y_label)
+
+
 def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
     """Draw the angle of every pair, one line for each position: `angles` `(seq, pairs)`, radians.
 

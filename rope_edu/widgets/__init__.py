@@ -14,18 +14,22 @@ from .angle_chart import AngleChart
 from .base import LiveFigure
 from .bias_matrix import BiasMatrix
 from .block_matrix import BlockMatrix
+from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .layouts import Layouts
 from .order_blindness import OrderBlindness
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
+from .sentence_attention import SentenceAttention
 from .sinusoid_heatmap import SinusoidHeatmap
+from .training_curves import TrainingCurves
 
 __all__ = [
     "AngleChart",
     "BiasMatrix",
     "BlockMatrix",
+    "CacheSteps",
     "Clocks",
     "ComplexPlane",
     "Layouts",
@@ -33,5 +37,7 @@ __all__ = [
     "OrderBlindness",
     "RotatePair",
     "ScoreDistance",
+    "SentenceAttention",
     "SinusoidHeatmap",
+    "TrainingCurves",
 ]

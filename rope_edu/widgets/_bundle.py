@@ -9,15 +9,20 @@ import re
 from functools import cache
 from pathlib import Path
 
+from ._grid import grid_script
+
 JS = Path(__file__).parent / "js"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z0-9_]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class|let) )", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
+_WRITTEN = {"grid": grid_script}  # modules of data, made when they are asked for
 
 
 @cache
 def source(name: str) -> str:
-    """Return the text of ``js/<name>.js``; FileNotFoundError names a module that does not exist."""
+    """Return the text of ``js/<name>.js``, or of data as a module; FileNotFoundError names what does not exist."""
+    if name in _WRITTEN:
+        return _WRITTEN[name]()
     return (JS / f"{name}.js").read_text(encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
 """The figures' mathematics equals the library's, on one grid, to 1e-12 (relative where a value is above 1)."""
 
 import itertools
+import math
 import re
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import rope_edu
+from rope_edu.attention import Additive, NoPosition, Rotary, ScoreBias
+from rope_edu.widgets import words
 from rope_edu.widgets._bundle import JS, source
 
 pytestmark = pytest.mark.browser
@@ -145,6 +148,73 @@ def test_normal_numbers_are_normal_and_repeat(rope):
     assert abs(np.mean(first)) < 0.03
     assert abs(np.std(first) - 1) < 0.03
     assert abs(np.mean(np.power(first, 4)) - 3) < 0.25
+
+
+@pytest.mark.parametrize("seed", [0, 7, 126, 2**31, 2**32 - 1])
+def test_normal_numbers_are_those_of_python(rope, seed):
+    assert_same(rope("normals", seed, 100), words.normals(seed, 100))
+
+
+@pytest.mark.parametrize(
+    "word", ["I", "love", "Love", "processing", "naïve", "Ünïcode", "日本語", "🙂", "don't"]
+)
+def test_word_vectors(rope, word):
+    assert_same(rope("wordAsVector", word, 8), words.word_vector(word))
+
+
+def test_matrix_times_column(rope):
+    w, x = words.head_matrices()[0], words.word_vector("love")
+    assert_same(rope("matVec", w.tolist(), x), w @ x)
+
+
+HEADS = {
+    "none": lambda causal: NoPosition(),
+    "sinusoidal": lambda causal: Additive(lambda positions: rope_edu.sinusoidal(positions, 8)),
+    "alibi": lambda causal: ScoreBias(lambda q, k_len: rope_edu.alibi_bias(8, q.shape[-2], k_len)[:1]),
+    "t5": lambda causal: ScoreBias(
+        lambda q, k_len: rope_edu.t5_bias(
+            words.t5_table(bidirectional=not causal), q.shape[-2], k_len, bidirectional=not causal
+        )
+    ),
+    "shaw": lambda causal: ScoreBias(
+        lambda q, k_len: rope_edu.shaw_scores(q, np.zeros((k_len, 8)), words.shaw_table()) / math.sqrt(8)
+    ),
+    "rotary": lambda causal: Rotary(rope_edu.inv_freq(8)),
+}
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("encoding", HEADS)
+def test_head_gives_the_weights_of_the_library(rope, encoding, causal):
+    sentence = "I love natural language processing I"
+    w_q, w_k, _ = words.head_matrices()
+    tables = {
+        "wQuery": w_q,
+        "wKey": w_k,
+        "shaw": words.shaw_table(),
+        "t5": words.t5_table(bidirectional=not causal)[:, 0],
+    }
+    head = {name: table.tolist() for name, table in tables.items()} | {"slope": 0.5}
+    door = HEADS[encoding](causal)
+    for k in (0, 1, 300, 1000):
+        positions = np.arange(k, k + 6)
+        x = door.embed(words.word_vectors(sentence), positions)
+        eye = np.eye(8)
+        _, expected = rope_edu.attention.multi_head_attention(
+            x, w_q, w_k, eye, eye, n_heads=1, encoding=door, positions=positions, causal=causal
+        )
+        call = "((rows, head, encoding, causal, k) => makeHead(rows, head, encoding, causal)(k).map(softmax))"
+        assert_same(rope(call, words.word_vectors(sentence).tolist(), head, encoding, causal, k), expected[0])
+
+
+@pytest.mark.parametrize(
+    ("width", "trained", "factor", "base"),
+    list(itertools.product([4, 8, 64, 128], [8, 4096], [1.0, 2.0, 4.0], [100.0, 10_000.0, 500_000.0])),
+)
+def test_dynamic_ntk(rope, width, trained, factor, base):
+    for length in (1, trained - 1, trained, trained + 1, 2 * trained, 10 * trained):
+        expected = rope_edu.dynamic_ntk_inv_freq(width, length, trained, factor=factor, base=base)
+        assert_same(rope("dynamicNtkInvFreq", width, length, trained, factor, base), expected)
 
 
 def test_every_function_of_rope_js_is_compared_here():

@@ -220,16 +220,22 @@ function readout(state) {
   );
 }
 
-/** Each scheme has numbers of its own. */
+// each scheme has numbers of its own
+const SCHEME_OF = { num_buckets: "t5_causal", max_distance: "t5_causal", clip: "shaw" };
+
 function uses({ scheme }) {
   const own = { alibi: [], shaw: ["clip"] }[scheme] ?? ["num_buckets", "max_distance"];
   return ["scheme", "query", "head", "length", ...own];
 }
 
-/** The followed row stays inside the sequence. */
+/** The followed row stays inside the sequence; who moves another scheme's number wants to see that scheme. */
 function follow(before, held) {
   const length = held.length ?? before.length;
-  return { query: Math.min(held.query ?? before.query, length - 1) };
+  const idle = Object.keys(held).find((key) => !uses(before).includes(key));
+  return {
+    query: Math.min(held.query ?? before.query, length - 1),
+    scheme: held.scheme ?? SCHEME_OF[idle] ?? before.scheme,
+  };
 }
 
 export default live({

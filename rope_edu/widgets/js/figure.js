@@ -560,19 +560,13 @@ export function live({ name, title, height, draw, readout, follow, uses, play, b
       placeHandles(dragged ?? {});
       const text = readout(state);
       say(words, text);
-      for (const key of names) shown[key].show(state[key]);
-      if (uses) dim(uses(state));
+      const used = uses?.(state) ?? names;
+      for (const key of names) {
+        shown[key].show(state[key]);
+        shown[key].element.classList.toggle("rl-idle", !used.includes(key));
+      }
       say(code, pythonLine(name, controls, state));
       speak(text);
-    }
-
-    /** Controls that mean nothing in this state take no hand. */
-    function dim(used) {
-      for (const key of names) {
-        const idle = !used.includes(key);
-        shown[key].element.classList.toggle("rl-idle", idle);
-        for (const input of shown[key].element.querySelectorAll("input, select")) input.disabled = idle;
-      }
     }
 
     let speaking;

@@ -1,0 +1,189 @@
+"""Exercises of chapter 10: put RoPE in attention."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.attention import attention, causal_mask
+from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.encodings import apply_rope, inv_freq, rope_angles, sinusoidal
+
+Layer = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _head(
+    x: np.ndarray, w: np.ndarray, frequencies: np.ndarray, start: int, *, turn_v: bool = False
+) -> np.ndarray:
+    """Compute the causal head with RoPE that 10.1 asks for; w holds W_q, W_k, W_v."""
+    angles = rope_angles(np.arange(start, start + len(x)), frequencies)
+    q, k, v = (x @ matrix.T for matrix in w)
+    v = apply_rope(v, angles) if turn_v else v
+    mask = causal_mask(len(x), len(x))
+    return attention(apply_rope(q, angles), apply_rope(k, angles), v, mask=mask)[0]
+
+
+def _is_a_head(rotary_head: Callable[..., Any]) -> Verdict:
+    """Judge exercise 10.1 on three sizes and starts."""
+    if not callable(rotary_head):
+        return "The answer is a function: give check the name, without parentheses."
+    rng = np.random.default_rng(101)
+    for words, d_model, head_dim, start in [(4, 6, 8, 0), (5, 8, 8, 17), (3, 12, 4, 5000)]:
+        x, w = rng.normal(size=(words, d_model)), rng.normal(size=(3, head_dim, d_model)) / 2
+        frequencies = inv_freq(head_dim)
+        found = rotary_head(x.copy(), *w.copy(), frequencies, start)
+        if found is ...:
+            return ...
+        if close(found, _head(x, w, frequencies, start)):
+            continue
+        return _what_is_wrong(found, x, w, frequencies, start)
+    return True
+
+
+def _what_is_wrong(
+    found: object, x: np.ndarray, w: np.ndarray, frequencies: np.ndarray, start: int
+) -> Verdict:
+    """Name a mistake that is known, or say False."""
+    angles = rope_angles(np.arange(start, start + len(x)), frequencies)
+    q, k, v = (x @ matrix.T for matrix in w)
+    turned, mask = (apply_rope(q, angles), apply_rope(k, angles)), causal_mask(len(x), len(x))
+    if close(found, attention(*turned, v)[0]):
+        return "That is a head without the causal mask."
+    if close(found, attention(q, k, v, mask=mask)[0]):
+        return "That is a head without rotation."
+    if close(found, attention(*turned, v, mask=mask, scale=1.0)[0]):
+        return "The scores are not divided by √head_dim."
+    if close(found, attention(*turned, v, mask=mask, scale=x.shape[1] ** -0.5)[0]):
+        return "The scores are divided by √d_model; the width of the head counts."
+    if close(found, _head(x, w, frequencies, start, turn_v=True)):
+        return "The values are turned as well."
+    return False
+
+
+def _tears_pairs(answers: object) -> Verdict:
+    """Judge exercise 10.2: interleaved pairs stay in a head, half-split pairs do not."""
+    if not isinstance(answers, tuple | list) or len(answers) != 2:
+        return "The answer is two truth values: for interleaved, for half_split."
+    if not all(isinstance(answer, bool | np.bool_) for answer in answers):
+        return "Answer with True or False, twice."
+    if not answers[0]:
+        return "In the interleaved layout, which head do the two members of a pair land in?"
+    return not answers[1] or "In the half_split layout, features 1 and 5 are a pair. Which heads are they in?"
+
+
+def _by_hand(pairs: object) -> Verdict:
+    """Judge exercise 10.3: a quarter turn, and back by three tenths of half a turn."""
+    back = (2 * math.cos(-0.3 * math.pi), 2 * math.sin(-0.3 * math.pi))
+    if close(pairs, ((0.0, 2.0), (0.0, 2.0))):
+        return "The first is right. For the second, turn (2, 0) back by the word's position, 3."
+    if close(pairs, ((0.0, 2.0), (2.0, 0.0))):
+        return "The first is right. Turned back by the word's position, 3, not by the sentence's."
+    if close(pairs, ((0.0, -2.0), back)):
+        return "The second is right. The first turns the other way: counter-clockwise."
+    if close(pairs, ((0.0, 2.0), (back[0], -back[1]))):
+        return "The first is right. Back means clockwise."
+    return close(pairs, ((0.0, 2.0), back), tol=0.006)
+
+
+def _layers() -> list[tuple[str, Layer, bool]]:
+    """Return layers to be tested: what they are, the layer, whether it is translation-invariant."""
+    w = np.random.default_rng(7).normal(size=(3, 8, 4)) / 2
+    frequencies = inv_freq(8)
+
+    def rotary(x: np.ndarray, places: np.ndarray, *, values: str = "plain") -> np.ndarray:
+        angles = rope_angles(places, frequencies)
+        q, k, v = (x @ matrix.T for matrix in w)
+        v = v if values == "plain" else apply_rope(v, angles)
+        mixed = attention(apply_rope(q, angles), apply_rope(k, angles), v)[0]
+        return apply_rope(mixed, -angles) if values == "back" else mixed
+
+    def added(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+        q, k, v = ((x + sinusoidal(places, 4)) @ matrix.T for matrix in w)
+        return attention(q, k, v)[0]
+
+    def clock(turns: int) -> Layer:
+        return lambda x, places: rotary(x, places) + (places[:, None] % turns) / turns
+
+    def far(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+        return rotary(x, np.minimum(places, 500))
+
+    return [
+        ("a head with RoPE", rotary, True),
+        ("a head with sinusoidal vectors added", added, False),
+        ("a head without position", lambda x, places: rotary(x, 0 * places), True),
+        ("a head that turns its values too", lambda x, places: rotary(x, places, values="turned"), False),
+        (
+            "a head that turns its values, and its output back",
+            lambda x, places: rotary(x, places, values="back"),
+            True,
+        ),
+        ("a head with RoPE whose positions stop at 500", far, False),
+        ("a head whose outputs repeat every 10 positions", clock(10), False),
+        ("a head whose outputs repeat every 2 positions", clock(2), False),
+        ("one that returns only zeros", lambda x, places: np.zeros_like(x), True),
+    ]
+
+
+def _finds_shifts(is_translation_invariant: Callable[[Layer, np.ndarray], Any]) -> Verdict:
+    """Judge exercise 10.4 on nine layers, each with inputs of 3 to 5 rows."""
+    if not callable(is_translation_invariant):
+        return "The answer is a function: give check the name, without parentheses."
+    rng = np.random.default_rng(12)
+    for what, layer, invariant in _layers():
+        for rows in (3, 4, 5):
+            x = rng.normal(size=(rows, 4))
+            seen = is_translation_invariant(layer, x.copy())
+            if seen is ...:
+                return ...
+            if not isinstance(seen, bool | np.bool_):
+                return f"It must return True or False, not {type(seen).__name__}."
+            if bool(seen) != invariant:
+                return f"It takes this for {'' if seen else 'not '}translation-invariant: {what}."
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "10.1",
+        _is_a_head,
+        hints=(
+            "Five steps: project, turn q and k, scores divided by √head_dim, mask and softmax, mix the values.",
+            "angles = rope_angles(np.arange(start, start + len(x)), inv_freq), then apply_rope(x @ w_q.T, angles) "
+            "for the queries, and likewise for the keys.",
+            "np.where(causal_mask(len(x), len(x)), scores, -np.inf), softmax of that, times x @ w_v.T.",
+        ),
+        shows="Project, then turn q and k; and any start will do.",
+    ),
+    Exercise(
+        "10.2",
+        _tears_pairs,
+        hints=(
+            "A turned score is relative if both members of a pair are multiplied in the same head.",
+            "Head 0 gets features 0 to 3, head 1 gets 4 to 7. Write down the pairs of each layout.",
+            "Interleaved: (0, 1), (2, 3) | (4, 5), (6, 7). Half-split: (0, 4), (1, 5), (2, 6), (3, 7).",
+        ),
+        shows="A head must hold whole pairs: cut first, then turn.",
+    ),
+    Exercise(
+        "10.3",
+        _by_hand,
+        hints=(
+            "Moving the sentence by k turns the output by k·θ. How much is 5·π/10?",
+            "A quarter turn: (2, 0) becomes (0, 2). Turning back by 3·π/10 at home must equal turning back by "
+            "8·π/10 away.",
+            "Turn (2, 0) clockwise by 3·π/10: 2·cos and −2·sin of it.",
+        ),
+        shows="Turned back, the output forgets where the sentence stands.",
+    ),
+    Exercise(
+        "10.4",
+        _finds_shifts,
+        hints=(
+            "Compare layer(x, positions) with layer(x, positions + k).",
+            "One k is not enough: a layer may repeat every 10 positions, or go wrong only far out.",
+            "Try every k from 1 to 40 and some large ones, and compare with np.allclose.",
+        ),
+        shows="Move everything and compare: a test for every RoPE layer.",
+    ),
+)

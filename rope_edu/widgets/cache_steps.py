@@ -1,0 +1,40 @@
+"""Chapter 11: a key cache, step by step."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class CacheSteps(LiveFigure):
+    """Decode token by token and see what each step adds to the key cache, and what it changes.
+
+    ``step`` tokens have been read; each row of the picture is one step. ``store`` chooses what the cache holds:
+    "rotated" keys, "unrotated" keys (turned again at every step), or "dynamic": rotated keys whose frequencies
+    follow the length (dynamic NTK, trained to 8 tokens, factor 4), so that stored ones are stale. A cache over its
+    ``capacity`` evicts the oldest key. All keys have the same content; the hands are those of one ``pair`` of a
+    head of width 8, base 100.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> CacheSteps(step=12, store="dynamic")
+    CacheSteps(step=12, store='dynamic')
+
+    Source: Su et al. 2021, arXiv 2104.09864, equation 16; dynamic NTK: Peng et al. 2023, arXiv 2309.00071, section
+    3.3. Chapter 11.
+    """
+
+    step = Slider(10, 1, 16, label="Tokens read, t", unit="")
+    store = Choice(
+        "rotated",
+        {
+            "rotated": "rotated keys",
+            "unrotated": "unrotated keys",
+            "dynamic": "rotated keys, dynamic NTK",
+        },
+        label="What is stored",
+    )
+    capacity = Slider(16, 2, 16, label="Capacity", unit="keys")
+    pair = Choice(
+        1,
+        {0: "0 (1 rad/token)", 1: "1 (0.32 rad/token)", 2: "2 (0.1 rad/token)", 3: "3 (0.03 rad/token)"},
+        label="Pair shown, i",
+    )

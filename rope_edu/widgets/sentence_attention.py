@@ -1,0 +1,42 @@
+"""Chapter 10: RoPE in attention."""
+
+from ._traits import Choice, Sentence, Slider, Toggle
+from .base import LiveFigure
+
+
+class SentenceAttention(LiveFigure):
+    """Watch one head read a sentence, under each encoding of position, while the sentence moves.
+
+    Each word of ``sentence`` (1 to 6 words) has a vector of eight numbers made from its letters, and the head has
+    fixed query and key matrices (``rope_edu.widgets.words``). ``encoding`` says how position enters; the tables
+    of T5 and Shaw are made up. The first word stands at position ``start``, k. ``show`` picks the attention
+    weights or the scores before the softmax; ``against`` what they are compared with: the same sentence at
+    position 0, or the same sentence without any encoding. With ``causal`` no word sees the words after it.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> SentenceAttention(encoding="rotary", start=700)
+    SentenceAttention(encoding='rotary', start=700)
+
+    Source: Su et al. 2021, arXiv 2104.09864, equation 16; the others as in chapters 2 and 3. Chapter 10.
+    """
+
+    encoding = Choice(
+        "sinusoidal",
+        {
+            "none": "none",
+            "sinusoidal": "sinusoidal, added to the words",
+            "alibi": "ALiBi, slope 1/2",
+            "t5": "T5, a made-up table",
+            "shaw": "Shaw, made-up vectors",
+            "rotary": "rotary: q and k turned",
+        },
+        label="Encoding of position",
+    )
+    start = Slider(300, 0, 1000, label="Moved by k =", unit="tokens")
+    sentence = Sentence("I love natural language processing", 6, label="Sentence, up to 6 words")
+    show = Choice("weights", {"weights": "weights", "scores": "scores, before the softmax"}, label="Show")
+    against = Choice(
+        "start", {"start": "the same sentence at k = 0", "none": "no encoding"}, label="Compare with"
+    )
+    causal = Toggle(False, label="Causal mask")

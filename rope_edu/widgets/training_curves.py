@@ -1,0 +1,42 @@
+"""Chapter 12: how tiny models learn with each encoding, and what is left on longer texts."""
+
+from ._grid import ENCODINGS
+from ._traits import Choice, Slider, Toggle
+from .base import LiveFigure
+
+TASKS = {
+    "copy": "copy",
+    "reverse": "reverse",
+    "back": "5 tokens back",
+    "induction": "induction",
+    "chases": "who chases whom",
+    "text": "characters of prose",
+}
+
+
+class TrainingCurves(LiveFigure):
+    """Draw the learning curves of every encoding on one task, five seeds each, and the tests on longer texts.
+
+    Up to three encodings (``first``, ``second``, ``third``) stand out from the rest in grey: median and the span
+    of the five seeds, or with ``every_seed`` each run by itself. ``measure`` is what is drawn: "accuracy" or
+    "loss"; ``against`` the cost: "steps", or CPU "seconds". The test texts are as long as those of the training,
+    their length doubled ``doublings`` times.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> TrainingCurves(task="reverse", doublings=2)
+    TrainingCurves(task='reverse', doublings=2)
+
+    Source: the grid of ``python -m rope_edu.nn.grid``, stored in ``rope_edu/results``. Chapter 12.
+    """
+
+    task = Choice("copy", TASKS, label="Task")
+    doublings = Slider(1, 0, 2, label="Length of test texts", unit="× doubled")
+    measure = Choice(
+        "accuracy", {"accuracy": "right answers (%)", "loss": "loss (nats, logarithmic)"}, label="Measure"
+    )
+    against = Choice("steps", {"steps": "steps", "seconds": "CPU seconds"}, label="Against")
+    first = Choice("rotary", ENCODINGS, label="First encoding")
+    second = Choice("sinusoidal", {"": "none", **ENCODINGS}, label="Second encoding")
+    third = Choice("none", {"": "none", **ENCODINGS}, label="Third encoding")
+    every_seed = Toggle(False, label="Each seed as a line")
