@@ -1,0 +1,117 @@
+"""How others rotate, each called as its own documentation says; those that are not installed are left out.
+
+A peer is a function of (length, dtype, shape of a head, first position) that prepares what the peer keeps between
+calls, and returns a function of (q, k). Peers with heads after the sequence get q and k in that shape.
+"""
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+from rope_edu import inv_freq
+from rope_edu.fast import RotaryTable, rotate
+
+
+class Peer(NamedTuple):
+    """One way to rotate."""
+
+    name: str
+    package: str  # what must be installed
+    layout: str
+    seq_axis: int
+    prepare: Callable
+
+
+def angles_of(length: int, head_dim: int, start: int) -> torch.Tensor:
+    """Compute float32 angles as all peers do."""
+    frequencies = 1.0 / (10_000.0 ** (torch.arange(0, head_dim, 2).float() / head_dim))
+    return torch.outer(torch.arange(start, start + length).float(), frequencies)
+
+
+def transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """Llama's rotation; cos and sin, in the dtype of the model, are made once a forward pass, for all layers."""
+    llama = importlib.import_module("transformers.models.llama.modeling_llama")
+    angles = torch.cat([angles_of(length, head_dim, start)] * 2, dim=-1)[None]
+    cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
+    return lambda q, k: llama.apply_rotary_pos_emb(q, k, cos, sin)
+
+
+def rotary_embedding_torch(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """It keeps angles (far from 0: takes them anew) and takes cos and sin at every call."""
+    module = importlib.import_module("rotary_embedding_torch")
+    rotary = module.RotaryEmbedding(dim=head_dim, cache_max_seq_len=length, cache_if_possible=not start)
+    rotary.requires_grad_(False)
+    return lambda q, k: (
+        rotary.rotate_queries_or_keys(q, offset=start),
+        rotary.rotate_queries_or_keys(k, offset=start),
+    )
+
+
+def x_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """Angles are made once a forward pass; cos and sin at every call."""
+    module = importlib.import_module("x_transformers.x_transformers")
+    angles, scale = module.RotaryEmbedding(head_dim)(torch.arange(start, start + length))
+    return lambda q, k: (
+        module.apply_rotary_pos_emb(q, angles, scale),
+        module.apply_rotary_pos_emb(k, angles, scale),
+    )
+
+
+def torchtune(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """It keeps cos and sin; one position is looked up."""
+    module = importlib.import_module("torchtune.modules")
+    rotary = module.RotaryPositionalEmbeddings(head_dim, max_seq_len=length + start)
+    if not start:
+        return lambda q, k: (rotary(q), rotary(k))
+    where = torch.arange(start, start + length)[None]
+    return lambda q, k: (rotary(q, input_pos=where), rotary(k, input_pos=where))
+
+
+def meta(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """The complex form of Meta's Llama, written from its description: widen, multiply, narrow."""
+    angles = angles_of(length, head_dim, start)
+    turn = torch.polar(torch.ones_like(angles), angles)[None, :, None]  # (1, seq, 1, pairs)
+
+    def one(x: torch.Tensor) -> torch.Tensor:
+        pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * turn).flatten(3).type_as(x)
+
+    return lambda q, k: (one(q), one(k))
+
+
+PEERS = (
+    Peer("transformers", "transformers", "half_split", -2, transformers),
+    Peer("rotary-embedding-torch", "rotary_embedding_torch", "interleaved", -2, rotary_embedding_torch),
+    Peer("x-transformers", "x_transformers", "interleaved", -2, x_transformers),
+    Peer("torchtune", "torchtune", "interleaved", -3, torchtune),
+    Peer("Meta's form", "torch", "interleaved", -3, meta),
+)
+
+
+def assert_same_turn(peer: Peer, start: int) -> None:
+    """Fail if the peer does not rotate as we do."""
+    shape = (1, 2, 6, 16) if peer.seq_axis == -2 else (1, 6, 2, 16)
+    q, k = torch.randn(2, *shape, generator=torch.Generator().manual_seed(0)).unbind()
+    table = RotaryTable(inv_freq(16), layout=peer.layout)
+    ours = rotate(q, k, table=table, offset=start, seq_axis=peer.seq_axis)
+    for mine, theirs in zip(ours, peer.prepare(6, q.dtype, 16, start)(q, k), strict=True):
+        torch.testing.assert_close(theirs, mine, rtol=0, atol=1e-4)
+
+
+def installed() -> tuple[list[Peer], list[str]]:
+    """Return the peers that can be called, and a sentence for each that cannot."""
+    here, sentences = [], []
+    for peer in PEERS:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                peer.prepare(4, torch.float32, 8, 0)
+            here.append(peer)
+        except ImportError as error:
+            sentences.append(
+                f"{peer.name} is left out, it cannot be imported: {error}".strip().splitlines()[0]
+            )
+    return here, sentences

@@ -1,0 +1,224 @@
+r"""Rotate queries and keys with turns: check, then one kernel for each kind and layout."""
+
+from __future__ import annotations
+
+import functools
+from types import ModuleType
+
+import numpy as np
+
+from rope_edu.encodings._checks import Array, check_broadcast, check_float_array, dtype_name
+from rope_edu.encodings.rotary import _check_out
+from rope_edu.fast import arrays
+from rope_edu.fast.table import RotaryTable, tracing
+from rope_edu.fast.turns import Turns
+
+_FLOATS: set = set()  # dtypes that were found to be floats
+
+
+def rotate(
+    q: Array,
+    k: Array | None = None,
+    *,
+    table: RotaryTable | Turns,
+    offset: int | None = None,
+    positions: list | range | Array | None = None,
+    seq_axis: int = -2,
+    out: Array | tuple[Array, Array] | None = None,
+    compiled: bool = False,
+) -> Array | tuple[Array, Array]:
+    r"""Rotate queries, or queries and keys, at the cost of copying them.
+
+        interleaved: z′ = turn · z       half_split: first′ = cos · first − sin · second,
+                                                     second′ = cos · second + sin · first
+
+    Equals `apply_rope(x, rope_angles(positions, inv_freq), …)` to rounding. Nothing of the size of q is made
+    but the result: with `out` nothing at all, save half a megabyte of scratch where numbers change their
+    width or their place. The backward pass is the same kernel with −θ and keeps nothing but turns.
+
+    Args:
+        q: floats `(…, seq, head_dim)`, NumPy or torch; 2 · pairs ≤ head_dim, the tail passes unchanged.
+        k: like q; its own number of heads is fine.
+        table: a RotaryTable; or Turns that one has given, `(…, seq, pairs)`, where a view is to be held.
+        offset: the position of the first token, ≥ 0. Default: 0.
+        positions: instead of `offset`, `(seq,)` or `(batch, seq)`, also fractions.
+        seq_axis: −2 for `(…, heads, seq, head_dim)`, −3 for `(…, seq, heads, head_dim)`.
+        out: where to write, of the kind, device, dtype and shape of q; a pair of them with k. `out=q` or
+            `out=(q, k)` rotates in place.
+        compiled: let torch.compile make the half_split kernel: seconds at the first call with a dtype and
+            number of axes, then about half the time of the eager one, q and k at once. Not in place, nor
+            into an `out` with gaps; no effect on interleaved pairs, which are one product already.
+
+    Returns:
+        q rotated by +θ, or the pair; `out` itself if given. Halves are rotated in float32 and rounded once.
+
+    Raises:
+        ValueError: q or k is not of floats, has another kind, device or length than the turns or too few
+            features; `out` does not match or overlaps in part; both `offset` and `positions` are given, or
+            either with Turns; `out` is given where a gradient is wanted; `compiled` where it cannot be.
+
+    >>> import math
+    >>> table = RotaryTable([math.pi / 2])
+    >>> rotate(np.array([[1.0, 0.0, 7.0], [1.0, 0.0, 7.0]]), table=table, offset=1).round(3).tolist()
+    [[0.0, 1.0, 7.0], [-1.0, 0.0, 7.0]]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 12 and 34. Chapter 7.
+    """
+    turns = _turns_for(q, table, offset, positions, seq_axis)
+    if k is None:
+        named = (("q", q, out),)
+    elif out is None:
+        named = ("q", q, None), ("k", k, None)
+    elif isinstance(out, (tuple, list)) and len(out) == 2:
+        named = ("q", q, out[0]), ("k", k, out[1])
+    else:
+        raise ValueError(f"out must be a pair (for q, for k), got {type(out).__name__}")
+    for name, x, out_x in named:
+        _check(name, x, turns, seq_axis, out_x)
+    kernel = _compiled_kernel if compiled else _kernel
+    turned = kernel(named, turns, seq_axis)
+    return turned[0] if k is None else tuple(turned)
+
+
+def rotate_(x: Array, turns: Turns) -> Array:
+    r"""Rotate in place with turns that are held: the short way, for a loop over single tokens.
+
+        z ← turn · z
+
+    Pack the queries and keys of a token, as one projection gives them, and both turn at once.
+
+    Args:
+        x: floats `(…, heads, seq, head_dim)`; no gradient can be wanted.
+        turns: `(seq, pairs)` from `RotaryTable.turns`.
+
+    Returns:
+        x, rotated by +θ.
+
+    Raises:
+        ValueError: as for `rotate`.
+
+    >>> x = np.array([[3.0, 4.0]])
+    >>> rotate_(x, RotaryTable([np.pi / 2]).turns(1, 1, like=x)).round(3).tolist()
+    [[-4.0, 3.0]]
+
+    Chapter 7.
+    """
+    part = turns.parts[0]
+    if (
+        getattr(x, "dtype", None) is turns.dtypes[0]
+        and x.shape[-2:] == turns.pairs_of
+        and not getattr(x, "requires_grad", False)
+    ):
+        try:
+            pairs = x.view(part.dtype)
+        except (RuntimeError, ValueError):  # their members do not lie side by side
+            return rotate(x, table=turns, out=x)
+        pairs *= part
+        return x
+    return rotate(x, table=turns, out=x)
+
+
+def _turns_for(
+    q: Array, table: RotaryTable | Turns, offset: int | None, positions: object, seq_axis: int
+) -> Turns:
+    """Return the turns of q's tokens, with an axis of one head where q has its heads."""
+    if seq_axis not in (-2, -3):
+        raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
+    if isinstance(table, Turns):
+        if offset is not None or positions is not None:
+            raise ValueError("Turns have their positions already: give neither offset nor positions")
+        turns = table
+    elif not isinstance(table, RotaryTable):
+        raise ValueError(f"table must be a RotaryTable or Turns, got {type(table).__name__}")
+    elif positions is None:
+        turns = table.turns(offset or 0, _length("q", q, seq_axis), like=q)
+    elif offset is not None:
+        raise ValueError("give offset or positions, not both")
+    else:
+        turns = table.turns_at(positions, like=q)
+    return turns if seq_axis == -2 and turns.parts[0].ndim == 2 else _beside_heads(q, turns, seq_axis)
+
+
+def _beside_heads(q: Array, turns: Turns, seq_axis: int) -> Turns:
+    """Insert axes of length 1 for q's heads: (batch, seq, pairs) -> (batch, 1, seq, pairs)."""
+    lead = len(turns.shape) - 2
+    missing = max(0, q.ndim - 2 - lead)
+    if seq_axis == -2:
+        index = (slice(None),) * lead + (None,) * missing
+    else:  # one axis after the sequence, the others before it
+        index = (slice(None),) * lead + (None,) * (missing - 1) + (slice(None),) + (None,) * min(missing, 1)
+    return Turns(turns.layout, tuple(part[index] for part in turns.parts), turns.dtypes)
+
+
+def _kernel(named: tuple[tuple[str, Array, Array | None], ...], turns: Turns, seq_axis: int) -> list[Array]:
+    kernel = arrays.rotate if isinstance(turns.parts[0], np.ndarray) else _tensors().rotate
+    return [kernel(x, turns, seq_axis, out) for _, x, out in named]
+
+
+def _compiled_kernel(
+    named: tuple[tuple[str, Array, Array | None], ...], turns: Turns, seq_axis: int
+) -> list[Array]:
+    if isinstance(turns.parts[0], np.ndarray):
+        raise ValueError("compiled=True needs torch tensors, got ndarray")
+    if turns.layout == "interleaved" or tracing():
+        return _kernel(named, turns, seq_axis)
+    return _tensors().rotate_compiled([x for _, x, _ in named], turns, [out for *_, out in named])
+
+
+def _check(name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None) -> None:
+    """Refuse an x that the turns are not for, and an out that is not for x."""
+    part = turns.parts[0]
+    if (
+        getattr(x, "dtype", None) not in turns.dtypes
+        or isinstance(x, np.ndarray) != isinstance(part, np.ndarray)
+        or x.device != part.device
+    ):
+        _refuse_kind(name, x, turns)
+    _check_shape(name, x, part.shape, seq_axis)
+    if out is not None and out is not x and not tracing():
+        _check_out(out, x)
+
+
+@functools.cache
+def _tensors() -> ModuleType:
+    """Import the kernels for torch once a tensor has come in, so that torch is there."""
+    from rope_edu.fast import tensors
+
+    return tensors
+
+
+def _check_shape(name: str, x: Array, turned: tuple[int, ...], seq_axis: int) -> None:
+    """Refuse x whose tokens, batch or features do not fit the turns `(…, seq, [heads,] pairs)`."""
+    shape = x.shape
+    if 2 * turned[-1] > shape[-1]:
+        raise ValueError(f"2 · pairs must be at most head_dim = {shape[-1]}, got {turned[-1]} pairs")
+    if len(shape) < -seq_axis or shape[seq_axis] != turned[seq_axis]:
+        raise ValueError(
+            f"{name} has {_length(name, x, seq_axis)} tokens on axis {seq_axis}, the turns {turned[seq_axis]}; "
+            "heads after the sequence are seq_axis=-3"
+        )
+    if len(turned) > 2:
+        hint = f"{name} is {tuple(shape)} with its sequence on axis {seq_axis}"
+        check_broadcast("the leading axes of the turns", turned[:-1], shape[:-1], hint)
+
+
+def _length(name: str, x: Array, seq_axis: int) -> int:
+    if getattr(x, "dtype", None) not in _FLOATS:
+        check_float_array(name, x)
+        _FLOATS.add(x.dtype)
+    if len(x.shape) < -seq_axis:
+        axes = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
+        raise ValueError(f"{name} must be {axes}, got shape {tuple(x.shape)}")
+    return x.shape[seq_axis]
+
+
+def _refuse_kind(name: str, x: Array, turns: Turns) -> None:
+    """Raise the sentence that fits an x of another kind, dtype or device than the turns are for."""
+    check_float_array(name, x)
+    part = turns.parts[0]
+    if isinstance(part, np.ndarray) != isinstance(x, np.ndarray):
+        raise ValueError(f"{name} must be {type(part).__name__} as the turns are, got {type(x).__name__}")
+    if x.dtype not in turns.dtypes:
+        allowed = " or ".join(str(dtype).removeprefix("torch.") for dtype in turns.dtypes)
+        raise ValueError(f"{name} must hold {allowed} for these turns, got {dtype_name(x)}")
+    raise ValueError(f"{name} must be on the device of the turns, {part.device}, got {x.device}")

@@ -1,0 +1,278 @@
+r"""Kernels for torch: in blocks that stay in the cache, differentiable, or compiled where the caller says so.
+
+This module imports torch; `rope_edu.fast.rotate` imports it once a tensor has come in.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator
+
+import torch
+
+from rope_edu.fast.turns import Turns
+
+CACHED = 2**17  # numbers in a block: half a megabyte of float32
+NO_GRADIENT = "out cannot be followed by a gradient: leave it out, or use torch.no_grad()"
+REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+
+
+def rotate(x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None) -> torch.Tensor:
+    r"""Rotate a tensor that fits its turns; see `rope_edu.fast.rotate`.
+
+        z′ = turn · z, or with cos and sin block by block
+
+    Raises:
+        ValueError: `out` is given where a gradient is wanted.
+
+    >>> i = Turns("interleaved", (torch.tensor([[1j]]),), ())
+    >>> rotate(torch.tensor([[1.0, 0.0]]), i, -2, None).tolist()
+    [[0.0, 1.0]]
+    """
+    if torch.compiler.is_compiling():
+        turned = in_graph(x, turns)
+        return turned if out is None else out.copy_(turned)
+    if x.requires_grad and torch.is_grad_enabled():
+        if out is not None:
+            raise ValueError(NO_GRADIENT)
+        return _Rotation.apply(x, turns, seq_axis, False)
+    return _rotated(x, turns, seq_axis, out, False)
+
+
+class _Rotation(torch.autograd.Function):
+    """The kernel forward; backward the same kernel with −θ. Nothing is kept in between but the turns."""
+
+    @staticmethod
+    def forward(x, turns, seq_axis, back):
+        return _rotated(x, turns, seq_axis, None, back)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, ctx.turns, ctx.seq_axis, ctx.back = inputs
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _Rotation.apply(grad, ctx.turns, ctx.seq_axis, not ctx.back), None, None, None
+
+
+def _rotated(
+    x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None, back: bool
+) -> torch.Tensor:
+    """Return x turned by +θ, or with `back` by −θ, in `out` if given."""
+    rotary_dim = 2 * turns.parts[0].shape[-1]
+    tail = x.shape[-1] - rotary_dim
+    if tail:
+        out = torch.empty_like(x) if out is None else out
+        head, whole_x, whole_out = x.narrow(-1, 0, rotary_dim), x, out
+        x, out = head, head if out is x else out.narrow(-1, 0, rotary_dim)
+    if turns.layout == "interleaved":
+        turned = _interleaved(x, turns.parts[0], seq_axis, out, back)
+    else:
+        turned = _half_split(x, turns, seq_axis, out, back)
+    if not tail:
+        return turned
+    if whole_out is not whole_x:
+        whole_out.narrow(-1, rotary_dim, tail).copy_(whole_x.narrow(-1, rotary_dim, tail))
+    return whole_out
+
+
+def _interleaved(
+    x: torch.Tensor, turn: torch.Tensor, seq_axis: int, out: torch.Tensor | None, back: bool
+) -> torch.Tensor:
+    """Multiply pairs, read as complex numbers: one pass, or by way of scratch where they cannot be read so."""
+    z = _as_complex(x, turn.dtype)
+    if z is not None and out is None and not back:
+        return (z * turn).view(x.dtype)
+    if z is not None and out is x and not back:
+        z.mul_(turn)
+        return x
+    out = torch.empty_like(x) if out is None else out
+    z_out = None if z is None else _as_complex(out, turn.dtype)
+    if z_out is not None:
+        for here, out_here, turn_here in blocks(seq_axis, z, z_out, turn) if back else [(z, z_out, turn)]:
+            torch.mul(here, turn_here.conj() if back else turn_here, out=out_here)
+        return out
+    for here, out_here, turn_here in blocks(seq_axis, x, out, turn):
+        wide = here.to(REAL[turn.dtype], copy=True, memory_format=torch.contiguous_format)
+        wide.view(turn.dtype).mul_(turn_here.conj() if back else turn_here)
+        out_here.copy_(wide)  # rounds
+    return out
+
+
+def _as_complex(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
+    """Read pairs as complex numbers without a copy; None where their members do not lie side by side."""
+    if x.dtype != REAL[dtype]:
+        return None
+    try:
+        return x.view(dtype)
+    except RuntimeError:  # a stride or an offset is odd
+        return None
+
+
+def _half_split(
+    x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None, back: bool
+) -> torch.Tensor:
+    """Rotate halves: x · (cos, cos) + (halves swapped) · (−sin, +sin), a block that the cache holds at a time."""
+    half, wide = turns.parts[0].shape[-1], turns.parts[0].dtype
+    same = x.dtype == wide
+    if x.numel() <= CACHED:  # a few tokens: fewest calls
+        both_cos, signed_sin = _doubled(turns, back)
+        swapped = x.roll(half, -1)
+        turned = torch.mul(x, both_cos, out=out if same else None).addcmul_(swapped, signed_sin)
+        if same:
+            return turned
+        return turned.to(x.dtype) if out is None else out.copy_(turned)
+    out = torch.empty_like(x) if out is None else out
+    in_place = out.data_ptr() == x.data_ptr()
+    for here, out_here, *parts in blocks(seq_axis, x, out, *turns.parts):
+        both_cos, signed_sin = _double(*parts, back)
+        source = here.to(wide, copy=in_place)  # itself, or scratch
+        turned = torch.mul(source, both_cos, out=out_here if same else None)
+        for mine, other in ((0, half), (half, 0)):
+            sin = signed_sin.narrow(-1, mine, half)
+            turned.narrow(-1, mine, half).addcmul_(source.narrow(-1, other, half), sin)
+        if not same:
+            out_here.copy_(turned)  # rounds
+    return out
+
+
+def _double(cos: torch.Tensor, sin: torch.Tensor, back: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return (cos, cos) and (−sin, +sin), as wide as a head; with `back` those of −θ."""
+    minus = sin.neg()
+    return torch.cat((cos, cos), dim=-1), torch.cat((sin, minus) if back else (minus, sin), dim=-1)
+
+
+def _doubled(turns: Turns, back: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the same for turns of a few positions, which keep it: all layers of a model ask for it."""
+    if back:
+        return _double(*turns.parts, back)
+    if turns.doubled is None:
+        with torch.inference_mode(False):
+            turns.doubled = _double(*turns.parts, back)
+    return turns.doubled
+
+
+def blocks(seq_axis: int, x: torch.Tensor, *others: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
+    """Yield the same rows of the sequence of x and the others, as many of x as the cache holds."""
+    length, room = (
+        x.shape[seq_axis],
+        CACHED if x.device.type == "cpu" else 128 * CACHED,
+    )  # a GPU wants long work
+    step = max(1, room * length // max(1, x.numel()))
+    if step >= length:
+        yield x, *others
+        return
+    for start in range(0, length, step):
+        yield tuple(t.narrow(seq_axis, start, min(step, length - start)) for t in (x, *others))
+
+
+def rotate_compiled(
+    xs: list[torch.Tensor], turns: Turns, outs: list[torch.Tensor | None]
+) -> list[torch.Tensor]:
+    r"""Rotate half_split pairs of one or two tensors with one kernel, made by torch.compile, that reads turns once.
+
+        (first, second)′ = (first, second) · cos + (second, first) · (−sin, +sin)
+
+    Raises:
+        ValueError: an out is its x, has gaps, or is given where a gradient is wanted.
+    """
+    wants_gradient = torch.is_grad_enabled() and any(x.requires_grad for x in xs)
+    for x, out in zip(xs, outs, strict=True):
+        if out is None:
+            continue
+        if wants_gradient:
+            raise ValueError(NO_GRADIENT)
+        if out.data_ptr() == x.data_ptr():
+            raise ValueError(
+                "compiled=True cannot rotate half_split pairs in place: give another out, or none"
+            )
+        if not torch.ops.aten.is_non_overlapping_and_dense(out):
+            raise ValueError("compiled=True needs an out without gaps in its memory: give another, or none")
+    if wants_gradient:
+        return list(_CompiledRotation.apply(turns, False, *xs))
+    outs = [torch.empty_like(x) if out is None else out for x, out in zip(xs, outs, strict=True)]
+    return _run_compiled(xs, turns, outs, False)
+
+
+class _CompiledRotation(torch.autograd.Function):
+    """As _Rotation, for one or two tensors at once."""
+
+    @staticmethod
+    def forward(turns, back, *xs):
+        return tuple(_run_compiled(xs, turns, [torch.empty_like(x) for x in xs], back))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.turns, ctx.back, *_ = inputs
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return None, None, *_CompiledRotation.apply(ctx.turns, not ctx.back, *grads)
+
+
+def _run_compiled(
+    xs: list[torch.Tensor], turns: Turns, outs: list[torch.Tensor], back: bool
+) -> list[torch.Tensor]:
+    cos, sin = turns.parts
+    rotary_dim = 2 * cos.shape[-1]
+    heads = [t.narrow(-1, 0, rotary_dim) if t.shape[-1] > rotary_dim else t for t in (*xs, *outs)]
+    _compiled_kernel(cos.shape[-1])(cos, sin, _signs(cos.dtype, cos.device, back), *heads)
+    for x, out in zip(xs, outs, strict=True):
+        out[..., rotary_dim:] = x[..., rotary_dim:]
+    return outs
+
+
+def _by_swapping(
+    halves: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, signs: torch.Tensor
+) -> torch.Tensor:
+    """Rotate halves `(…, 2, pairs)` in one expression, for compilers."""
+    wide = halves.to(cos.dtype)
+    return wide * cos.unsqueeze(-2) + wide.flip(-2) * (signs * sin.unsqueeze(-2))
+
+
+class _Swap(torch.nn.Module):
+    """The kernel that is compiled. A module, as its numbers are constants to the compiler, which so uses SIMD."""
+
+    def __init__(self, pairs: int) -> None:
+        super().__init__()
+        self.pairs = pairs
+
+    def forward(self, cos, sin, signs, *tensors):
+        halves = [
+            t.unflatten(-1, (2, self.pairs)) for t in tensors
+        ]  # (…, 2, pairs); first all x, then all out
+        for x, out in zip(halves[: len(halves) // 2], halves[len(halves) // 2 :], strict=True):
+            out.copy_(_by_swapping(x, cos, sin, signs))  # rounds
+
+
+@functools.cache
+def _compiled_kernel(pairs: int) -> torch.nn.Module:
+    """Make the kernel at the first call; one compilation serves all sizes of a dtype and number of axes."""
+    room = {"recompile_limit": 64} if "recompile_limit" in inspect.signature(torch.compile).parameters else {}
+    return torch.compile(_Swap(pairs), fullgraph=True, dynamic=True, **room)
+
+
+@functools.cache
+def _signs(dtype: torch.dtype, device: torch.device, back: bool) -> torch.Tensor:
+    with torch.inference_mode(False):
+        return torch.tensor([[1.0], [-1.0]] if back else [[-1.0], [1.0]], dtype=dtype, device=device)
+
+
+def in_graph(x: torch.Tensor, turns: Turns) -> torch.Tensor:
+    r"""Rotate in plain operations, for a graph that the caller's own torch.compile traces.
+
+    >>> in_graph(torch.tensor([[1.0, 0.0]]), Turns("interleaved", (torch.tensor([[1j]]),), ())).tolist()
+    [[0.0, 1.0]]
+    """
+    rotary_dim = 2 * turns.parts[0].shape[-1]
+    head, tail = x[..., :rotary_dim], x[..., rotary_dim:]
+    if turns.layout == "half_split":
+        cos, sin = turns.parts
+        signs = torch.tensor([[-1.0], [1.0]], dtype=cos.dtype, device=x.device)
+        turned = _by_swapping(head.unflatten(-1, (2, cos.shape[-1])), cos, sin, signs).flatten(-2)
+    else:
+        (turn,) = turns.parts
+        pairs = head.to(REAL[turn.dtype]).unflatten(-1, (-1, 2)).contiguous()
+        turned = torch.view_as_real(torch.view_as_complex(pairs) * turn).flatten(-2)
+    return torch.cat((turned.to(x.dtype), tail), dim=-1) if tail.shape[-1] else turned.to(x.dtype)
