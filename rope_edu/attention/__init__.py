@@ -1,7 +1,8 @@
 """What combines queries and keys: softmax attention, encodings at its doors, heads, a cache, linear attention."""
 
 from rope_edu.attention.cache import KVCache
-from rope_edu.attention.dot_product import attention, attention_scores, causal_mask, softmax
+from rope_edu.attention.dot_product import attention as attention
+from rope_edu.attention.dot_product import attention_scores, causal_mask, softmax
 from rope_edu.attention.encoding import (
     Additive,
     DynamicRotary,
@@ -14,6 +15,7 @@ from rope_edu.attention.encoding import (
 from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attention, linear_attention_step
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
 
+# Without the function `attention`: what takes all these names must not hide this module.
 __all__ = [
     "Additive",
     "DynamicRotary",
@@ -24,7 +26,6 @@ __all__ = [
     "Rotary",
     "ScoreBias",
     "XPos",
-    "attention",
     "attention_scores",
     "causal_mask",
     "elu_plus_one",

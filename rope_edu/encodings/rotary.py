@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+from array_api_compat import array_namespace, device, is_array_api_obj
 
 from rope_edu.encodings._checks import (
     Array,
@@ -17,9 +17,9 @@ from rope_edu.encodings._checks import (
     as_real,
     check_broadcast,
     check_float_array,
+    check_out,
     check_positive_number,
     compute_dtype,
-    dtype_name,
 )
 from rope_edu.encodings.layouts import check_layout, pair_slices
 
@@ -188,7 +188,7 @@ def apply_rope(
     if out is None:
         out = xp.empty_like(x)
     else:
-        _check_out(out, x)
+        check_out(out, x)
 
     cos = xp.astype(attention_factor * xp.cos(angles), dtype, copy=False)
     sin = xp.astype(attention_factor * xp.sin(angles), dtype, copy=False)
@@ -227,39 +227,3 @@ def _fit_angles(x: Array, angles: Array, whole_head: bool = False) -> Array:
     )
     check_broadcast("the leading axes of angles", angles.shape[:-1], x.shape[:-1], hint)
     return angles
-
-
-def _check_out(out: Array, x: Array) -> None:
-    """Refuse an `out` that is not like `x`, or that shares some of its memory without being the same view."""
-    if not is_array_api_obj(out) or array_namespace(out) is not array_namespace(x):
-        raise ValueError(f"out must be of the kind of x, {type(x).__name__}, got {type(out).__name__}")
-    if device(out) != device(x):
-        raise ValueError(f"out must be on the device of x, {device(x)}, got {device(out)}")
-    if out.dtype != x.dtype:
-        raise ValueError(f"out must have the dtype of x, {dtype_name(x)}, got {dtype_name(out)}")
-    if out.shape != x.shape:
-        raise ValueError(f"out must have the shape of x, {tuple(x.shape)}, got {tuple(out.shape)}")
-    if _overlap(out, x) and _start_and_strides(out) != _start_and_strides(x):
-        raise ValueError("out must be x itself or share no memory with it, got a partly overlapping view")
-
-
-def _overlap(a: Array, b: Array) -> bool:
-    if is_numpy_array(a):
-        return np.shares_memory(a, b)
-    if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr():
-        return False
-    (a_start, a_stop), (b_start, b_stop) = _byte_range(a), _byte_range(b)
-    return a_start < b_stop and b_start < a_stop
-
-
-def _byte_range(tensor: Array) -> tuple[int, int]:
-    """Return the first byte of a tensor and the one after its last (strides of torch are never negative)."""
-    start, size = tensor.data_ptr(), tensor.element_size()
-    reach = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return start, start + size * (reach + 1) if tensor.numel() else start
-
-
-def _start_and_strides(a: Array) -> tuple[int, tuple[int, ...]]:
-    if is_numpy_array(a):
-        return a.__array_interface__["data"][0], a.strides
-    return a.data_ptr(), a.stride()

@@ -7,8 +7,7 @@ from types import ModuleType
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, check_broadcast, check_float_array, dtype_name
-from rope_edu.encodings.rotary import _check_out
+from rope_edu.encodings._checks import Array, check_broadcast, check_float_array, check_out, dtype_name
 from rope_edu.fast import arrays
 from rope_edu.fast.table import RotaryTable, tracing
 from rope_edu.fast.turns import Turns
@@ -176,7 +175,7 @@ def _check(name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None) 
         _refuse_kind(name, x, turns)
     _check_shape(name, x, part.shape, seq_axis)
     if out is not None and out is not x and not tracing():
-        _check_out(out, x)
+        check_out(out, x)
 
 
 @functools.cache
