@@ -20,7 +20,9 @@ from rope_edu.encodings._checks import (
     check_out,
     check_positive_number,
     compute_dtype,
+    dtype_name,
 )
+from rope_edu.encodings._rounding import round_once
 from rope_edu.encodings.layouts import check_layout, pair_slices
 
 
@@ -170,7 +172,8 @@ def apply_rope(
 
     Returns:
         Rotated by +angle; shape, dtype and kind of `x`, and `out` itself if given. Cos and sin are taken
-        in float64 and rounded once; halves are rotated in float32. Gradients reach `x` and `angles`.
+        in float64; float32 is rotated in float32, 16 bits in float64 and rounded once. Gradients reach `x`
+        and `angles`.
 
     Raises:
         ValueError: `x` is not of floats, `angles` do not fit, `layout` is misspelt, `attention_factor`
@@ -184,7 +187,8 @@ def apply_rope(
     check_layout(layout)
     attention_factor = check_positive_number("attention_factor", attention_factor)
     angles = _fit_angles(x, angles)
-    xp, dtype = array_namespace(x), compute_dtype(x)
+    xp = array_namespace(x)
+    dtype = xp.float32 if dtype_name(x) == "float32" else xp.float64  # 16 bits are widened, and rounded once
     if out is None:
         out = xp.empty_like(x)
     else:
@@ -194,11 +198,11 @@ def apply_rope(
     sin = xp.astype(attention_factor * xp.sin(angles), dtype, copy=False)
     rotary_dim = 2 * angles.shape[-1]
     members = pair_slices(rotary_dim, layout)
-    first, second = (x[..., member] for member in members)  # views; a half times a float32 is a float32
+    first, second = (x[..., member] for member in members)  # views; 16 bits times float64 are float64
 
     turned = first * cos - second * sin, first * sin + second * cos  # both, before `out` (perhaps x) changes
     for member, values in zip(members, turned, strict=True):
-        out[..., member] = values  # rounds to the dtype of x
+        out[..., member] = round_once(values, x.dtype)
     if out is not x:
         out[..., rotary_dim:] = x[..., rotary_dim:]
     return out

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rope_edu.fast.turns import Turns
+from rope_edu.fast import native
+from rope_edu.fast.turns import SHARED, Turns
 
-CACHED = 2**17  # numbers in a block: half a megabyte of float32
+SCRATCH = 2**15  # numbers in a block that needs scratch
 
 
-def rotate(x: np.ndarray, turns: Turns, seq_axis: int, out: np.ndarray | None) -> np.ndarray:
+def rotate(
+    x: np.ndarray, turns: Turns, seq_axis: int, out: np.ndarray | None, compiled: bool = False
+) -> np.ndarray:
     r"""Rotate a NumPy array that fits its turns; see `rope_edu.fast.rotate`.
 
         z′ = turn · z, or with cos and sin block by block
@@ -20,16 +23,19 @@ def rotate(x: np.ndarray, turns: Turns, seq_axis: int, out: np.ndarray | None) -
     [[0.0, 1.0]]
     """
     out = np.empty_like(x) if out is None else out
+    if compiled:
+        return native.rotate(x, turns, seq_axis, out)
     rotary_dim = 2 * turns.parts[0].shape[-1]
     source, target = x[..., :rotary_dim], out[..., :rotary_dim]
-    wide = np.float64 if x.dtype == np.float64 else np.float32
+    wide = turns.parts[-1].real.dtype
     if turns.layout == "half_split":
-        for rows, source_rows, target_rows in blocks(source, target, seq_axis):
+        for rows, source_rows, target_rows in blocks(SCRATCH, seq_axis, source, source, target):
             _half_split(source_rows, target_rows, *(part[rows] for part in turns.parts), wide)
     elif x.dtype == wide and x.strides[-1] == out.strides[-1] == x.itemsize:
-        _interleaved(source, target, turns.parts[0])
+        for rows, source_rows, target_rows in blocks(SHARED, seq_axis, turns.parts[0], source, target):
+            _interleaved(source_rows, target_rows, turns.parts[0][rows])
     else:
-        for rows, source_rows, target_rows in blocks(source, target, seq_axis):
+        for rows, source_rows, target_rows in blocks(SCRATCH, seq_axis, source, source, target):
             scratch = source_rows.astype(wide, order="C")
             _interleaved(scratch, scratch, turns.parts[0][rows])
             target_rows[...] = scratch  # rounds
@@ -56,10 +62,12 @@ def _half_split(x: np.ndarray, out: np.ndarray, cos: np.ndarray, sin: np.ndarray
         out[...] = turned  # rounds
 
 
-def blocks(x: np.ndarray, out: np.ndarray, seq_axis: int) -> Iterator[tuple[tuple, np.ndarray, np.ndarray]]:
-    """Yield an index for rows of the sequence, and those rows of x and out, a cacheful at a time."""
+def blocks(
+    room: int, seq_axis: int, of: np.ndarray, x: np.ndarray, out: np.ndarray
+) -> Iterator[tuple[tuple, np.ndarray, np.ndarray]]:
+    """Yield an index for rows of the sequence, and those rows of x and out: `room` numbers of `of` at a time."""
     length = x.shape[seq_axis]
-    step = max(1, CACHED * length // max(1, x.size))
+    step = max(1, room * length // max(1, of.size))
     for start in range(0, length, step):
         rows = (..., slice(start, start + step), *(slice(None),) * (-seq_axis - 1))
         yield rows, x[rows], out[rows]

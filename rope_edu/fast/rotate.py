@@ -31,9 +31,10 @@ def rotate(
         interleaved: z′ = turn · z       half_split: first′ = cos · first − sin · second,
                                                      second′ = cos · second + sin · first
 
-    Equals `apply_rope(x, rope_angles(positions, inv_freq), …)` to rounding. Nothing of the size of q is made
-    but the result: with `out` nothing at all, save half a megabyte of scratch where numbers change their
-    width or their place. The backward pass is the same kernel with −θ and keeps nothing but turns.
+    Equals `apply_rope(x, rope_angles(positions, inv_freq), …)` to rounding; 16-bit results are the exact value
+    rounded once. Nothing of the size of q is made but the result: with `out` nothing, save two megabytes of
+    scratch at most where numbers change their width or their place. The backward pass is the same kernel with
+    −θ and keeps nothing but turns.
 
     Args:
         q: floats `(…, seq, head_dim)`, NumPy or torch; 2 · pairs ≤ head_dim, the tail passes unchanged.
@@ -44,12 +45,13 @@ def rotate(
         seq_axis: −2 for `(…, heads, seq, head_dim)`, −3 for `(…, seq, heads, head_dim)`.
         out: where to write, of the kind, device, dtype and shape of q; a pair of them with k. `out=q` or
             `out=(q, k)` rotates in place.
-        compiled: let torch.compile make the half_split kernel: seconds at the first call with a dtype and
-            number of axes, then about half the time of the eager one, q and k at once. Not in place, nor
-            into an `out` with gaps; no effect on interleaved pairs, which are one product already.
+        compiled: let a C++ compiler make the kernel for this processor: about a second, once in a process. It
+            needs no scratch, reads and writes each number once, and uses as many threads as torch does (for
+            NumPy one). The features must lie side by side. On an accelerator torch.compile makes it, for
+            half_split pairs, not in place nor into an `out` with gaps.
 
     Returns:
-        q rotated by +θ, or the pair; `out` itself if given. Halves are rotated in float32 and rounded once.
+        q rotated by +θ, or the pair; `out` itself if given.
 
     Raises:
         ValueError: q or k is not of floats, has another kind, device or length than the turns or too few
@@ -64,6 +66,8 @@ def rotate(
     Source: RoFormer, arXiv 2104.09864, eq. 12 and 34. Chapter 7.
     """
     turns = _turns_for(q, table, offset, positions, seq_axis)
+    if out is not None and seq_axis == -2 and not (compiled or tracing()) and _at_once(q, k, turns, out):
+        return q if k is None else (q, k)
     if k is None:
         named = (("q", q, out),)
     elif out is None:
@@ -74,8 +78,8 @@ def rotate(
         raise ValueError(f"out must be a pair (for q, for k), got {type(out).__name__}")
     for name, x, out_x in named:
         _check(name, x, turns, seq_axis, out_x)
-    kernel = _compiled_kernel if compiled else _kernel
-    turned = kernel(named, turns, seq_axis)
+    kernel = arrays.rotate if isinstance(turns.parts[0], np.ndarray) else _tensors().rotate
+    turned = [kernel(x, turns, seq_axis, out_x, compiled) for _, x, out_x in named]
     return turned[0] if k is None else tuple(turned)
 
 
@@ -102,19 +106,41 @@ def rotate_(x: Array, turns: Turns) -> Array:
 
     Chapter 7.
     """
-    part = turns.parts[0]
+    pairs = _pairs_in_place(x, turns)
+    if pairs is None:
+        return rotate(x, table=turns, out=x)
+    pairs *= turns.parts[0]
+    return x
+
+
+def _at_once(q: Array, k: Array | None, turns: Turns, out: Array | tuple[Array, Array]) -> bool:
+    """Rotate in place, if a product each is all that it takes, as in decoding; else do nothing."""
+    if k is None:
+        own = ((q, out),)
+    elif isinstance(out, (tuple, list)) and len(out) == 2:
+        own = (q, out[0]), (k, out[1])
+    else:
+        return False
+    all_pairs = [_pairs_in_place(x, turns) if x is out_x else None for x, out_x in own]
+    if any(pairs is None for pairs in all_pairs):
+        return False
+    for pairs in all_pairs:
+        pairs *= turns.parts[0]
+    return True
+
+
+def _pairs_in_place(x: Array, turns: Turns) -> Array | None:
+    """Return x read as complex numbers if one product with the turns is all that it takes, else None."""
     if (
         getattr(x, "dtype", None) is turns.dtypes[0]
         and x.shape[-2:] == turns.pairs_of
         and not getattr(x, "requires_grad", False)
     ):
         try:
-            pairs = x.view(part.dtype)
+            return x.view(turns.parts[0].dtype)
         except (RuntimeError, ValueError):  # their members do not lie side by side
-            return rotate(x, table=turns, out=x)
-        pairs *= part
-        return x
-    return rotate(x, table=turns, out=x)
+            return None
+    return None
 
 
 def _turns_for(
@@ -147,21 +173,6 @@ def _beside_heads(q: Array, turns: Turns, seq_axis: int) -> Turns:
     else:  # one axis after the sequence, the others before it
         index = (slice(None),) * lead + (None,) * (missing - 1) + (slice(None),) + (None,) * min(missing, 1)
     return Turns(turns.layout, tuple(part[index] for part in turns.parts), turns.dtypes)
-
-
-def _kernel(named: tuple[tuple[str, Array, Array | None], ...], turns: Turns, seq_axis: int) -> list[Array]:
-    kernel = arrays.rotate if isinstance(turns.parts[0], np.ndarray) else _tensors().rotate
-    return [kernel(x, turns, seq_axis, out) for _, x, out in named]
-
-
-def _compiled_kernel(
-    named: tuple[tuple[str, Array, Array | None], ...], turns: Turns, seq_axis: int
-) -> list[Array]:
-    if isinstance(turns.parts[0], np.ndarray):
-        raise ValueError("compiled=True needs torch tensors, got ndarray")
-    if turns.layout == "interleaved" or tracing():
-        return _kernel(named, turns, seq_axis)
-    return _tensors().rotate_compiled([x for _, x, _ in named], turns, [out for *_, out in named])
 
 
 def _check(name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None) -> None:

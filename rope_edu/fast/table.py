@@ -15,12 +15,11 @@ from rope_edu.encodings._checks import (
     Array,
     check_float_array,
     check_positive_number,
-    compute_dtype,
     values_known,
 )
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.layouts import check_layout
-from rope_edu.fast.turns import Turns, dtypes_of, turns_from_angles
+from rope_edu.fast.turns import Turns, dtypes_of, real_dtype, turns_from_angles
 
 BLOCK = 256  # positions that one coarse turn serves
 
@@ -164,8 +163,8 @@ class RotaryTable:
         return held
 
     def _window(self, low: int, high: int, like: Array) -> _Window:
-        real = compute_dtype(like)
-        parts = self._rows(low, high, "float64" if real == array_namespace(like).float64 else "float32")
+        single = real_dtype(like) == array_namespace(like).float32
+        parts = self._rows(low, high, "float32" if single else "float64")
         if is_numpy_array(like):
             for part in parts:
                 part.flags.writeable = False

@@ -1,4 +1,4 @@
-r"""Kernels for torch: in blocks that stay in the cache, differentiable, or compiled where the caller says so.
+r"""Kernels for torch: eager, in blocks that stay in the cache; compiled where the caller says so; differentiable.
 
 This module imports torch; `rope_edu.fast.rotate` imports it once a tensor has come in.
 """
@@ -11,20 +11,26 @@ from collections.abc import Iterator
 
 import torch
 
-from rope_edu.fast.turns import Turns
+from rope_edu.encodings._rounding import round_once
+from rope_edu.fast import native
+from rope_edu.fast.turns import SHARED, Turns
 
-CACHED = 2**17  # numbers in a block: half a megabyte of float32
+SCRATCH = 2**17  # numbers in a block that needs scratch
+ON_A_GPU = 128  # times as much: it wants long work
 NO_GRADIENT = "out cannot be followed by a gradient: leave it out, or use torch.no_grad()"
 REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+CUT_OFF = 2**29 - 1  # the bits of a float64 that float32 has not
 
 
-def rotate(x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None) -> torch.Tensor:
+def rotate(
+    x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None, compiled: bool = False
+) -> torch.Tensor:
     r"""Rotate a tensor that fits its turns; see `rope_edu.fast.rotate`.
 
         z′ = turn · z, or with cos and sin block by block
 
     Raises:
-        ValueError: `out` is given where a gradient is wanted.
+        ValueError: `out` is given where a gradient is wanted, or `compiled` where it cannot be.
 
     >>> i = Turns("interleaved", (torch.tensor([[1j]]),), ())
     >>> rotate(torch.tensor([[1.0, 0.0]]), i, -2, None).tolist()
@@ -33,27 +39,31 @@ def rotate(x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | Non
     if torch.compiler.is_compiling():
         turned = in_graph(x, turns)
         return turned if out is None else out.copy_(turned)
+    kernel = _compiled if compiled else _rotated
     if x.requires_grad and torch.is_grad_enabled():
         if out is not None:
             raise ValueError(NO_GRADIENT)
-        return _Rotation.apply(x, turns, seq_axis, False)
-    return _rotated(x, turns, seq_axis, out, False)
+        return _Rotation.apply(x, turns, seq_axis, kernel, False)
+    return kernel(x, turns, seq_axis, out, False)
 
 
 class _Rotation(torch.autograd.Function):
     """The kernel forward; backward the same kernel with −θ. Nothing is kept in between but the turns."""
 
     @staticmethod
-    def forward(x, turns, seq_axis, back):
-        return _rotated(x, turns, seq_axis, None, back)
+    def forward(x, turns, seq_axis, kernel, back):
+        return kernel(x, turns, seq_axis, None, back)
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        _, ctx.turns, ctx.seq_axis, ctx.back = inputs
+        _, ctx.turns, ctx.seq_axis, ctx.kernel, ctx.back = inputs
 
     @staticmethod
     def backward(ctx, grad):
-        return _Rotation.apply(grad, ctx.turns, ctx.seq_axis, not ctx.back), None, None, None
+        if ctx.kernel is _compiled and grad.stride(-1) != 1:  # the gradient of a sum is one broadcast number
+            grad = grad.contiguous()
+        turned_back = _Rotation.apply(grad, ctx.turns, ctx.seq_axis, ctx.kernel, not ctx.back)
+        return turned_back, None, None, None, None
 
 
 def _rotated(
@@ -82,21 +92,22 @@ def _interleaved(
 ) -> torch.Tensor:
     """Multiply pairs, read as complex numbers: one pass, or by way of scratch where they cannot be read so."""
     z = _as_complex(x, turn.dtype)
-    if z is not None and out is None and not back:
+    few = turn.numel() <= SHARED and not back
+    if z is not None and few and out is None:
         return (z * turn).view(x.dtype)
-    if z is not None and out is x and not back:
+    if z is not None and few and out is x:
         z.mul_(turn)
         return x
     out = torch.empty_like(x) if out is None else out
     z_out = None if z is None else _as_complex(out, turn.dtype)
     if z_out is not None:
-        for here, out_here, turn_here in blocks(seq_axis, z, z_out, turn) if back else [(z, z_out, turn)]:
+        for here, out_here, turn_here in blocks(SHARED, seq_axis, turn, z, z_out, turn):
             torch.mul(here, turn_here.conj() if back else turn_here, out=out_here)
         return out
-    for here, out_here, turn_here in blocks(seq_axis, x, out, turn):
+    for here, out_here, turn_here in blocks(SCRATCH // 4, seq_axis, x, x, out, turn):
         wide = here.to(REAL[turn.dtype], copy=True, memory_format=torch.contiguous_format)
         wide.view(turn.dtype).mul_(turn_here.conj() if back else turn_here)
-        out_here.copy_(wide)  # rounds
+        out_here.copy_(_oddly(wide, x.dtype))
     return out
 
 
@@ -116,16 +127,19 @@ def _half_split(
     """Rotate halves: x · (cos, cos) + (halves swapped) · (−sin, +sin), a block that the cache holds at a time."""
     half, wide = turns.parts[0].shape[-1], turns.parts[0].dtype
     same = x.dtype == wide
-    if x.numel() <= CACHED:  # a few tokens: fewest calls
+    if x.numel() <= SCRATCH:  # a few tokens: fewest calls
         both_cos, signed_sin = _doubled(turns, back)
         swapped = x.roll(half, -1)
         turned = torch.mul(x, both_cos, out=out if same else None).addcmul_(swapped, signed_sin)
         if same:
             return turned
+        turned = _oddly(turned, x.dtype)
         return turned.to(x.dtype) if out is None else out.copy_(turned)
     out = torch.empty_like(x) if out is None else out
     in_place = out.data_ptr() == x.data_ptr()
-    for here, out_here, *parts in blocks(seq_axis, x, out, *turns.parts):
+    for here, out_here, *parts in blocks(
+        SCRATCH if same else SCRATCH // 4, seq_axis, x, x, out, *turns.parts
+    ):
         both_cos, signed_sin = _double(*parts, back)
         source = here.to(wide, copy=in_place)  # itself, or scratch
         turned = torch.mul(source, both_cos, out=out_here if same else None)
@@ -133,8 +147,18 @@ def _half_split(
             sin = signed_sin.narrow(-1, mine, half)
             turned.narrow(-1, mine, half).addcmul_(source.narrow(-1, other, half), sin)
         if not same:
-            out_here.copy_(turned)  # rounds
+            out_here.copy_(_oddly(turned, x.dtype))
     return out
+
+
+def _oddly(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Prepare `wide` in place for being rounded to `dtype` once: the fast form of `round_once`."""
+    if wide.dtype != torch.float64 or dtype == torch.float64:
+        return wide
+    bits = wide.view(torch.int64)
+    odd = bits.bitwise_and(CUT_OFF).add_(CUT_OFF)  # carries into the last bit that stays, if any is cut off
+    bits.bitwise_or_(odd).bitwise_and_(~CUT_OFF)
+    return wide
 
 
 def _double(cos: torch.Tensor, sin: torch.Tensor, back: bool) -> tuple[torch.Tensor, torch.Tensor]:
@@ -153,74 +177,65 @@ def _doubled(turns: Turns, back: bool) -> tuple[torch.Tensor, torch.Tensor]:
     return turns.doubled
 
 
-def blocks(seq_axis: int, x: torch.Tensor, *others: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
-    """Yield the same rows of the sequence of x and the others, as many of x as the cache holds."""
-    length, room = (
-        x.shape[seq_axis],
-        CACHED if x.device.type == "cpu" else 128 * CACHED,
-    )  # a GPU wants long work
-    step = max(1, room * length // max(1, x.numel()))
+def blocks(
+    room: int, seq_axis: int, of: torch.Tensor, *others: torch.Tensor
+) -> Iterator[tuple[torch.Tensor, ...]]:
+    """Yield the same rows of the sequence of all others, as many as make `room` numbers in the tensor `of`."""
+    length = others[0].shape[seq_axis]
+    room = room if of.device.type == "cpu" else ON_A_GPU * room
+    step = max(1, room * length // max(1, of.numel()))
     if step >= length:
-        yield x, *others
+        yield others
         return
     for start in range(0, length, step):
-        yield tuple(t.narrow(seq_axis, start, min(step, length - start)) for t in (x, *others))
+        yield tuple(t.narrow(seq_axis, start, min(step, length - start)) for t in others)
 
 
-def rotate_compiled(
-    xs: list[torch.Tensor], turns: Turns, outs: list[torch.Tensor | None]
-) -> list[torch.Tensor]:
-    r"""Rotate half_split pairs of one or two tensors with one kernel, made by torch.compile, that reads turns once.
+def _compiled(
+    x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None, back: bool
+) -> torch.Tensor:
+    """Rotate by native.cpp in main memory, elsewhere by what torch.compile makes."""
+    if x.device.type != "cpu":
+        return by_inductor(x, turns, seq_axis, out, back)
+    parts = tuple(_unwrapped(part) for part in turns.parts)
+    turned = native.rotate(x, Turns(turns.layout, parts, turns.dtypes), seq_axis, out, back)
+    if out is not None and not out.is_inference():
+        torch.autograd.graph.increment_version(out)  # autograd has not seen who wrote
+    return turned
+
+
+def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
+    """Return what torch.func has wrapped: turns are constants, and a kernel needs their address."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def by_inductor(
+    x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None, back: bool
+) -> torch.Tensor:
+    r"""Rotate half_split pairs with a kernel made by torch.compile; interleaved ones are one product already.
 
         (first, second)′ = (first, second) · cos + (second, first) · (−sin, +sin)
 
     Raises:
-        ValueError: an out is its x, has gaps, or is given where a gradient is wanted.
+        ValueError: `out` is x or has gaps.
     """
-    wants_gradient = torch.is_grad_enabled() and any(x.requires_grad for x in xs)
-    for x, out in zip(xs, outs, strict=True):
-        if out is None:
-            continue
-        if wants_gradient:
-            raise ValueError(NO_GRADIENT)
-        if out.data_ptr() == x.data_ptr():
-            raise ValueError(
-                "compiled=True cannot rotate half_split pairs in place: give another out, or none"
-            )
-        if not torch.ops.aten.is_non_overlapping_and_dense(out):
-            raise ValueError("compiled=True needs an out without gaps in its memory: give another, or none")
-    if wants_gradient:
-        return list(_CompiledRotation.apply(turns, False, *xs))
-    outs = [torch.empty_like(x) if out is None else out for x, out in zip(xs, outs, strict=True)]
-    return _run_compiled(xs, turns, outs, False)
-
-
-class _CompiledRotation(torch.autograd.Function):
-    """As _Rotation, for one or two tensors at once."""
-
-    @staticmethod
-    def forward(turns, back, *xs):
-        return tuple(_run_compiled(xs, turns, [torch.empty_like(x) for x in xs], back))
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.turns, ctx.back, *_ = inputs
-
-    @staticmethod
-    def backward(ctx, *grads):
-        return None, None, *_CompiledRotation.apply(ctx.turns, not ctx.back, *grads)
-
-
-def _run_compiled(
-    xs: list[torch.Tensor], turns: Turns, outs: list[torch.Tensor], back: bool
-) -> list[torch.Tensor]:
+    if turns.layout == "interleaved":
+        return _rotated(x, turns, seq_axis, out, back)
+    if out is not None and out.data_ptr() == x.data_ptr():
+        raise ValueError(
+            "compiled=True cannot rotate half_split pairs in place here: give another out, or none"
+        )
+    if out is not None and not torch.ops.aten.is_non_overlapping_and_dense(out):
+        raise ValueError("compiled=True needs an out without gaps in its memory: give another, or none")
+    out = torch.empty_like(x) if out is None else out
     cos, sin = turns.parts
     rotary_dim = 2 * cos.shape[-1]
-    heads = [t.narrow(-1, 0, rotary_dim) if t.shape[-1] > rotary_dim else t for t in (*xs, *outs)]
-    _compiled_kernel(cos.shape[-1])(cos, sin, _signs(cos.dtype, cos.device, back), *heads)
-    for x, out in zip(xs, outs, strict=True):
-        out[..., rotary_dim:] = x[..., rotary_dim:]
-    return outs
+    heads = [t.narrow(-1, 0, rotary_dim) if t.shape[-1] > rotary_dim else t for t in (x, out)]
+    _inductor_kernel(cos.shape[-1])(cos, sin, _signs(cos.dtype, cos.device, back), *heads)
+    out[..., rotary_dim:] = x[..., rotary_dim:]
+    return out
 
 
 def _by_swapping(
@@ -238,16 +253,13 @@ class _Swap(torch.nn.Module):
         super().__init__()
         self.pairs = pairs
 
-    def forward(self, cos, sin, signs, *tensors):
-        halves = [
-            t.unflatten(-1, (2, self.pairs)) for t in tensors
-        ]  # (…, 2, pairs); first all x, then all out
-        for x, out in zip(halves[: len(halves) // 2], halves[len(halves) // 2 :], strict=True):
-            out.copy_(_by_swapping(x, cos, sin, signs))  # rounds
+    def forward(self, cos, sin, signs, x, out):
+        x, out = (t.unflatten(-1, (2, self.pairs)) for t in (x, out))  # (…, 2, pairs)
+        out.copy_(round_once(_by_swapping(x, cos, sin, signs), out.dtype))
 
 
 @functools.cache
-def _compiled_kernel(pairs: int) -> torch.nn.Module:
+def _inductor_kernel(pairs: int) -> torch.nn.Module:
     """Make the kernel at the first call; one compilation serves all sizes of a dtype and number of axes."""
     room = {"recompile_limit": 64} if "recompile_limit" in inspect.signature(torch.compile).parameters else {}
     return torch.compile(_Swap(pairs), fullgraph=True, dynamic=True, **room)
@@ -275,4 +287,5 @@ def in_graph(x: torch.Tensor, turns: Turns) -> torch.Tensor:
         (turn,) = turns.parts
         pairs = head.to(REAL[turn.dtype]).unflatten(-1, (-1, 2)).contiguous()
         turned = torch.view_as_real(torch.view_as_complex(pairs) * turn).flatten(-2)
-    return torch.cat((turned.to(x.dtype), tail), dim=-1) if tail.shape[-1] else turned.to(x.dtype)
+    turned = round_once(turned, x.dtype)
+    return torch.cat((turned, tail), dim=-1) if tail.shape[-1] else turned

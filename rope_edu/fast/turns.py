@@ -13,10 +13,11 @@ from rope_edu.encodings._checks import (
     as_real,
     check_float_array,
     check_positive_number,
-    compute_dtype,
     dtype_name,
 )
 from rope_edu.encodings.layouts import check_layout
+
+SHARED = 2**14  # turns that heads share while the cache holds them: 128 KiB of complex64
 
 
 class Turns:
@@ -29,8 +30,8 @@ class Turns:
 
     Attributes:
         layout: "interleaved" or "half_split".
-        parts: `(turn,)` or `(cos, sin)`, each `(…, seq, pairs)`; complex64 and float32, or complex128 and
-            float64.
+        parts: `(turn,)` or `(cos, sin)`, each `(…, seq, pairs)`; complex64 or float32 for an x of float32,
+            complex128 or float64 for others, so that 16-bit numbers are rounded once (see `real_dtype`).
         dtypes: the dtypes of x that these turns rotate.
 
     >>> import math
@@ -45,10 +46,8 @@ class Turns:
     def __init__(self, layout: str, parts: tuple[Array, ...], dtypes: tuple[Any, ...]) -> None:
         self.layout, self.parts, self.dtypes = layout, parts, dtypes
         seq, pairs = parts[0].shape[-2:]
-        single = layout == "interleaved" and parts[0].ndim == 2
-        self.pairs_of = (
-            (seq, 2 * pairs) if single else None
-        )  # the last axes of an x that is rotated as it lies
+        few = layout == "interleaved" and parts[0].ndim == 2 and seq * pairs <= SHARED
+        self.pairs_of = (seq, 2 * pairs) if few else None  # the last axes of an x that is one product
         self.doubled = None  # what a kernel derives from the parts of a few positions, and keeps here
 
     @property
@@ -111,7 +110,7 @@ def turns_from_angles(
     if getattr(angles, "requires_grad", False):
         raise ValueError("angles must not require a gradient here: use apply_rope for learned angles")
     angles = as_kind_of(angles, like)
-    xp, real = array_namespace(angles), compute_dtype(like)
+    xp, real = array_namespace(angles), real_dtype(like)
     cos, sin = factor * xp.cos(angles), factor * xp.sin(angles)
     if layout == "half_split":
         return Turns(layout, (xp.astype(cos, real), xp.astype(sin, real)), dtypes_of(like))
@@ -119,10 +118,28 @@ def turns_from_angles(
     return Turns(layout, (xp.astype(cos + 1j * sin, narrow),), dtypes_of(like))
 
 
+def real_dtype(like: Array) -> Any:
+    """Return the dtype of cos and sin for `like`.
+
+    float32 for float32, float64 for float64. For 16 bits float64 too, so that they are rounded once; on an
+    accelerator, where float64 is slow or missing, float32.
+    """
+    xp, name = array_namespace(like), dtype_name(like)
+    wide = name == "float64" or (name != "float32" and _in_main_memory(like))
+    return xp.float64 if wide else xp.float32
+
+
 def dtypes_of(like: Array) -> tuple[Any, ...]:
-    """List the dtypes that are rotated with the same turns as `like`: float64 alone, or all narrower ones."""
+    """List the dtypes that are rotated with the same turns as `like`."""
     xp = array_namespace(like)
-    if dtype_name(like) == "float64":
-        return (like.dtype,)
-    narrow = (xp.float32, xp.bfloat16, xp.float16) if hasattr(xp, "bfloat16") else (xp.float32, xp.float16)
-    return tuple(np.dtype(dtype) for dtype in narrow) if isinstance(like, np.ndarray) else narrow
+    half = (xp.bfloat16, xp.float16) if hasattr(xp, "bfloat16") else (xp.float16,)
+    own = (
+        (real_dtype(like), *half)
+        if (real_dtype(like) == xp.float64) == _in_main_memory(like)
+        else (like.dtype,)
+    )
+    return tuple(np.dtype(dtype) for dtype in own) if isinstance(like, np.ndarray) else own
+
+
+def _in_main_memory(like: Array) -> bool:
+    return isinstance(like, np.ndarray) or like.device.type == "cpu"

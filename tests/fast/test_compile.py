@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rope_edu import LAYOUTS, apply_rope, inv_freq, rope_angles
-from rope_edu.fast import RotaryTable, rotate
+from rope_edu.fast import RotaryTable, rotate, tensors
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
@@ -71,19 +71,19 @@ def test_positions_given_as_a_tensor_compile():
     torch.testing.assert_close(compiled(x, positions), expected, rtol=0, atol=1e-12)
 
 
-def test_the_compiled_kernel_equals_the_eager_one_with_gradients_out_and_tail():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_kernel_of_torch_compile_equals_the_eager_one(dtype):
     table = RotaryTable(inv_freq(32), layout="half_split")
-    q, k = example(2, 4, 50, 36).float(), example(2, 3, 50, 36, seed=1).float()
-    eager, compiled = (rotate(q, k, table=table, offset=9, compiled=c) for c in (False, True))
-    outs = torch.zeros_like(q), torch.zeros_like(k)
-    rotate(q, k, table=table, offset=9, compiled=True, out=outs)
-    for a, b, c in zip(eager, compiled, outs, strict=True):
-        torch.testing.assert_close(b, a, rtol=0, atol=1e-6)
-        assert torch.equal(b, c)
-    grads = []
-    for c in (False, True):
-        pair = q.clone().requires_grad_(), k.clone().requires_grad_()
-        turned = rotate(*pair, table=table, offset=9, compiled=c)
-        grads.append(torch.autograd.grad(turned, pair, (q, k)))
-    for a, b in zip(*grads, strict=True):
-        torch.testing.assert_close(b, a, rtol=0, atol=1e-6)
+    x = example(2, 4, 50, 36).to(dtype)
+    turns, out = table.turns(9, 50, like=x), torch.zeros_like(x)
+    for back in (False, True):
+        eager = rotate(
+            x, table=RotaryTable(-inv_freq(32) if back else inv_freq(32), layout="half_split"), offset=9
+        )
+        turned = tensors.by_inductor(x, turns, -2, None, back)
+        torch.testing.assert_close(turned, eager, rtol=0, atol=1e-6 if dtype == torch.float32 else 0)
+        assert torch.equal(tensors.by_inductor(x, turns, -2, out, back), turned)
+    with pytest.raises(ValueError, match="cannot rotate half_split pairs in place here"):
+        tensors.by_inductor(x, turns, -2, x, False)
+    with pytest.raises(ValueError, match="needs an out without gaps"):
+        tensors.by_inductor(x, turns, -2, torch.ones(2, 4, 60, 36).to(dtype)[:, :, :50], False)

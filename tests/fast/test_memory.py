@@ -65,3 +65,13 @@ def test_forward_and_backward_make_the_output_and_the_gradient(layout):
         return torch.autograd.grad(rotate(x, table=table), x, upstream)
 
     assert 2 * x.nbytes <= peak_of_tensors(both) <= 2 * x.nbytes + SCRATCH
+
+
+@layouts
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_the_compiled_kernel_makes_nothing_at_all_but_the_result(dtype, layout):
+    x, table = torch.ones(SHAPE, dtype=getattr(torch, dtype)), RotaryTable(inv_freq(64), layout=layout)
+    out = torch.empty_like(x)
+    for place in (out, x):
+        assert peak_of_tensors(lambda place=place: rotate(x, table=table, out=place, compiled=True)) == 0
+    assert peak_of_tensors(lambda: rotate(x, table=table, compiled=True)) == x.nbytes

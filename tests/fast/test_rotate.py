@@ -1,5 +1,7 @@
 """The fast rotation: held to apply_rope on every dtype, layout and shape; gradients; out=; sentences of refusal."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from rope_edu.fast import RotaryTable, rotate, rotate_, turns_from_angles
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 axes = pytest.mark.parametrize("seq_axis", [-2, -3])
+compiled_or_not = pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 EPS = {"float64": 2**-52, "float32": 2**-23, "float16": 2**-10, "bfloat16": 2**-7}
 CASES = [(np.asarray, d) for d in ("float16", "float32", "float64")] + [(torch.asarray, d) for d in EPS]
@@ -61,8 +64,11 @@ def near(turned, expected, x, dtype):
     offset=st.integers(0, 2**20),
     factor=st.sampled_from([1.0, 1.2079]),
     way=st.sampled_from(["new", "out", "in place"]),
+    compiled=st.booleans(),
 )
-def test_equals_apply_rope(case, layout, seq_axis, batch, heads, length, pairs, tail, offset, factor, way):
+def test_equals_apply_rope(
+    case, layout, seq_axis, batch, heads, length, pairs, tail, offset, factor, way, compiled
+):
     axes = (length, heads) if seq_axis == -3 else (heads, length)
     x = as_case(example(*batch, *axes, 2 * pairs + tail), case)
     angles = rope_angles(range(offset, offset + length), inv_freq(2 * pairs))
@@ -71,7 +77,7 @@ def test_equals_apply_rope(case, layout, seq_axis, batch, heads, length, pairs, 
     table = RotaryTable(inv_freq(2 * pairs), layout=layout, attention_factor=factor)
     y = x.copy() if case[0] is np.asarray else x.clone()
     out = {"new": None, "out": 0 * x, "in place": y}[way]
-    turned = rotate(y, table=table, offset=offset, seq_axis=seq_axis, out=out)
+    turned = rotate(y, table=table, offset=offset, seq_axis=seq_axis, out=out, compiled=compiled)
     assert out is None or turned is out
     if way != "in place":
         same(y, x)
@@ -82,14 +88,16 @@ def test_equals_apply_rope(case, layout, seq_axis, batch, heads, length, pairs, 
 @axes
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("way", ["new", "out", "in place"])
-def test_equals_apply_rope_where_the_work_takes_several_blocks(case, way, layout, seq_axis):
+@compiled_or_not
+def test_equals_apply_rope_where_the_work_takes_several_blocks(case, way, layout, seq_axis, compiled):
     shape = (2, 40, 300, 34) if seq_axis == -2 else (2, 300, 40, 34)
     x, angles = as_case(example(*shape), case), rope_angles(range(7, 307), inv_freq(32))
     expected = apply_rope(x, angles if seq_axis == -2 else angles[:, None], layout=layout)
     y = x.copy() if case[0] is np.asarray else x.clone()
     out = {"new": None, "out": 0 * x, "in place": y}[way]
     table = RotaryTable(inv_freq(32), layout=layout)
-    near(rotate(y, table=table, offset=7, seq_axis=seq_axis, out=out), expected, x, case[1])
+    turned = rotate(y, table=table, offset=7, seq_axis=seq_axis, out=out, compiled=compiled)
+    near(turned, expected, x, case[1])
 
 
 @kinds
@@ -137,14 +145,15 @@ def test_queries_and_keys_go_in_one_call_with_their_own_numbers_of_heads(make, l
 @kinds
 @layouts
 @axes
-def test_each_text_of_a_batch_may_have_positions_of_its_own(make, layout, seq_axis):
+@compiled_or_not
+def test_each_text_of_a_batch_may_have_positions_of_its_own(make, layout, seq_axis, compiled):
     positions = np.array([[0, 1, 2, 3, 4], [7, 8.5, 9, 100_000, 11]])
     x = make(example(2, 3, 5, 8))
     expected = apply_rope(x, rope_angles(positions, inv_freq(8))[:, None], layout=layout)
     if seq_axis == -3:
         x, expected = x.swapaxes(1, 2), expected.swapaxes(1, 2)
     table = RotaryTable(inv_freq(8), layout=layout)
-    turned = rotate(x, table=table, positions=positions, seq_axis=seq_axis)
+    turned = rotate(x, table=table, positions=positions, seq_axis=seq_axis, compiled=compiled)
     np.testing.assert_allclose(turned, expected, rtol=0, atol=1e-12)
 
 
@@ -196,17 +205,52 @@ def test_the_short_way_refuses_a_tensor_that_wants_a_gradient():
         )
 
 
+def rounded_once(exact, digits, least):
+    """Round longdouble to so many binary digits, and none below `least`, by dividing: ties to even."""
+    power = np.exp2(np.floor(np.log2(np.maximum(np.abs(exact), least))))
+    unit = power * np.longdouble(2) ** (1 - digits)
+    return np.rint(exact / unit) * unit
+
+
 @layouts
+@compiled_or_not
+@pytest.mark.parametrize(
+    ("dtype", "digits", "least"), [(torch.bfloat16, 8, 2.0**-126), (torch.float16, 11, 2.0**-14)]
+)
+def test_16_bits_are_the_exact_rotation_rounded_once(dtype, digits, least, layout, compiled):
+    x = torch.tensor(example(64, 500, 32)).to(dtype) * torch.logspace(-4, 2, 500)[:, None].to(dtype)
+    angles = np.arange(9_500, 10_000)[:, None] * inv_freq(32).astype(np.longdouble)
+    cos, sin = np.cos(angles), np.sin(angles)
+    members = [slice(0, 16), slice(16, 32)] if layout == "half_split" else [slice(0, 32, 2), slice(1, 32, 2)]
+    first, second = (x.double().numpy()[..., member].astype(np.longdouble) for member in members)
+    expected = np.empty(x.shape, np.longdouble)
+    expected[..., members[0]] = rounded_once(first * cos - second * sin, digits, least)
+    expected[..., members[1]] = rounded_once(first * sin + second * cos, digits, least)
+    turned = rotate(x, table=RotaryTable(inv_freq(32), layout=layout), offset=9_500, compiled=compiled)
+    assert turned.dtype == dtype
+    np.testing.assert_array_equal(turned.double().numpy(), expected.astype(np.float64))
+    same(turned, apply_rope(x, rope_angles(range(9_500, 10_000), inv_freq(32)), layout=layout))
+
+
+@layouts
+@compiled_or_not
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_halves_are_the_float64_rotation_rounded_once(dtype, layout):
-    x = torch.tensor(example(64, 500, 32)).to(dtype)
-    truth = apply_rope(x.double(), rope_angles(range(9_500, 10_000), inv_freq(32)), layout=layout)
-    turned = rotate(x, table=RotaryTable(inv_freq(32), layout=layout), offset=9_500)
-    half_step = torch.finfo(dtype).eps / 2
-    largest = truth.abs().clamp(min=torch.finfo(dtype).smallest_normal)
-    step = torch.exp2(torch.floor(torch.log2(largest))) * half_step
-    assert ((turned.double() - truth).abs() <= step + 1e-6).all()
-    assert (turned != truth.to(dtype)).double().mean() < 2e-4  # float32 lies on the other side of a tie
+def test_16_bits_round_ties_to_even_and_keep_what_is_no_finite_number(dtype, layout, compiled):
+    step = torch.finfo(dtype).eps
+    ties = torch.tensor([1 + step, 1 + 3 * step, -1 - step, -1 - 3 * step, 0.0, -0.0] + 42 * [1.0])
+    turns = turns_from_angles(np.zeros((1, 24)), like=ties.to(dtype), layout=layout, attention_factor=1.5)
+    turned = rotate(ties.to(dtype)[None], table=turns, compiled=compiled)[0]
+    assert turned.tolist() == (1.5 * ties).to(dtype).tolist()  # exact in float32, so torch rounds once
+    assert (1.5 * ties[:4] != turned[:4]).all()
+    odd = torch.tensor([math.inf, 1.0, -math.inf, 1.0, math.nan, 1.0, 3e38, 3e38] + 40 * [1.0]).to(dtype)
+    odd = odd if layout == "interleaved" else torch.cat((odd[::2], odd[1::2]))
+    ninety = turns_from_angles(np.full((1, 24), math.pi / 4), like=odd, layout=layout)
+    turned = rotate(odd[None], table=ninety, compiled=compiled)[0]
+    first, second = (turned[::2], turned[1::2]) if layout == "interleaved" else turned.chunk(2)
+    assert first[:2].tolist() == second[:2].tolist() == [math.inf, -math.inf]
+    assert first[2].isnan()
+    assert second[2].isnan()
+    assert second[3] == math.inf
 
 
 # Gradients
@@ -214,23 +258,25 @@ def test_halves_are_the_float64_rotation_rounded_once(dtype, layout):
 
 @layouts
 @axes
-def test_gradients_are_right_to_the_second_order(layout, seq_axis):
+@compiled_or_not
+def test_gradients_are_right_to_the_second_order(layout, seq_axis, compiled):
     x = torch.tensor(example(2, 3, 3, 7), requires_grad=True)
     table = RotaryTable(inv_freq(6), layout=layout, attention_factor=1.3)
 
     def turned(x):
-        return rotate(x, table=table, offset=5, seq_axis=seq_axis)
+        return rotate(x, table=table, offset=5, seq_axis=seq_axis, compiled=compiled)
 
     assert torch.autograd.gradcheck(turned, x)
     assert torch.autograd.gradgradcheck(turned, x)
 
 
 @layouts
+@compiled_or_not
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_gradient_is_the_rotation_back_in_the_dtype_of_x(dtype, layout):
+def test_gradient_is_the_rotation_back_in_the_dtype_of_x(dtype, layout, compiled):
     x, upstream = (torch.tensor(example(4, 600, 64, seed=s)).to(dtype) for s in (0, 1))
     x.requires_grad_()
-    turned = rotate(x, table=RotaryTable(inv_freq(64), layout=layout), offset=3)
+    turned = rotate(x, table=RotaryTable(inv_freq(64), layout=layout), offset=3, compiled=compiled)
     turned.backward(upstream)
     back = rotate(upstream, table=RotaryTable(-inv_freq(64), layout=layout), offset=3)
     assert x.grad.dtype == dtype
@@ -238,27 +284,30 @@ def test_gradient_is_the_rotation_back_in_the_dtype_of_x(dtype, layout):
 
 
 @layouts
-def test_gradient_of_a_sum_comes_back_though_it_is_one_broadcast_number(layout):
+@compiled_or_not
+def test_gradient_of_a_sum_comes_back_though_it_is_one_broadcast_number(layout, compiled):
     x = torch.tensor(example(4, 600, 64), requires_grad=True)
-    rotate(x, table=RotaryTable(inv_freq(64), layout=layout)).sum().backward()
+    rotate(x, table=RotaryTable(inv_freq(64), layout=layout), compiled=compiled).sum().backward()
     expected = apply_rope(torch.ones_like(x), -rope_angles(range(600), inv_freq(64)), layout=layout)
     np.testing.assert_allclose(x.grad, expected, rtol=0, atol=1e-12)
 
 
 @layouts
+@compiled_or_not
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_no_tensor_is_saved_for_the_backward_pass_as_the_table_is_there(dtype, layout):
+def test_no_tensor_is_saved_for_the_backward_pass_as_the_table_is_there(dtype, layout, compiled):
     q, k = (torch.ones(2, 8, 50, 32, dtype=dtype, requires_grad=True) for _ in "qk")
     table, saved = RotaryTable(inv_freq(32), layout=layout), []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
-        turned = rotate(q, k, table=table)
+        turned = rotate(q, k, table=table, compiled=compiled)
     assert saved == []
     assert all(t.grad_fn.turns is table.turns(0, 50, like=q) for t in turned)
 
 
-def test_functional_gradients_pass():
+@compiled_or_not
+def test_functional_gradients_pass(compiled):
     table, x = RotaryTable(inv_freq(8)), torch.tensor(example(3, 5, 8))
-    grad = torch.func.grad(lambda x: (rotate(x, table=table) ** 2).sum())(x)
+    grad = torch.func.grad(lambda x: (rotate(x, table=table, compiled=compiled) ** 2).sum())(x)
     np.testing.assert_allclose(grad, 2 * x, rtol=0, atol=1e-12)  # turning keeps the length
 
 
@@ -299,7 +348,7 @@ TABLE = RotaryTable(inv_freq(8))
         ),
         (
             lambda: rotate(np.ones((5, 8)), table=TABLE.turns(0, 5)),
-            "q must hold float32 or float16 for these turns, got float64",
+            "q must hold float32 for these turns, got float64",
         ),
         (
             lambda: rotate(torch.ones(5, 8), table=TABLE.turns(0, 5)),
@@ -321,7 +370,6 @@ TABLE = RotaryTable(inv_freq(8))
             lambda: rotate(np.ones((5, 8)), table=TABLE, out=np.ones((5, 8), np.float32)),
             "out must have the dtype of x, float64, got float32",
         ),
-        (lambda: rotate(np.ones((5, 8)), table=TABLE, compiled=True), "compiled=True needs torch tensors"),
         (
             lambda: rotate(torch.ones(5, 8, requires_grad=True), table=TABLE, out=torch.ones(5, 8)),
             "out cannot be followed by a gradient",
@@ -343,18 +391,6 @@ def test_out_that_overlaps_in_part_is_refused(make):
     buffer = make(example(6, 8))
     with pytest.raises(ValueError, match="share no memory"):
         rotate(buffer[:-1], table=TABLE, out=buffer[1:])
-
-
-def test_a_compiled_rotation_of_halves_in_place_is_refused():
-    x = torch.ones(5, 8)
-    with pytest.raises(ValueError, match="compiled=True cannot rotate half_split pairs in place"):
-        rotate(x, table=RotaryTable(inv_freq(8), layout="half_split"), out=x, compiled=True)
-
-
-def test_a_compiled_rotation_into_an_out_with_gaps_is_refused():
-    x, wide = torch.ones(3, 5, 8), torch.ones(3, 9, 8)
-    with pytest.raises(ValueError, match="compiled=True needs an out without gaps"):
-        rotate(x, table=RotaryTable(inv_freq(8), layout="half_split"), out=wide[:, :5], compiled=True)
 
 
 def test_out_may_be_given_for_a_tensor_that_needs_gradients_where_none_is_wanted():

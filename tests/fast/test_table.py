@@ -123,7 +123,8 @@ def test_a_bfloat16_call_leaves_float32_rows_as_they_are():
     before = bits(table.turns(0, 9, like=torch.ones(1)))
     rotate(torch.ones(9, 8, dtype=torch.bfloat16), table=table)
     assert bits(table.turns(0, 9, like=torch.ones(1))) == before
-    assert table.turns(0, 9, like=torch.ones(1, dtype=torch.bfloat16)).cos.dtype == torch.float32
+    assert table.turns(0, 9, like=torch.ones(1)).cos.dtype == torch.float32
+    assert table.turns(0, 9, like=torch.ones(1, dtype=torch.bfloat16)).cos.dtype == torch.float64
 
 
 def test_rows_are_kept_and_handed_out_as_views():

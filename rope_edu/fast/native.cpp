@@ -1,0 +1,317 @@
+// Turn pairs of features, row by row: every number is read once and written once.
+//
+//     first' = cos · first − sin · second        second' = cos · second + sin · first
+//
+// native.py compiles this file for the processor at hand and calls rotate_…, one for each kind of number.
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+using Integer = std::int64_t;
+
+// What a call is about, in the order in which native.py writes it. Strides count numbers in x and out, pairs in turns.
+struct Plan {
+  Integer seq, head_dim, pairs;
+  Integer half_split, back;           // the layout; turn by −θ
+  Integer block;                      // rows to rotate before the next head's: as many as leave their turns in the cache
+  Integer in_place, stream, threads;  // stream: write past the cache
+  Integer x_seq, out_seq, turn_seq;   // strides from token to token
+  Integer axes;                       // how many others there are: batch, heads
+  struct { Integer size, x, out, turn; } axis[8];
+};
+
+// Kinds of numbers: Stored as they come, Wide as turns are kept.
+
+template <typename To, typename From>
+static inline To as_bits(From value) {  // the same bits, read as something else
+  static_assert(sizeof(To) == sizeof(From), "bits are neither lost nor made");
+  To bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+template <typename T>
+struct Plain {
+  using Stored = T;
+  using Wide = T;
+  static constexpr bool rounds = false;
+};
+
+// The nearest number with `digits` binary digits, and none below `least`; ties go to the even one. Take a number so large
+// that a sum with it ends where those digits end; add it, and take it off again.
+template <int digits>
+static inline double nearest(double number, double least) {
+  double power = as_bits<double>(as_bits<std::uint64_t>(number) & 0x7FF0000000000000);  // of two, not above |number|
+  power = power < least ? least : power < 0x1p900 ? power : 0x1p900;
+  const double large = power * (1.5 * (std::uint64_t{1} << (53 - digits)));
+  return (number + large) - large;
+}
+
+struct BFloat16 {  // the upper half of a float
+  using Stored = std::uint16_t;
+  using Wide = double;
+  static constexpr bool rounds = true;
+  static float widen(std::uint32_t upper) { return as_bits<float>(upper << 16); }
+  // For a float that is not half-way.
+  static std::uint32_t narrow(float number) { return (as_bits<std::uint32_t>(number) + 0x8000) >> 16; }
+  static std::uint32_t round(double number) { return narrow(static_cast<float>(nearest<8>(number, 0x1p-126))); }
+};
+
+struct Float16 {  // a float whose exponent counts from 112 lower, and which lacks 13 bits
+  using Stored = std::uint16_t;
+  using Wide = double;
+  static constexpr bool rounds = true;
+  static float widen(std::uint32_t half) {
+    const std::uint32_t magnitude = half & 0x7FFF, sign = (half & 0x8000) << 16;
+    const std::uint32_t finite = as_bits<std::uint32_t>(as_bits<float>(magnitude << 13) * 0x1p112f);
+    return as_bits<float>(sign | (magnitude < 0x7C00 ? finite : magnitude << 13 | 0x7F800000));
+  }
+  static std::uint32_t narrow(float number) {
+    const std::uint32_t bits = as_bits<std::uint32_t>(number), magnitude = bits & 0x7FFFFFFF;
+    std::uint32_t half = (as_bits<std::uint32_t>(as_bits<float>(magnitude) * 0x1p-112f) + 0x1000) >> 13;
+    half = magnitude > 0x7F800000 ? 0x7E00 : half < 0x7C00 ? half : 0x7C00;  // no number; too large
+    return half | (bits >> 16 & 0x8000);
+  }
+  static std::uint32_t round(double number) { return narrow(static_cast<float>(nearest<11>(number, 0x1p-14))); }
+};
+
+// Where the members of pair i lie in a row, and its cos and sin among the turns.
+
+struct Interleaved {
+  static constexpr Integer apart = 2;  // from one cos to the next
+  static Integer first(Integer i, Integer) { return 2 * i; }
+  static Integer second(Integer i, Integer) { return 2 * i + 1; }
+  template <typename Wide>
+  static Wide cos(const Wide *turns, const Wide *, Integer i) { return turns[2 * i]; }
+  template <typename Wide>
+  static Wide sin(const Wide *turns, const Wide *, Integer i) { return turns[2 * i + 1]; }
+  // Both members of 16 bits at once: compilers then know what to do with the rest.
+  static void read(const std::uint16_t *x, Integer i, Integer, std::uint32_t &first, std::uint32_t &second) {
+    std::uint32_t both;
+    std::memcpy(&both, x + 2 * i, sizeof both);
+    first = both & 0xFFFF;
+    second = both >> 16;
+  }
+  static void write(std::uint16_t *row, Integer i, Integer, std::uint32_t first, std::uint32_t second) {
+    const std::uint32_t both = first | second << 16;
+    std::memcpy(row + 2 * i, &both, sizeof both);
+  }
+};
+
+struct HalfSplit {
+  static constexpr Integer apart = 1;
+  static Integer first(Integer i, Integer) { return i; }
+  static Integer second(Integer i, Integer pairs) { return i + pairs; }
+  template <typename Wide>
+  static Wide cos(const Wide *cosines, const Wide *, Integer i) { return cosines[i]; }
+  template <typename Wide>
+  static Wide sin(const Wide *, const Wide *sines, Integer i) { return sines[i]; }
+  static void read(const std::uint16_t *x, Integer i, Integer pairs, std::uint32_t &first, std::uint32_t &second) {
+    first = x[i];
+    second = x[i + pairs];
+  }
+  static void write(std::uint16_t *row, Integer i, Integer pairs, std::uint32_t first, std::uint32_t second) {
+    row[i] = static_cast<std::uint16_t>(first);
+    row[i + pairs] = static_cast<std::uint16_t>(second);
+  }
+};
+
+// The pairs of a row, turned by +θ or, where `sign` is −1, by −θ.
+template <typename Layout, int sign, typename Wide>
+static inline void turn(const Wide *__restrict x, const Wide *__restrict cosines, const Wide *__restrict sines,
+                        Wide *__restrict row, Integer pairs) {
+  for (Integer i = 0; i < pairs; i++) {
+    const Integer a = Layout::first(i, pairs), b = Layout::second(i, pairs);
+    const Wide cos = Layout::cos(cosines, sines, i), sin = sign * Layout::sin(cosines, sines, i);
+    const Wide first = x[a], second = x[b];
+    row[a] = cos * first - sin * second;
+    row[b] = cos * second + sin * first;
+  }
+}
+
+// The same for 16 bits: in double, and rounded once.
+template <typename Kind, typename Layout, int sign>
+static inline void turn_exactly(const std::uint16_t *__restrict x, const double *__restrict cosines,
+                                const double *__restrict sines, std::uint16_t *__restrict row, Integer pairs) {
+  for (Integer i = 0; i < pairs; i++) {
+    std::uint32_t a, b;
+    Layout::read(x, i, pairs, a, b);
+    const double first = Kind::widen(a), second = Kind::widen(b);
+    const double cos = Layout::cos(cosines, sines, i), sin = sign * Layout::sin(cosines, sines, i);
+    Layout::write(row, i, pairs, Kind::round(cos * first - sin * second), Kind::round(cos * second + sin * first));
+  }
+}
+
+// The same in float, which is faster. It loses less than 2⁻²² a (|first| + |second|), a being the largest cos or sin: 2⁻²⁴
+// each for the turn, a product, the sum, and the end of the interval below. Where both ends of that interval round to one
+// number, so does the exact result. Tell whether they all do; in a few rows one does not.
+template <typename Kind, typename Layout, int sign>
+static inline bool turn_if_sure(const std::uint16_t *__restrict x, const float *__restrict cosines,
+                                const float *__restrict sines, std::uint16_t *__restrict row, Integer pairs,
+                                float loss) {
+  std::uint32_t unlike = 0;
+  for (Integer i = 0; i < pairs; i++) {
+    std::uint32_t a, b;
+    Layout::read(x, i, pairs, a, b);
+    const float first = Kind::widen(a), second = Kind::widen(b), cos = cosines[i], sin = sign * sines[i];
+    const float lost = loss * (std::fabs(first) + std::fabs(second));
+    const float turned_first = cos * first - sin * second, turned_second = cos * second + sin * first;
+    const std::uint32_t low_first = Kind::narrow(turned_first - lost), low_second = Kind::narrow(turned_second - lost);
+    unlike |= low_first ^ Kind::narrow(turned_first + lost);
+    unlike |= low_second ^ Kind::narrow(turned_second + lost);
+    Layout::write(row, i, pairs, low_first, low_second);
+  }
+  return unlike == 0;
+}
+
+// Write a row past the cache, without first reading what stands there: whole lines of 64 bytes, the rest as usual.
+static inline void write_past_the_cache(char *to, const char *from, Integer bytes) {
+#if defined(__AVX__)
+  const Integer before = -reinterpret_cast<std::intptr_t>(to) & 63;
+  Integer at = before < bytes ? before : bytes;
+  std::memcpy(to, from, at);
+  for (; at + 64 <= bytes; at += 64) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(to + at), _mm512_loadu_si512(from + at));
+#else
+    for (Integer half = at; half < at + 64; half += 32)
+      _mm256_stream_si256(reinterpret_cast<__m256i *>(to + half),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + half)));
+#endif
+  }
+  std::memcpy(to + at, from + at, bytes - at);
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+
+static inline void finish_writing() {
+#if defined(__AVX__)
+  _mm_sfence();
+#endif
+}
+
+// What one thread holds: a row on its way, and for 16 bits the turns of a block in float.
+template <typename Kind, typename Layout, int sign>
+class Worker {
+ public:
+  explicit Worker(const Plan &plan)
+      : plan(plan), row(plan.head_dim), narrow(often_sure ? 2 * plan.pairs * plan.block : 0) {}
+
+  // Rotate the rows of a block of one head. Turns that are those of the call before are not made float again.
+  void rotate(const typename Kind::Stored *x, const typename Kind::Wide *cosines, const typename Kind::Wide *sines,
+              typename Kind::Stored *out, Integer rows) {
+    if (often_sure && (cosines != known || rows > known_rows)) make_narrow(cosines, sines, rows);
+    for (Integer r = 0; r < rows; r++, x += plan.x_seq, out += plan.out_seq) {
+      auto *target = plan.in_place || plan.stream ? row.data() : out;
+      const Integer at = r * plan.turn_seq * Layout::apart;
+      turn_row(x, cosines + at, sines + at, r, target);
+      const Integer done = 2 * plan.pairs, size = sizeof(typename Kind::Stored);
+      if (done < plan.head_dim) std::memcpy(target + done, x + done, (plan.head_dim - done) * size);
+      if (plan.stream)
+        write_past_the_cache(reinterpret_cast<char *>(out), reinterpret_cast<const char *>(target),
+                             plan.head_dim * size);
+      else if (plan.in_place)
+        std::memcpy(out, target, plan.head_dim * size);
+    }
+  }
+
+ private:
+  static constexpr bool often_sure = std::is_same_v<Kind, BFloat16>;  // Float16 has three bits more to be unsure of
+
+  void turn_row(const typename Kind::Stored *x, const typename Kind::Wide *cosines, const typename Kind::Wide *sines,
+                Integer r, typename Kind::Stored *target) {
+    if constexpr (!Kind::rounds) {
+      turn<Layout, sign>(x, cosines, sines, target, plan.pairs);
+    } else {
+      const float *cos = narrow.data() + 2 * plan.pairs * r, *sin = cos + plan.pairs;
+      if (!often_sure || !turn_if_sure<Kind, Layout, sign>(x, cos, sin, target, plan.pairs, loss))
+        turn_exactly<Kind, Layout, sign>(x, cosines, sines, target, plan.pairs);
+    }
+  }
+
+  // Cos and sin of each row, one after the other, in float.
+  void make_narrow(const typename Kind::Wide *cosines, const typename Kind::Wide *sines, Integer rows) {
+    known = cosines;
+    known_rows = rows;
+    std::uint32_t largest = 0;  // bits of floats above 0 are in the order of the floats
+    for (Integer r = 0; r < rows; r++) {
+      float *cos = narrow.data() + 2 * plan.pairs * r, *sin = cos + plan.pairs;
+      const Integer from = r * plan.turn_seq * Layout::apart;
+      for (Integer i = 0; i < plan.pairs; i++) {
+        cos[i] = static_cast<float>(Layout::cos(cosines + from, sines + from, i));
+        sin[i] = static_cast<float>(Layout::sin(cosines + from, sines + from, i));
+      }
+      for (Integer i = 0; i < 2 * plan.pairs; i++) {
+        const std::uint32_t size = as_bits<std::uint32_t>(cos[i]) & 0x7FFFFFFF;
+        largest = largest < size ? size : largest;
+      }
+    }
+    loss = 0x1p-22f * as_bits<float>(largest);
+  }
+
+  const Plan &plan;
+  std::vector<typename Kind::Stored> row;
+  std::vector<float> narrow;
+  const typename Kind::Wide *known = nullptr;
+  Integer known_rows = 0;
+  float loss = 0;
+};
+
+// All rows: a block of tokens, for one head after the other while its turns are in the cache; then the next block.
+template <typename Kind, typename Layout, int sign>
+static void rotate_all(const Plan &plan, const typename Kind::Stored *x, const typename Kind::Wide *cosines,
+                       const typename Kind::Wide *sines, typename Kind::Stored *out) {
+  Integer around = 1;
+  for (Integer a = 0; a < plan.axes; a++) around *= plan.axis[a].size;
+  const Integer pieces = (plan.seq + plan.block - 1) / plan.block * around;
+
+#pragma omp parallel num_threads(static_cast<int>(plan.threads)) if (plan.threads > 1)
+  {
+    Worker<Kind, Layout, sign> worker(plan);
+#pragma omp for schedule(static)
+    for (Integer piece = 0; piece < pieces; piece++) {
+      const Integer token = piece / around * plan.block, left = plan.seq - token;
+      Integer x_at = token * plan.x_seq, out_at = token * plan.out_seq, turn_at = token * plan.turn_seq;
+      Integer rest = piece % around;
+      for (Integer a = plan.axes - 1; a >= 0; a--) {
+        const Integer index = rest % plan.axis[a].size;
+        rest /= plan.axis[a].size;
+        x_at += index * plan.axis[a].x;
+        out_at += index * plan.axis[a].out;
+        turn_at += index * plan.axis[a].turn;
+      }
+      turn_at *= Layout::apart;
+      worker.rotate(x + x_at, cosines + turn_at, sines + turn_at, out + out_at, left < plan.block ? left : plan.block);
+    }
+    if (plan.stream) finish_writing();
+  }
+}
+
+// Choose the code for a layout and a sense of turning. Interleaved turns are (cos, sin) by turns, and `sines` is null.
+template <typename Kind>
+static void rotate(const Plan &plan, const void *x, const void *turns, const void *sines, void *out) {
+  using Wide = typename Kind::Wide;
+  const auto *cosines = static_cast<const Wide *>(turns);
+  const auto *others = plan.half_split ? static_cast<const Wide *>(sines) : cosines + 1;
+  const auto all = plan.half_split ? (plan.back ? rotate_all<Kind, HalfSplit, -1> : rotate_all<Kind, HalfSplit, 1>)
+                                   : (plan.back ? rotate_all<Kind, Interleaved, -1> : rotate_all<Kind, Interleaved, 1>);
+  all(plan, static_cast<const typename Kind::Stored *>(x), cosines, others, static_cast<typename Kind::Stored *>(out));
+}
+
+#define EXPORT(NAME, KIND)                                                                                            \
+  extern "C" void rotate_##NAME(const Plan *plan, const void *x, const void *turns, const void *sines, void *out) {   \
+    rotate<KIND>(*plan, x, turns, sines, out);                                                                        \
+  }
+
+EXPORT(float32, Plain<float>)
+EXPORT(float64, Plain<double>)
+EXPORT(bfloat16, BFloat16)
+EXPORT(float16, Float16)
