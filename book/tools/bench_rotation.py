@@ -9,8 +9,11 @@ keeps what it has, which takes the cost of getting fresh pages out. `--quick` me
 import argparse
 import ctypes
 import datetime
+import functools
 import importlib.metadata
+import itertools
 import json
+import math
 import platform
 import statistics
 import tempfile
@@ -27,6 +30,7 @@ from tqdm import tqdm
 
 from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.fast import RotaryTable, rotate, rotate_
+from rope_edu.results.rotation import FORMAT
 
 RESULTS = Path(__file__).resolve().parents[2] / "rope_edu" / "results" / "rotation.json"
 HEAD_DIM = 128
@@ -96,11 +100,11 @@ def ours(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor], layout: str
         f"ours, {layout}, out=": lambda: rotate(q, k, table=table, offset=start, out=outs),
         f"ours, {layout}": lambda: rotate(q, k, table=table, offset=start),
     }
-    if layout == "half_split":
-        calls[f"ours, {layout}, compiled, out="] = lambda: rotate(
-            q, k, table=table, offset=start, out=outs, compiled=True
+    for name, out in (("in place", (q, k)), ("out=", outs)):
+        calls[f"ours, {layout}, compiled, {name}"] = lambda out=out: rotate(
+            q, k, table=table, offset=start, out=out, compiled=True
         )
-        calls[f"ours, {layout}, compiled"] = lambda: rotate(q, k, table=table, offset=start, compiled=True)
+    calls[f"ours, {layout}, compiled"] = lambda: rotate(q, k, table=table, offset=start, compiled=True)
     return calls
 
 
@@ -145,10 +149,9 @@ def backward(peers: list[Peer], length: int, dtype: str, rounds: int) -> list[di
     calls = {"copy_": lambda: [out.copy_(x.detach()) for out, x in zip(grads, (q, k), strict=True)]}
     for layout in ("interleaved", "half_split"):
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
-        calls[f"ours, {layout}"] = both(lambda q, k, table=table: rotate(q, k, table=table), q, k, grads)
-    calls["ours, half_split, compiled"] = both(
-        lambda q, k, table=table: rotate(q, k, table=table, compiled=True), q, k, grads
-    )
+        for name, compiled in ((f"ours, {layout}", False), (f"ours, {layout}, compiled", True)):
+            turn = functools.partial(rotate, table=table, compiled=compiled)
+            calls[name] = both(turn, q, k, grads)
     for peer in peers:
         mine = [x.requires_grad_() for x in pair_of_tensors(heads, length, dtype, peer.seq_axis)]
         upstream = [torch.randn_like(x) for x in mine]
@@ -183,14 +186,20 @@ def decode(peers: list[Peer], dtype: str, rounds: int) -> list[dict]:
     calls = copies(q, k, outs)
     for layout in ("interleaved", "half_split"):
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
-        held = table.turns(FAR, 1, like=q)
+        held, count = table.turns(FAR, 1, like=q), itertools.count()
+
+        def step(out, table=table, count=count):  # a new position at each call, as in decoding
+            rotate(q, k, table=table, offset=FAR + next(count) % 10_000, out=out)
+
         calls |= {
-            name: call for name, call in ours(q, k, outs, layout, FAR).items() if "compiled" not in name
+            f"ours, {layout}, in place": lambda step=step: step((q, k)),
+            f"ours, {layout}, out=": lambda step=step: step(outs),
+            f"ours, {layout}": lambda step=step: step(None),
+            f"ours, {layout}, in place, view held": lambda held=held: rotate(q, k, table=held, out=(q, k)),
+            f"ours, {layout}, in place, view held, q and k packed": lambda held=held: rotate_(packed, held),
         }
-        calls[f"ours, {layout}, in place, view held"] = lambda held=held: rotate(q, k, table=held, out=(q, k))
-        calls[f"ours, {layout}, in place, view held, q and k packed"] = lambda held=held: rotate_(
-            packed, held
-        )
+    pairs, turn = packed.float().view(torch.complex64), held_turn(FAR)
+    calls["one complex product of torch"] = lambda: pairs.mul_(turn)
     calls |= theirs(peers, 1, 32, dtype, FAR)
     with torch.no_grad():
         measured = take_turns(calls, rounds, repeat=200)
@@ -205,17 +214,24 @@ def decode(peers: list[Peer], dtype: str, rounds: int) -> list[dict]:
     ]
 
 
+def held_turn(position: int) -> torch.Tensor:
+    """Return the turns of one position, complex64."""
+    return RotaryTable(inv_freq(HEAD_DIM)).turns(position, 1, like=torch.empty(0)).turn
+
+
 def numpy_arrays(length: int, rounds: int) -> list[dict]:
     """Rotate NumPy arrays, against np.copyto."""
-    heads, table = HEADS[length], RotaryTable(inv_freq(HEAD_DIM))
+    heads = HEADS[length]
     x = np.random.default_rng(0).normal(size=(1, heads, length, HEAD_DIM)).astype(np.float32)
-    out, halves = np.empty_like(x), RotaryTable(inv_freq(HEAD_DIM), layout="half_split")
-    calls = {
-        "np.copyto": lambda: np.copyto(out, x),
-        "ours, interleaved, in place": lambda: rotate(x, table=table, out=x),
-        "ours, interleaved, out=": lambda: rotate(x, table=table, out=out),
-        "ours, half_split, out=": lambda: rotate(x, table=halves, out=out),
-    }
+    out = np.empty_like(x)
+    calls = {"np.copyto": lambda: np.copyto(out, x), "np.negative, out=": lambda: np.negative(x, out=out)}
+    for layout in ("interleaved", "half_split"):
+        table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
+        for how, compiled in ((f"ours, {layout}", False), (f"ours, {layout}, compiled", True)):
+            for where, place in (("in place", x), ("out=", out)):
+                calls[f"{how}, {where}"] = functools.partial(
+                    rotate, x, table=table, out=place, compiled=compiled
+                )
     measured = take_turns(calls, rounds)
     return rows(measured, unit="np.copyto", length=length, heads=heads, dtype="float32")
 
@@ -248,29 +264,46 @@ def angles_of_pairs(length: int) -> torch.Tensor:
     return torch.outer(torch.arange(length).float(), frequencies)
 
 
-def precision() -> list[dict]:
-    """Find the largest error of cos and sin among the 64 positions before each of some, against float64."""
-    table, rows = RotaryTable(inv_freq(HEAD_DIM)), []
-    narrow = torch.tensor(inv_freq(HEAD_DIM))
-    for position in (512, 4096, 32_768, 131_072, 2**20):
-        positions = torch.arange(position - 64, position)
-        exact = rope_angles(positions, inv_freq(HEAD_DIM))
-        pipelines = {
-            "ours": torch.tensor(table.turns(position - 64, 64).turn),
-            "float32 angles": as_turns(torch.outer(positions.float(), narrow.float())),
-            "frequencies in bfloat16": as_turns(torch.outer(positions.float(), narrow.bfloat16().float())),
-            "positions in bfloat16": as_turns(torch.outer(positions.bfloat16().float(), narrow.float())),
-            "positions in float16": as_turns(torch.outer(positions.half().float(), narrow.float())),
-        }
-        for name, turn in pipelines.items():
-            error = (turn.to(torch.complex128) - torch.polar(torch.ones_like(exact), exact)).abs().max()
-            rows.append({"name": name, "position": position, "error": float(f"{error:.3g}")})
-    return rows
+def precision(peers: list[Peer]) -> list[dict]:
+    """Find the largest angle error of all pairs among the 8 positions before each of some, against float64.
+
+    What is rotated is (1, 0) in each pair, so that the result tells the angle. Peers are modules in a model that
+    was moved to the dtype; a dtype's own rounding of cos and sin is in the error.
+    """
+    found = []
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        for position in (64, 512, 4096, 32_768, 131_072, 2**20):
+            start = position - 8
+            exact = rope_angles(torch.arange(start, position), inv_freq(HEAD_DIM))
+            pipelines = [Peer("ours", "torch", "interleaved", -2, ours_in_a_model, ours_in_a_model), *peers]
+            for peer in pipelines:
+                turned = turned_ones(peer, dtype, start, 8)
+                angle = torch.atan2(turned[..., 1], turned[..., 0]) - exact
+                error = torch.remainder(angle + math.pi, 2 * math.pi) - math.pi
+                worst = error.abs().max().item()  # no number where an angle was infinite
+                row = {"name": peer.name, "dtype": str(dtype).removeprefix("torch."), "position": position}
+                found.append(row | {"error": float(f"{worst:.3g}") if math.isfinite(worst) else None})
+    return found
 
 
-def as_turns(angles: torch.Tensor) -> torch.Tensor:
-    """Return cos + i sin, each of which the pipeline rounds."""
-    return torch.complex(angles.cos(), angles.sin()).nan_to_num(nan=2.0)
+def ours_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """Return our rotation, which module.to does not reach."""
+    table = RotaryTable(inv_freq(head_dim))
+    return lambda q, k: rotate(q, k, table=table, offset=start)
+
+
+def turned_ones(peer: Peer, dtype: torch.dtype, start: int, length: int) -> torch.Tensor:
+    """Rotate (1, 0) in every pair; return `(length, pairs, 2)` in float64."""
+    half = HEAD_DIM // 2
+    first = range(0, HEAD_DIM, 2) if peer.layout == "interleaved" else range(half)
+    x = torch.zeros(1, 1, length, HEAD_DIM, dtype=dtype)
+    x[..., list(first)] = 1
+    x = x if peer.seq_axis == -2 else x.transpose(1, 2)
+    with torch.no_grad():
+        turned, _ = peer.in_a_model(length, dtype, HEAD_DIM, start)(x, x)
+    turned = turned.double().reshape(length, HEAD_DIM)
+    shape = (length, half, 2) if peer.layout == "interleaved" else (length, 2, half)
+    return turned.reshape(shape) if peer.layout == "interleaved" else turned.reshape(shape).mT
 
 
 def rows(measured: dict[str, dict[str, float]], unit: str = "copy_", **what: object) -> list[dict]:
@@ -337,7 +370,8 @@ def plan(peers: list[Peer], quick: bool) -> list[tuple[str, Callable[[], list[di
     sizes = [(length, dtype) for length in lengths for dtype in DTYPES]
 
     def speeds(allocator: str) -> list[tuple[str, Callable[[], list[dict]]]]:
-        return [("speed", lambda s=s, d=d: speed(peers, s, d, allocator, rounds)) for s, d in sizes]
+        few = {s: rounds if s <= 4096 else max(3, rounds // 2 + 1) for s in lengths}
+        return [("speed", lambda s=s, d=d: speed(peers, s, d, allocator, few[s])) for s, d in sizes]
 
     return [
         ("decode", lambda: decode(peers, "float32", 4 * rounds)),
@@ -347,7 +381,7 @@ def plan(peers: list[Peer], quick: bool) -> list[tuple[str, Callable[[], list[di
         *[("memory", lambda s=s, d=d: memory(peers, s, d)) for s, d in sizes if s == 4096],
         *[("numpy", lambda s=s: numpy_arrays(s, rounds)) for s in lengths],
         *[("building", lambda s=s: building(s, 2 * rounds)) for s in lengths if s < 100_000],
-        ("precision", precision),
+        ("precision", lambda: precision(peers)),
         ("keep", lambda: keep_memory() or []),
         *speeds("keeps its memory"),
     ]
@@ -368,7 +402,9 @@ def main(quick: bool) -> None:
             results.setdefault(name, []).extend(table)
             show(name, table)
     if not quick:
-        write({"machine": machine(), "head_dim": HEAD_DIM, "left_out": sentences, **results})
+        write(
+            {"format": FORMAT, "machine": machine(), "head_dim": HEAD_DIM, "left_out": sentences, **results}
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """How others rotate, each called as its own documentation says; those that are not installed are left out.
 
-A peer is a function of (length, dtype, shape of a head, first position) that prepares what the peer keeps between
-calls, and returns a function of (q, k). Peers with heads after the sequence get q and k in that shape.
+A peer's `prepare` is a function of (length, dtype, width of a head, first position) that prepares what the peer
+keeps between calls, and returns a function of (q, k), which have their heads where `seq_axis` says. Its
+`in_a_model` is the same for a model that was moved to the dtype as a whole, with `module.to(dtype)`.
 """
 
 import importlib
@@ -23,6 +24,7 @@ class Peer(NamedTuple):
     layout: str
     seq_axis: int
     prepare: Callable
+    in_a_model: Callable
 
 
 def angles_of(length: int, head_dim: int, start: int) -> torch.Tensor:
@@ -39,6 +41,17 @@ def transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> 
     return lambda q, k: llama.apply_rotary_pos_emb(q, k, cos, sin)
 
 
+def transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """Llama's module, which makes cos and sin in float32 of the frequencies that it keeps."""
+    llama = importlib.import_module("transformers.models.llama.modeling_llama")
+    config = importlib.import_module("transformers").LlamaConfig(
+        hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, max_position_embeddings=start + length
+    )
+    rotary = llama.LlamaRotaryEmbedding(config=config).to(dtype)
+    cos, sin = rotary(torch.ones(1, dtype=dtype), torch.arange(start, start + length)[None])
+    return lambda q, k: llama.apply_rotary_pos_emb(q, k, cos, sin)
+
+
 def rotary_embedding_torch(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
     """It keeps angles (far from 0: takes them anew) and takes cos and sin at every call."""
     module = importlib.import_module("rotary_embedding_torch")
@@ -48,6 +61,13 @@ def rotary_embedding_torch(length: int, dtype: torch.dtype, head_dim: int, start
         rotary.rotate_queries_or_keys(q, offset=start),
         rotary.rotate_queries_or_keys(k, offset=start),
     )
+
+
+def rotary_embedding_torch_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """Its frequencies are a parameter."""
+    module = importlib.import_module("rotary_embedding_torch")
+    rotary = module.RotaryEmbedding(dim=head_dim, cache_if_possible=False).requires_grad_(False).to(dtype)
+    return lambda q, k: tuple(rotary.rotate_queries_or_keys(x, offset=start) for x in (q, k))
 
 
 def x_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
@@ -60,6 +80,13 @@ def x_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -
     )
 
 
+def x_transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """Its frequencies are a buffer; positions take their dtype."""
+    module = importlib.import_module("x_transformers.x_transformers")
+    angles, scale = module.RotaryEmbedding(head_dim).to(dtype)(torch.arange(start, start + length))
+    return lambda q, k: tuple(module.apply_rotary_pos_emb(x, angles, scale) for x in (q, k))
+
+
 def torchtune(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
     """It keeps cos and sin; one position is looked up."""
     module = importlib.import_module("torchtune.modules")
@@ -68,6 +95,14 @@ def torchtune(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Cal
         return lambda q, k: (rotary(q), rotary(k))
     where = torch.arange(start, start + length)[None]
     return lambda q, k: (rotary(q, input_pos=where), rotary(k, input_pos=where))
+
+
+def torchtune_in_a_model(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """Its cos and sin are a buffer."""
+    module = importlib.import_module("torchtune.modules")
+    rotary = module.RotaryPositionalEmbeddings(head_dim, max_seq_len=length + start).to(dtype)
+    where = torch.arange(start, start + length)[None]
+    return lambda q, k: tuple(rotary(x, input_pos=where) for x in (q, k))
 
 
 def meta(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
@@ -83,11 +118,18 @@ def meta(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable
 
 
 PEERS = (
-    Peer("transformers", "transformers", "half_split", -2, transformers),
-    Peer("rotary-embedding-torch", "rotary_embedding_torch", "interleaved", -2, rotary_embedding_torch),
-    Peer("x-transformers", "x_transformers", "interleaved", -2, x_transformers),
-    Peer("torchtune", "torchtune", "interleaved", -3, torchtune),
-    Peer("Meta's form", "torch", "interleaved", -3, meta),
+    Peer("transformers", "transformers", "half_split", -2, transformers, transformers_in_a_model),
+    Peer(
+        "rotary-embedding-torch",
+        "rotary_embedding_torch",
+        "interleaved",
+        -2,
+        rotary_embedding_torch,
+        rotary_embedding_torch_in_a_model,
+    ),
+    Peer("x-transformers", "x_transformers", "interleaved", -2, x_transformers, x_transformers_in_a_model),
+    Peer("torchtune", "torchtune", "interleaved", -3, torchtune, torchtune_in_a_model),
+    Peer("Meta's form", "torch", "interleaved", -3, meta, meta),  # complex numbers in no module
 )
 
 

@@ -12,6 +12,14 @@ from rope_edu.encodings.layouts import (
     layout_permutation,
     pair_slices,
 )
+from rope_edu.encodings.precision import (
+    NUMBER_FORMATS,
+    PIPELINES,
+    Pipeline,
+    angle_error,
+    pipeline_turns,
+    round_to,
+)
 from rope_edu.encodings.relative import (
     alibi_bias,
     alibi_slopes,
@@ -36,8 +44,12 @@ from rope_edu.encodings.variants import p_rope_inv_freq, xpos_scale
 
 __all__ = [
     "LAYOUTS",
+    "NUMBER_FORMATS",
+    "PIPELINES",
+    "Pipeline",
     "alibi_bias",
     "alibi_slopes",
+    "angle_error",
     "apply_rope",
     "check_layout",
     "convert_projection",
@@ -53,6 +65,7 @@ __all__ = [
     "mean_cosine",
     "p_rope_inv_freq",
     "pair_slices",
+    "pipeline_turns",
     "relative_positions",
     "roformer_bound",
     "rope_angles",
@@ -60,6 +73,7 @@ __all__ = [
     "rotate_by_matrix",
     "rotate_pair",
     "rotation_matrix",
+    "round_to",
     "score_curve",
     "shaw_index",
     "shaw_scores",

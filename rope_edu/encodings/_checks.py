@@ -24,6 +24,13 @@ def check_positive_int(name: str, value: object) -> int:
     return int(value)
 
 
+def check_whole_number(name: str, value: object) -> int:
+    """Return `value` as an int if it is a whole number of at least 0 (True and 2.0 are not)."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}")
+    return int(value)
+
+
 def check_even_dim(name: str, value: object) -> int:
     """Return `value` as an int if it is an even whole number of at least 2: features rotate in pairs."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 2 or value % 2:

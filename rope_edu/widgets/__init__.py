@@ -11,6 +11,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from .angle_chart import AngleChart
+from .angle_error import AngleError
 from .base import LiveFigure
 from .bias_matrix import BiasMatrix
 from .block_matrix import BlockMatrix
@@ -27,6 +28,7 @@ from .training_curves import TrainingCurves
 
 __all__ = [
     "AngleChart",
+    "AngleError",
     "BiasMatrix",
     "BlockMatrix",
     "CacheSteps",

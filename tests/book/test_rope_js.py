@@ -217,6 +217,56 @@ def test_dynamic_ntk(rope, width, trained, factor, base):
         assert_same(rope("dynamicNtkInvFreq", width, length, trained, factor, base), expected)
 
 
+TIES = [
+    m * (1 + odd * 2.0**-bits) for m in (1, 2049, 2**-14, 2**-24) for bits in range(6, 27) for odd in (-1, 1)
+]
+ENDS = [2**-25, 2**-149, 2**-150, 3.3961775292304957e38, 3.4028235e38, 3.5e38, 0.0, math.inf, math.nan]
+SIZES = (RNG.uniform(1, 2, 400) * 2.0 ** RNG.integers(-150, 129, 400)).tolist()
+ROUNDED = [
+    sign * x for sign in (1, -1) for x in (*range(200, 600), *range(65_400, 65_540), *TIES, *ENDS, *SIZES)
+]
+PIPES = {
+    **rope_edu.PIPELINES,
+    "float64": rope_edu.Pipeline(*("float64",) * 4),
+    "bfloat16": rope_edu.Pipeline(*("bfloat16",) * 4),
+    "mixed": rope_edu.Pipeline("float32", "bfloat16", "float16", "float64"),
+}
+PLACES = [0, 1, 255, 256, 257, 777, 2049, 4100, 65_519, 65_520, 99_999, 2**20 - 1, 2**20]
+
+
+def steps_of(pipeline):
+    return {step: getattr(pipeline, step) for step in ("frequencies", "positions", "angles", "turns")}
+
+
+@pytest.mark.parametrize("number_format", rope_edu.NUMBER_FORMATS)
+def test_rounding_to_a_format_bit_for_bit(rope, number_format):
+    rounded = rope("((list, f) => list.map((x) => roundTo(x, f)))", ROUNDED, number_format)
+    found = np.array(rounded, float)  # a whole one comes as an int
+    expected = rope_edu.round_to(ROUNDED, number_format)
+    np.testing.assert_array_equal(found, expected)
+    assert (np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all()
+
+
+def test_named_pipelines_are_those_of_python(rope):
+    found = rope("(() => Object.entries(PIPELINES))")
+    assert found == [[name, steps_of(pipeline)] for name, pipeline in rope_edu.PIPELINES.items()]
+
+
+@pytest.mark.parametrize("name", PIPES)
+def test_turns_of_a_pipeline_and_their_errors(rope, name):
+    for width, base in [(2, 100.0), (64, 1e4), (128, 5e5), (64, 1e8)]:
+        rates, pipeline = frequencies(width, base), PIPES[name]
+        arguments = rates.tolist(), steps_of(pipeline)
+        turns = rope("((ms, ...rest) => ms.map((m) => pipelineTurns(m, ...rest)))", PLACES, *arguments)
+        expected = rope_edu.pipeline_turns(PLACES, rates, pipeline)
+        assert_same(turns, np.stack([expected.real, expected.imag], -1))
+        for step in (0, 1, 300):
+            errors = rope(
+                "((ms, ...rest) => ms.map((m) => angleError(m, ...rest)))", PLACES, *arguments, step
+            )
+            assert_same(errors, rope_edu.angle_error(PLACES, rates, pipeline, step=step))
+
+
 def test_every_function_of_rope_js_is_compared_here():
     names = set(re.findall(r"^export function (\w+)", source("rope"), flags=re.MULTILINE))
     here = Path(__file__).read_text(encoding="utf-8")

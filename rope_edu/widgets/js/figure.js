@@ -370,13 +370,17 @@ function makeControl(control, move) {
     });
     const decimals = (String(control.step).split(".")[1] ?? "").length;
     const words = (v) => (control.log || control.whole ? grouped(v) : fmt(v, decimals)) + unit;
+    let current;
+    // where a key's step on a logarithmic slider is less than one, a whole number still moves by one
+    const next = (v) => (control.whole && Math.round(v) === current ? current + Math.sign(v - current) : v);
     input.addEventListener("input", () => {
       const value = from(Number(input.value));
-      move(control.log ? Number(value.toPrecision(3)) : value);
+      move(control.log ? Number(next(value).toPrecision(3)) : value);
     });
     return {
       element: html("label", { class: "rl-control" }, html("span", {}, control.label, " ", out), input),
       show(value) {
+        current = value;
         if (Math.abs(Number(input.value) - to(value)) > (control.log ? 0.005 : 1e-9)) input.value = to(value);
         say(out, words(value));
         write(input, { "aria-valuetext": words(value) });

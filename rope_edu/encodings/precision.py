@@ -1,0 +1,200 @@
+r"""Precision: what is left of an angle when its parts are kept in few bits. NumPy only, float64 in and out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from rope_edu.encodings._checks import Array, as_positions, as_real, check_one_of, check_whole_number
+from rope_edu.encodings.frequencies import rope_angles
+
+NUMBER_FORMATS = ("float64", "float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    r"""Name the number format in which each step from position to turn is kept.
+
+        angle = round(round(m) · round(θ)),   turn = round(cos angle) + i round(sin angle)
+
+    Attributes:
+        frequencies: of θ, a module's `inv_freq`.
+        positions: of m.
+        angles: of the product m · θ.
+        turns: of cos and sin.
+        note: what does so, in a sentence; it does not count when two are compared.
+
+    Raises:
+        ValueError: a format is not "float64", "float32", "bfloat16" or "float16".
+
+    >>> Pipeline(positions="bfloat16") == PIPELINES["positions in bfloat16"]
+    True
+
+    Source: Wang et al. 2024, "When Precision Meets Position", arXiv 2411.13476. Chapter A1.
+    """
+
+    frequencies: str = "float32"
+    positions: str = "float32"
+    angles: str = "float32"
+    turns: str = "float32"
+    note: str = field(default="", compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for step in fields(self)[:4]:
+            check_one_of(step.name, getattr(self, step.name), NUMBER_FORMATS)
+
+
+PIPELINES = {
+    "ours": Pipeline(
+        *("float64", "float64", "float64", "float32"),
+        note="Angles in float64, cos and sin rounded once to float32.",
+    ),
+    "float32": Pipeline(note="float32 throughout, as in transformers, Meta's code and torchtune."),
+    "frequencies in bfloat16": Pipeline(
+        frequencies="bfloat16",
+        note="module.to(bfloat16) reached inv_freq: wrong clocks, but the same wrong clocks everywhere.",
+    ),
+    "positions in bfloat16": Pipeline(
+        positions="bfloat16",
+        note="A bfloat16 input made the positions: beyond 256 neighbours share one.",
+    ),
+    "float16": Pipeline(
+        *("float16",) * 4,
+        note="float16 throughout: beyond 2,048 neighbours share a position, and 65,520 is already infinite.",
+    ),
+    "turns in bfloat16": Pipeline(
+        *("float64", "float64", "float64", "bfloat16"),
+        note="Exact angles, cos and sin rounded to bfloat16: a small error, the same at every position.",
+    ),
+}
+
+
+def round_to(x: Array, number_format: str) -> np.ndarray:
+    r"""Round each number to the nearest one of a format, ties to the even one.
+
+        bits of the significand:   float64 53,   float32 24,   float16 11,   bfloat16 8
+        largest finite number:     1.8e308,      3.4e38,       65,504,       3.4e38
+
+    bfloat16 and float16 are rounded by way of float32, as torch rounds what it has in float32 (and its
+    float64 too), so a number just beside a tie may be rounded as the tie.
+
+    Args:
+        x: real numbers of any shape; infinity and NaN are allowed.
+        number_format: "float64", "float32", "bfloat16" or "float16".
+
+    Returns:
+        Float64, the shape of `x`. Too large a number becomes infinite, too small a one 0, as in the format.
+
+    Raises:
+        ValueError: `x` is not real, or `number_format` is another name.
+
+    >>> round_to([256, 257, 258, 259], "bfloat16").tolist()  # 8 bits: steps of 2; ties go to 256 and 260
+    [256.0, 256.0, 258.0, 260.0]
+    >>> round_to([2049, 65_519, 65_520], "float16").tolist()  # 11 bits: steps of 2, at the end of 32
+    [2048.0, 65504.0, inf]
+
+    Source: IEEE 754-2019, §4.3.1; arXiv 2411.13476, §2. Chapter A1.
+    """
+    check_one_of("number_format", number_format, NUMBER_FORMATS)
+    x = np.asarray(as_real("x", x))
+    if number_format == "float64":
+        return x.copy()
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        single = x.astype(np.float32)
+        if number_format == "float16":
+            return single.astype(np.float16).astype(np.float64)
+    return (_to_bfloat16(single) if number_format == "bfloat16" else single).astype(np.float64)
+
+
+def pipeline_turns(positions: int | list | range | Array, inv_freq: Array, pipeline: Pipeline) -> np.ndarray:
+    r"""Compute the turn of every pair at every position as a pipeline keeps it.
+
+        ĉ + iŝ = round(cos φ) + i round(sin φ),   φ = round(round(m) · round(θ))
+
+    Cosine and sine are taken in float64 and then rounded; a float32 cosine may differ in its last bit.
+
+    Args:
+        positions: m in tokens, `(…, seq)`; one number is allowed.
+        inv_freq: θ, radians per token, `(pairs,)`.
+        pipeline: the format of each step.
+
+    Returns:
+        Complex128 `(…, seq, pairs)`; `(pairs,)` for one number. Its length is not quite 1. NaN where the
+        pipeline has no number, since the angle is infinite or 0 · ∞.
+
+    Raises:
+        ValueError: as for `rope_angles`.
+
+    >>> from math import pi
+    >>> coarse = Pipeline(positions="bfloat16")
+    >>> pipeline_turns([256, 257], [pi / 2], coarse).round(3).tolist()  # 64 turns; 257 is 256 here, not i
+    [[(1+0j)], [(1+0j)]]
+
+    Source: arXiv 2411.13476, §2–3. Chapter A1.
+    """
+    rope_angles(positions, inv_freq)  # the checks
+    frequencies = round_to(inv_freq, pipeline.frequencies)
+    positions = round_to(positions, pipeline.positions)
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        angles = round_to(positions[..., None] * frequencies, pipeline.angles)  # (…, seq, pairs)
+        turns = np.empty(angles.shape, np.complex128)
+        turns.real = round_to(np.cos(angles), pipeline.turns)
+        turns.imag = round_to(np.sin(angles), pipeline.turns)
+    return turns
+
+
+def angle_error(
+    positions: int | list | range | Array, inv_freq: Array, pipeline: Pipeline, *, step: int = 0
+) -> np.ndarray:
+    r"""Compute how far the turns of a pipeline point from where they should.
+
+        step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
+        step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
+
+    The first is the error of an angle, the second that of the turn between two tokens k apart. A score feels
+    the second only: frequencies in bfloat16 are wrong clocks, yet their step is off by the same at every m, so
+    scores stay relative; positions in bfloat16 collide, and their step depends on m.
+
+    Args:
+        positions: m in tokens, `(…, seq)`; one number is allowed.
+        inv_freq: θ, radians per token, `(pairs,)`, taken as exact.
+        pipeline: the format of each step.
+        step: k in tokens, a whole number of at least 0.
+
+    Returns:
+        Radians in [0, π], float64 `(…, seq, pairs)`; `(pairs,)` for one number; π/2 is the mean of a hand that
+        points anywhere. NaN where the pipeline has no number. It is measured against m · θ in float64, which is
+        itself off by m · θ · 10⁻¹⁶.
+
+    Raises:
+        ValueError: as for `rope_angles`, or `step` is not a whole number of at least 0.
+
+    >>> coarse = Pipeline(positions="bfloat16")
+    >>> angle_error([256, 257], [1.0], coarse).round(3).tolist()  # 257 is taken for 256: one token, 1 rad
+    [[0.0], [1.0]]
+    >>> angle_error([257, 258], [1.0], coarse, step=1).round(3).tolist()  # 0 tokens on, then 2, never 1
+    [[1.0], [1.0]]
+
+    Source: arXiv 2411.13476, §3. Chapter A1.
+    """
+    step = check_whole_number("step", step)
+    turns = pipeline_turns(positions, inv_freq, pipeline)
+    if step == 0:
+        return _angle_between(turns, rope_angles(positions, inv_freq))
+    earlier = pipeline_turns(as_positions(positions) - step, inv_freq, pipeline)
+    return _angle_between(turns * earlier.conj(), rope_angles(step, inv_freq))
+
+
+def _angle_between(turns: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Return |arg(turns · e^{−i·angles})|; written in reals, so that equal turns give exactly 0."""
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.abs(np.arctan2(turns.imag * cos - turns.real * sin, turns.real * cos + turns.imag * sin))
+
+
+def _to_bfloat16(single: np.ndarray) -> np.ndarray:
+    """Round float32 to its upper 16 bits, ties to even: add just under half of the last bit kept, and cut."""
+    bits = single.view(np.uint32)
+    half = 0x7FFF + ((bits >> 16) & 1)
+    rounded = ((bits + half) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    return np.where(np.isnan(single), single, rounded)

@@ -1,0 +1,59 @@
+"""Chapter A1: how far a pair's hand is off when its parts are kept in few bits."""
+
+from dataclasses import asdict
+from typing import Any
+
+import traitlets
+
+from rope_edu.encodings.precision import NUMBER_FORMATS, PIPELINES
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+_STEPS = ("frequencies", "positions", "angles", "turns")
+
+
+def _format_of(default: str, label: str) -> Choice:
+    return Choice(default, {name: name for name in NUMBER_FORMATS}, label=label)
+
+
+class AngleError(LiveFigure):
+    """See how far the worst pair of a head is off, at every position, in a pipeline of your own.
+
+    The pipeline is made of four number formats: ``frequencies_in``, ``positions_in``, ``angles_in`` (of the
+    product) and ``turns_in`` (of cos and sin). A known one, ``pipeline``, sets these four; a format that differs
+    from it makes the pipeline "own" again. ``measure`` is the error of the angle m · θ, or of the turn from one
+    token to the next, which is what a score feels. Lines show the largest error up to a position (of some 100
+    positions, chosen where rounding is worst); the clock shows the worst pair at ``position``.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> AngleError(positions_in="float16", position=3000)
+    AngleError(position=3000, positions_in='float16')
+
+    Source: Wang et al. 2024, arXiv 2411.13476. Chapter A1.
+    """
+
+    position = Slider(4100, 1, 2**20, log=True, label="Position, m", unit="tokens")
+    measure = Choice("angle", {"angle": "of the angle m·θ", "step": "of a turn by one token"}, label="Error")
+    frequencies_in = _format_of("float32", "Frequencies θ in")
+    positions_in = _format_of("bfloat16", "Positions m in")
+    angles_in = _format_of("float32", "Angles m·θ in")
+    turns_in = _format_of("float32", "Cos and sin in")
+    pipeline = Choice("own", {"own": "as chosen here"} | {name: name for name in PIPELINES}, label="Pipeline")
+    base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
+    head_dim = Choice(
+        128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128, 256)}, label="Head width, d"
+    )
+
+    @traitlets.observe("pipeline")
+    def _take_its_formats(self, change: Any) -> None:
+        if self.pipeline in PIPELINES:
+            for step in _STEPS:
+                setattr(self, f"{step}_in", asdict(PIPELINES[self.pipeline])[step])
+
+    @traitlets.observe(*(f"{step}_in" for step in _STEPS))
+    def _differ_from_a_known_one(self, change: Any) -> None:
+        known = PIPELINES.get(self.pipeline)
+        if known and change.new != asdict(known)[change.name.removesuffix("_in")]:
+            self.pipeline = "own"
