@@ -366,11 +366,11 @@ def write(content: dict) -> None:
 
 def plan(peers: list[Peer], quick: bool) -> list[tuple[str, Callable[[], list[dict]]]]:
     """List the sections' parts in the order in which they run; the allocator is changed half-way, for good."""
-    lengths, rounds = ([512, 4096], 5) if quick else (list(HEADS), 9)
+    lengths, rounds = ([512, 4096], 5) if quick else (list(HEADS), 7)
     sizes = [(length, dtype) for length in lengths for dtype in DTYPES]
 
     def speeds(allocator: str) -> list[tuple[str, Callable[[], list[dict]]]]:
-        few = {s: rounds if s <= 4096 else max(3, rounds // 2 + 1) for s in lengths}
+        few = {s: rounds if s <= 4096 else max(3, rounds // 2) for s in lengths}
         return [("speed", lambda s=s, d=d: speed(peers, s, d, allocator, few[s])) for s, d in sizes]
 
     return [

@@ -30,7 +30,7 @@ class Exercise:
     shows: str = ""
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"\d+\.\d+", self.id):
+        if not re.fullmatch(r"[A-Z]?\d+\.\d+", self.id):
             raise ValueError(f"id must be chapter.number, such as '4.1', got {self.id!r}")
         if not self.hints:
             raise ValueError(f"hints of exercise {self.id} must have at least one hint, got none")
@@ -88,7 +88,7 @@ class Checker:
 
 
 def find_exercises() -> tuple[Exercise, ...]:
-    """Collect EXERCISES from every module `chapter_NN` of this package, in the order of chapters."""
+    """Collect EXERCISES from every module `chapter_…` of this package, in the order of chapters."""
     here = [str(Path(__file__).parent)]
     names = sorted(m.name for m in pkgutil.iter_modules(here) if m.name.startswith("chapter_"))
     modules = [importlib.import_module(f"rope_edu.check.{name}") for name in names]

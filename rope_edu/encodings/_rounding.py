@@ -8,6 +8,8 @@ from array_api_compat import array_namespace, is_numpy_array
 
 from rope_edu.encodings._checks import Array
 
+CUT_OFF = 2**29 - 1  # the bits of a float64 that float32 has not
+
 
 def round_once(wide: Array, dtype: Any) -> Array:
     r"""Return `wide` as `dtype`, each number the nearest one, ties to even.
@@ -27,9 +29,8 @@ def round_once(wide: Array, dtype: Any) -> Array:
     xp = array_namespace(wide)
     if is_numpy_array(wide) or wide.dtype != xp.float64 or dtype in (xp.float32, xp.float64):
         return xp.astype(wide, dtype, copy=False)
-    single = wide.to(xp.float32)
-    cut_off = (wide - single).detach()
-    even = single.detach().view(xp.int32) % 2 == 0
-    other = xp.nextafter(single.detach(), xp.copysign(xp.full_like(single, xp.inf), cut_off.to(xp.float32)))
-    wrong = even & (cut_off != 0) & xp.isfinite(single)
-    return (single + xp.where(wrong, other - single.detach(), 0.0)).to(dtype)
+    bits = wide.detach().view(xp.int64)
+    odd = ((bits | ((bits & CUT_OFF) + CUT_OFF)) & ~CUT_OFF).view(xp.float64)
+    if wide.requires_grad:
+        odd = wide + xp.where(odd == wide, 0.0, odd - wide).detach()
+    return odd.to(dtype)

@@ -22,6 +22,7 @@ struct Plan {
   Integer half_split, back;           // the layout; turn by −θ
   Integer block;                      // rows to rotate before the next head's: as many as leave their turns in the cache
   Integer in_place, stream, threads;  // stream: write past the cache
+  Integer shared;                     // how many rows have the same turns
   Integer x_seq, out_seq, turn_seq;   // strides from token to token
   Integer axes;                       // how many others there are: batch, heads
   struct { Integer size, x, out, turn; } axis[8];
@@ -203,12 +204,12 @@ template <typename Kind, typename Layout, int sign>
 class Worker {
  public:
   explicit Worker(const Plan &plan)
-      : plan(plan), row(plan.head_dim), narrow(often_sure ? 2 * plan.pairs * plan.block : 0) {}
+      : plan(plan), row(plan.head_dim), in_float(often_sure && plan.shared >= 4), narrow(in_float ? 2 * plan.pairs * plan.block : 0) {}
 
   // Rotate the rows of a block of one head. Turns that are those of the call before are not made float again.
   void rotate(const typename Kind::Stored *x, const typename Kind::Wide *cosines, const typename Kind::Wide *sines,
               typename Kind::Stored *out, Integer rows) {
-    if (often_sure && (cosines != known || rows > known_rows)) make_narrow(cosines, sines, rows);
+    if (in_float && (cosines != known || rows > known_rows)) make_narrow(cosines, sines, rows);
     for (Integer r = 0; r < rows; r++, x += plan.x_seq, out += plan.out_seq) {
       auto *target = plan.in_place || plan.stream ? row.data() : out;
       const Integer at = r * plan.turn_seq * Layout::apart;
@@ -231,8 +232,8 @@ class Worker {
     if constexpr (!Kind::rounds) {
       turn<Layout, sign>(x, cosines, sines, target, plan.pairs);
     } else {
-      const float *cos = narrow.data() + 2 * plan.pairs * r, *sin = cos + plan.pairs;
-      if (!often_sure || !turn_if_sure<Kind, Layout, sign>(x, cos, sin, target, plan.pairs, loss))
+      const float *cos = narrow.data() + (in_float ? 2 * plan.pairs * r : 0), *sin = cos + plan.pairs;
+      if (!in_float || !turn_if_sure<Kind, Layout, sign>(x, cos, sin, target, plan.pairs, loss))
         turn_exactly<Kind, Layout, sign>(x, cosines, sines, target, plan.pairs);
     }
   }
@@ -259,6 +260,7 @@ class Worker {
 
   const Plan &plan;
   std::vector<typename Kind::Stored> row;
+  const bool in_float;  // not worth it if few heads share the turns
   std::vector<float> narrow;
   const typename Kind::Wide *known = nullptr;
   Integer known_rows = 0;

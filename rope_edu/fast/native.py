@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 import shlex
 import shutil
@@ -29,6 +30,7 @@ OPTIONS = (  # the first that the compiler accepts
 )
 CACHED = 2**12  # turns in a block: 32 KiB of complex64
 LARGE = 2**24  # bytes of a result that is written past the cache
+LINE = 64  # bytes that memory moves at once
 SEVERAL_THREADS = 2**20  # bytes of a result that are worth more threads than one
 MOST_AXES = 8
 
@@ -81,15 +83,14 @@ def _plan(
     around = [axis for axis in range(x.ndim - 1) if axis != x.ndim + seq_axis]
     if len(around) > MOST_AXES:
         raise ValueError(f"compiled=True takes at most {MOST_AXES + 2} axes, got {x.ndim}")
+    lines = (_address(out) | sizes[-1] * x.itemsize) % LINE == 0  # else lines would be written in pieces
+    stream = lines and n_bytes >= LARGE and x.itemsize > 2 and not (in_place or fresh)
     heads_inside = seq_axis == -3 and sizes[-2] > 1
     plan = [
         *(sizes[seq_axis], sizes[-1], pairs, turns.layout == "half_split", back),
         1 if heads_inside else max(1, CACHED // pairs),
-        *(
-            in_place,
-            n_bytes >= LARGE and not (in_place or fresh or x.itemsize == 2),
-            _threads(x) if n_bytes >= SEVERAL_THREADS else 1,
-        ),
+        *(in_place, stream, _threads(x) if n_bytes >= SEVERAL_THREADS else 1),
+        math.prod(sizes[axis] for axis in around if strides[2][axis] == 0),
         *(stride[seq_axis] for stride in strides),
         len(around),
         *(number for axis in around for number in (sizes[axis], *(stride[axis] for stride in strides))),

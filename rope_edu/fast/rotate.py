@@ -31,10 +31,11 @@ def rotate(
         interleaved: z′ = turn · z       half_split: first′ = cos · first − sin · second,
                                                      second′ = cos · second + sin · first
 
-    Equals `apply_rope(x, rope_angles(positions, inv_freq), …)` to rounding; 16-bit results are the exact value
-    rounded once. Nothing of the size of q is made but the result: with `out` nothing, save two megabytes of
-    scratch at most where numbers change their width or their place. The backward pass is the same kernel with
-    −θ and keeps nothing but turns.
+    Equals `apply_rope(x, rope_angles(positions, inv_freq), …)` to rounding. Tensors of 16 bits are turned in
+    float32, which once in some thousand numbers gives the other neighbour of a near tie; with `compiled` they are
+    the exact value rounded once, as NumPy's are. Nothing of the size of q is made but the result: with `out`
+    nothing, save two megabytes of scratch at most where numbers change their width or their place, and with
+    `compiled` none at all. The backward pass is the same kernel with −θ and keeps nothing but turns.
 
     Args:
         q: floats `(…, seq, head_dim)`, NumPy or torch; 2 · pairs ≤ head_dim, the tail passes unchanged.

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import torch
 
-from rope_edu.encodings._rounding import round_once
 from rope_edu.fast import native
 from rope_edu.fast.turns import SHARED, Turns
 
@@ -19,7 +18,7 @@ SCRATCH = 2**17  # numbers in a block that needs scratch
 ON_A_GPU = 128  # times as much: it wants long work
 NO_GRADIENT = "out cannot be followed by a gradient: leave it out, or use torch.no_grad()"
 REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
-CUT_OFF = 2**29 - 1  # the bits of a float64 that float32 has not
+SINGLE = {torch.complex128: torch.complex64, torch.float64: torch.float32}
 
 
 def rotate(
@@ -69,7 +68,8 @@ class _Rotation(torch.autograd.Function):
 def _rotated(
     x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None, back: bool
 ) -> torch.Tensor:
-    """Return x turned by +θ, or with `back` by −θ, in `out` if given."""
+    """Return x turned by +θ, or with `back` by −θ, in `out` if given; 16 bits by way of float32."""
+    turns = turns if x.dtype.itemsize > 2 else _single(turns)
     rotary_dim = 2 * turns.parts[0].shape[-1]
     tail = x.shape[-1] - rotary_dim
     if tail:
@@ -104,10 +104,10 @@ def _interleaved(
         for here, out_here, turn_here in blocks(SHARED, seq_axis, turn, z, z_out, turn):
             torch.mul(here, turn_here.conj() if back else turn_here, out=out_here)
         return out
-    for here, out_here, turn_here in blocks(SCRATCH // 4, seq_axis, x, x, out, turn):
+    for here, out_here, turn_here in blocks(SCRATCH, seq_axis, x, x, out, turn):
         wide = here.to(REAL[turn.dtype], copy=True, memory_format=torch.contiguous_format)
         wide.view(turn.dtype).mul_(turn_here.conj() if back else turn_here)
-        out_here.copy_(_oddly(wide, x.dtype))
+        out_here.copy_(wide)  # rounds
     return out
 
 
@@ -133,13 +133,10 @@ def _half_split(
         turned = torch.mul(x, both_cos, out=out if same else None).addcmul_(swapped, signed_sin)
         if same:
             return turned
-        turned = _oddly(turned, x.dtype)
         return turned.to(x.dtype) if out is None else out.copy_(turned)
     out = torch.empty_like(x) if out is None else out
     in_place = out.data_ptr() == x.data_ptr()
-    for here, out_here, *parts in blocks(
-        SCRATCH if same else SCRATCH // 4, seq_axis, x, x, out, *turns.parts
-    ):
+    for here, out_here, *parts in blocks(SCRATCH, seq_axis, x, x, out, *turns.parts):
         both_cos, signed_sin = _double(*parts, back)
         source = here.to(wide, copy=in_place)  # itself, or scratch
         turned = torch.mul(source, both_cos, out=out_here if same else None)
@@ -147,18 +144,19 @@ def _half_split(
             sin = signed_sin.narrow(-1, mine, half)
             turned.narrow(-1, mine, half).addcmul_(source.narrow(-1, other, half), sin)
         if not same:
-            out_here.copy_(_oddly(turned, x.dtype))
+            out_here.copy_(turned)  # rounds
     return out
 
 
-def _oddly(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Prepare `wide` in place for being rounded to `dtype` once: the fast form of `round_once`."""
-    if wide.dtype != torch.float64 or dtype == torch.float64:
-        return wide
-    bits = wide.view(torch.int64)
-    odd = bits.bitwise_and(CUT_OFF).add_(CUT_OFF)  # carries into the last bit that stays, if any is cut off
-    bits.bitwise_or_(odd).bitwise_and_(~CUT_OFF)
-    return wide
+def _single(turns: Turns) -> Turns:
+    """Return turns in float32, which are kept with those in float64."""
+    if turns.parts[0].dtype not in SINGLE:
+        return turns
+    if turns.single is None:
+        with torch.inference_mode(False):
+            parts = tuple(part.to(SINGLE[part.dtype]) for part in turns.parts)
+        turns.single = Turns(turns.layout, parts, turns.dtypes)
+    return turns.single
 
 
 def _double(cos: torch.Tensor, sin: torch.Tensor, back: bool) -> tuple[torch.Tensor, torch.Tensor]:
@@ -230,7 +228,7 @@ def by_inductor(
     if out is not None and not torch.ops.aten.is_non_overlapping_and_dense(out):
         raise ValueError("compiled=True needs an out without gaps in its memory: give another, or none")
     out = torch.empty_like(x) if out is None else out
-    cos, sin = turns.parts
+    cos, sin = _single(turns).parts if x.dtype.itemsize == 2 else turns.parts
     rotary_dim = 2 * cos.shape[-1]
     heads = [t.narrow(-1, 0, rotary_dim) if t.shape[-1] > rotary_dim else t for t in (x, out)]
     _inductor_kernel(cos.shape[-1])(cos, sin, _signs(cos.dtype, cos.device, back), *heads)
@@ -255,7 +253,7 @@ class _Swap(torch.nn.Module):
 
     def forward(self, cos, sin, signs, x, out):
         x, out = (t.unflatten(-1, (2, self.pairs)) for t in (x, out))  # (…, 2, pairs)
-        out.copy_(round_once(_by_swapping(x, cos, sin, signs), out.dtype))
+        out.copy_(_by_swapping(x, cos, sin, signs))  # rounds
 
 
 @functools.cache
@@ -277,15 +275,20 @@ def in_graph(x: torch.Tensor, turns: Turns) -> torch.Tensor:
     >>> in_graph(torch.tensor([[1.0, 0.0]]), Turns("interleaved", (torch.tensor([[1j]]),), ())).tolist()
     [[0.0, 1.0]]
     """
-    rotary_dim = 2 * turns.parts[0].shape[-1]
+    parts = (
+        turns.parts
+        if x.dtype.itemsize > 2
+        else [part.to(SINGLE.get(part.dtype, part.dtype)) for part in turns.parts]
+    )
+    rotary_dim = 2 * parts[0].shape[-1]
     head, tail = x[..., :rotary_dim], x[..., rotary_dim:]
     if turns.layout == "half_split":
-        cos, sin = turns.parts
+        cos, sin = parts
         signs = torch.tensor([[-1.0], [1.0]], dtype=cos.dtype, device=x.device)
         turned = _by_swapping(head.unflatten(-1, (2, cos.shape[-1])), cos, sin, signs).flatten(-2)
     else:
-        (turn,) = turns.parts
+        (turn,) = parts
         pairs = head.to(REAL[turn.dtype]).unflatten(-1, (-1, 2)).contiguous()
         turned = torch.view_as_real(torch.view_as_complex(pairs) * turn).flatten(-2)
-    turned = round_once(turned, x.dtype)
+    turned = turned.to(x.dtype)
     return torch.cat((turned, tail), dim=-1) if tail.shape[-1] else turned

@@ -41,14 +41,14 @@ class Turns:
     Chapter 7.
     """
 
-    __slots__ = ("doubled", "dtypes", "layout", "pairs_of", "parts")
+    __slots__ = ("doubled", "dtypes", "layout", "pairs_of", "parts", "single")
 
     def __init__(self, layout: str, parts: tuple[Array, ...], dtypes: tuple[Any, ...]) -> None:
         self.layout, self.parts, self.dtypes = layout, parts, dtypes
         seq, pairs = parts[0].shape[-2:]
         few = layout == "interleaved" and parts[0].ndim == 2 and seq * pairs <= SHARED
         self.pairs_of = (seq, 2 * pairs) if few else None  # the last axes of an x that is one product
-        self.doubled = None  # what a kernel derives from the parts of a few positions, and keeps here
+        self.doubled = self.single = None  # what kernels derive from the parts, and keep here
 
     @property
     def turn(self) -> Array:

@@ -81,7 +81,8 @@ def test_the_kernel_of_torch_compile_equals_the_eager_one(dtype):
             x, table=RotaryTable(-inv_freq(32) if back else inv_freq(32), layout="half_split"), offset=9
         )
         turned = tensors.by_inductor(x, turns, -2, None, back)
-        torch.testing.assert_close(turned, eager, rtol=0, atol=1e-6 if dtype == torch.float32 else 0)
+        step = 0 if dtype == torch.float32 else 2**-7  # products may be fused: the other side of a near tie
+        torch.testing.assert_close(turned, eager, rtol=step, atol=1e-6)
         assert torch.equal(tensors.by_inductor(x, turns, -2, out, back), turned)
     with pytest.raises(ValueError, match="cannot rotate half_split pairs in place here"):
         tensors.by_inductor(x, turns, -2, x, False)

