@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from rope_edu.encodings._checks import Array, dtype_name
 from rope_edu.fast.turns import Turns
@@ -40,7 +41,8 @@ def rotate(x: Array, turns: Turns, seq_axis: int, out: Array | None = None, back
 
         first′ = cos · first − sin · second      second′ = cos · second + sin · first
 
-    16-bit numbers are turned in float64 and rounded once. Tensors are shared out among torch's threads.
+    16-bit numbers are turned in float64 and rounded once; for that their turns are to be `exact`. Tensors are
+    shared out among torch's threads.
 
     Args:
         x: `(…, seq, head_dim)`, or with the heads after the sequence where `seq_axis` is −3.
@@ -63,17 +65,18 @@ def rotate(x: Array, turns: Turns, seq_axis: int, out: Array | None = None, back
     if fresh:
         out = np.empty_like(x) if isinstance(x, np.ndarray) else sys.modules["torch"].empty_like(x)
     if 0 not in x.shape:
-        plan, addresses = _plan(x, turns, seq_axis, out, back, fresh)
+        parts = _as_wide(turns.parts, x)
+        plan, addresses = _plan(x, turns, parts, seq_axis, out, back, fresh)
         kernel(plan, *addresses)
     return out
 
 
 def _plan(
-    x: Array, turns: Turns, seq_axis: int, out: Array, back: bool, fresh: bool
+    x: Array, turns: Turns, parts: tuple[Array, ...], seq_axis: int, out: Array, back: bool, fresh: bool
 ) -> tuple[ctypes.Array, tuple[int, ...]]:
     """Return what the kernel is told, in the order of its struct Plan, and where x, turns, sines and out lie."""
     pairs = turns.parts[0].shape[-1]
-    spread = _broadcast(turns.parts[0], (*x.shape[:-1], pairs))
+    spread = _broadcast(parts[0], (*x.shape[:-1], pairs))
     arrays = x, out, spread
     for name, array in zip(("x", "out", "turns"), arrays, strict=True):
         _check_side_by_side(name, array)
@@ -95,8 +98,15 @@ def _plan(
         len(around),
         *(number for axis in around for number in (sizes[axis], *(stride[axis] for stride in strides))),
     ]
-    first, last = turns.parts[0], turns.parts[-1]
-    return (ctypes.c_int64 * len(plan))(*plan), tuple(_address(a) for a in (x, first, last, out))
+    return (ctypes.c_int64 * len(plan))(*plan), tuple(_address(a) for a in (x, parts[0], parts[-1], out))
+
+
+def _as_wide(parts: tuple[Array, ...], x: Array) -> tuple[Array, ...]:
+    """Return turns in float64 for 16 bits: as they are if they are exact, else as exact as they are."""
+    if x.itemsize > 2 or dtype_name(parts[0]) in ("float64", "complex128"):
+        return parts
+    xp = array_namespace(x)
+    return tuple(xp.astype(part, xp.float64 if len(parts) == 2 else xp.complex128) for part in parts)
 
 
 @functools.cache

@@ -66,7 +66,7 @@ def rotate(
 
     Source: RoFormer, arXiv 2104.09864, eq. 12 and 34. Chapter 7.
     """
-    turns = _turns_for(q, table, offset, positions, seq_axis)
+    turns = _turns_for(q, table, offset, positions, seq_axis, compiled or isinstance(q, np.ndarray))
     if out is not None and seq_axis == -2 and not (compiled or tracing()) and _at_once(q, k, turns, out):
         return q if k is None else (q, k)
     if k is None:
@@ -145,7 +145,7 @@ def _pairs_in_place(x: Array, turns: Turns) -> Array | None:
 
 
 def _turns_for(
-    q: Array, table: RotaryTable | Turns, offset: int | None, positions: object, seq_axis: int
+    q: Array, table: RotaryTable | Turns, offset: int | None, positions: object, seq_axis: int, exact: bool
 ) -> Turns:
     """Return the turns of q's tokens, with an axis of one head where q has its heads."""
     if seq_axis not in (-2, -3):
@@ -157,11 +157,11 @@ def _turns_for(
     elif not isinstance(table, RotaryTable):
         raise ValueError(f"table must be a RotaryTable or Turns, got {type(table).__name__}")
     elif positions is None:
-        turns = table.turns(offset or 0, _length("q", q, seq_axis), like=q)
+        turns = table.turns(offset or 0, _length("q", q, seq_axis), like=q, exact=exact)
     elif offset is not None:
         raise ValueError("give offset or positions, not both")
     else:
-        turns = table.turns_at(positions, like=q)
+        turns = table.turns_at(positions, like=q, exact=exact)
     return turns if seq_axis == -2 and turns.parts[0].ndim == 2 else _beside_heads(q, turns, seq_axis)
 
 

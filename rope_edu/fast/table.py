@@ -74,7 +74,9 @@ class RotaryTable:
         self._layout = check_layout(layout)
         self._factor = check_positive_number("attention_factor", attention_factor)
         self._fine = _fine_turns(self._inv_freq)  # (BLOCK, pairs)
-        self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; read without the lock
+        self._windows: dict[
+            tuple[Any, Any, bool], _Window
+        ] = {}  # (dtype, device, exact) -> rows; read without the lock
         self._last: tuple[tuple | None, Turns | None] = None, None  # what was asked last, and its answer
         self._lock = threading.Lock()
 
@@ -93,13 +95,14 @@ class RotaryTable:
         """The factor a on cos and sin."""
         return self._factor
 
-    def turns(self, start: int, length: int, *, like: Array | None = None) -> Turns:
+    def turns(self, start: int, length: int, *, like: Array | None = None, exact: bool = False) -> Turns:
         r"""Return the turns of positions start … start + length − 1.
 
         Args:
             start: the first position, a whole number ≥ 0.
             length: how many, a whole number ≥ 0.
             like: an array of the kind, device and dtype that will be rotated; default NumPy float32.
+            exact: keep cos and sin in float64 for 16-bit numbers, which a compiled kernel then rounds once.
 
         Returns:
             Views of what the table keeps, `(length, pairs)`; they stay valid when it grows.
@@ -112,10 +115,10 @@ class RotaryTable:
         """
         like = _FLOAT32 if like is None else like
         if tracing():
-            return self._taken_in_graph(start, length, like)
+            return self._taken_in_graph(start, length, like, exact)
         if not (type(start) is type(length) is int and start >= 0 <= length):
             _check_run(start, length)
-        asked = start, length, *_dtype_and_device(like)
+        asked = start, length, *_key(like, exact)
         last, turns = self._last
         if asked == last:  # the layers of a model ask for the same
             return turns
@@ -123,14 +126,16 @@ class RotaryTable:
         if window is None or start < window.start or start + length > window.stop:
             check_float_array("like", like)
             if not values_known(like):  # torch's meta device
-                return self._taken_in_graph(start, length, like)
-            window = self._grown(int(start), int(start + length), like)
+                return self._taken_in_graph(start, length, like, exact)
+            window = self._grown(int(start), int(start + length), like, exact)
         low = start - window.start
         turns = Turns(self._layout, tuple(part[low : low + length] for part in window.parts), window.dtypes)
         self._last = asked, turns
         return turns
 
-    def turns_at(self, positions: int | list | range | Array, *, like: Array | None = None) -> Turns:
+    def turns_at(
+        self, positions: int | list | range | Array, *, like: Array | None = None, exact: bool = False
+    ) -> Turns:
         r"""Return the turns of any positions, `(…, seq)`: fractions, gaps, a row for each text of a batch.
 
         Every sine is taken anew, in float64; nothing is kept. Errors as for `turns` and `rope_angles`.
@@ -139,31 +144,32 @@ class RotaryTable:
         >>> RotaryTable([math.pi]).turns_at([0.0, 0.5]).turn.round(3).tolist()
         [[(1+0j)], [1j]]
         """
-        return self._taken_anew(positions, _FLOAT32 if like is None else like)
+        return self._taken_anew(positions, _FLOAT32 if like is None else like, exact)
 
-    def _taken_anew(self, positions: object, like: Array) -> Turns:
+    def _taken_anew(self, positions: object, like: Array, exact: bool) -> Turns:
         xp, frequencies = check_float_array("like", like), self._inv_freq
         if not is_numpy_array(like):  # plain numbers, which a graph takes as constants
             frequencies = xp.asarray(list(self._numbers), dtype=xp.float64, device=device(like))
         angles = rope_angles(positions, frequencies)
-        return turns_from_angles(angles, like=like, layout=self._layout, attention_factor=self._factor)
+        how = {"layout": self._layout, "attention_factor": self._factor, "exact": exact}
+        return turns_from_angles(angles, like=like, **how)
 
-    def _taken_in_graph(self, start: int, length: int, like: Array) -> Turns:
+    def _taken_in_graph(self, start: int, length: int, like: Array, exact: bool) -> Turns:
         xp = array_namespace(like)
         positions = start + xp.arange(length, dtype=xp.float64, device=device(like))
-        return self._taken_anew(positions, like)
+        return self._taken_anew(positions, like, exact)
 
-    def _grown(self, start: int, stop: int, like: Array) -> _Window:
+    def _grown(self, start: int, stop: int, like: Array, exact: bool) -> _Window:
         """Return a window that holds start … stop − 1, larger than the one before where they touch."""
-        key = _dtype_and_device(like)
+        key = _key(like, exact)
         with self._lock:
             held = self._windows.get(key)
             if held is None or not (held.start <= start and stop <= held.stop):
-                self._windows[key] = held = self._window(*_blocks_around(start, stop, held), like)
+                self._windows[key] = held = self._window(*_blocks_around(start, stop, held), like, exact)
         return held
 
-    def _window(self, low: int, high: int, like: Array) -> _Window:
-        single = real_dtype(like) == array_namespace(like).float32
+    def _window(self, low: int, high: int, like: Array, exact: bool) -> _Window:
+        single = real_dtype(like, exact) == array_namespace(like).float32
         parts = self._rows(low, high, "float32" if single else "float64")
         if is_numpy_array(like):
             for part in parts:
@@ -172,7 +178,7 @@ class RotaryTable:
             torch = sys.modules["torch"]
             with torch.inference_mode(False):  # so that autograd may keep them later
                 parts = tuple(torch.as_tensor(part, device=like.device) for part in parts)
-        return _Window(low, high, parts, dtypes_of(like))
+        return _Window(low, high, parts, dtypes_of(like, exact))
 
     def _rows(self, low: int, high: int, dtype: str) -> tuple[np.ndarray, ...]:
         """Build the rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""
@@ -201,7 +207,8 @@ class RotaryTable:
 
     def __repr__(self) -> str:
         kept = ", ".join(
-            f"{w.start} … {w.stop - 1} ({dtype}, {where})" for (dtype, where), w in self._windows.items()
+            f"{w.start} … {w.stop - 1} ({dtype}, {where}{', exact' * exact})"
+            for (dtype, where, exact), w in self._windows.items()
         )
         return f"<RotaryTable: {len(self._inv_freq)} pairs, {self._layout}, keeps {kept or 'nothing yet'}>"
 
@@ -220,10 +227,10 @@ def _fine_turns(inv_freq: np.ndarray) -> np.ndarray:
     return (e_to_the_i(16 * ones)[:, None] * e_to_the_i(ones)).reshape(BLOCK, len(inv_freq))
 
 
-def _dtype_and_device(like: Array) -> tuple[Any, Any]:
+def _key(like: Array, exact: bool) -> tuple[Any, Any, bool]:
     if not hasattr(like, "dtype"):
         check_float_array("like", like)  # refuses
-    return like.dtype, like.device
+    return like.dtype, like.device, exact and like.dtype.itemsize == 2
 
 
 def _blocks_around(start: int, stop: int, held: _Window | None) -> tuple[int, int]:

@@ -18,7 +18,6 @@ SCRATCH = 2**17  # numbers in a block that needs scratch
 ON_A_GPU = 128  # times as much: it wants long work
 NO_GRADIENT = "out cannot be followed by a gradient: leave it out, or use torch.no_grad()"
 REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
-SINGLE = {torch.complex128: torch.complex64, torch.float64: torch.float32}
 
 
 def rotate(
@@ -68,8 +67,7 @@ class _Rotation(torch.autograd.Function):
 def _rotated(
     x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None, back: bool
 ) -> torch.Tensor:
-    """Return x turned by +θ, or with `back` by −θ, in `out` if given; 16 bits by way of float32."""
-    turns = turns if x.dtype.itemsize > 2 else _single(turns)
+    """Return x turned by +θ, or with `back` by −θ, in `out` if given; 16 bits are widened and rounded."""
     rotary_dim = 2 * turns.parts[0].shape[-1]
     tail = x.shape[-1] - rotary_dim
     if tail:
@@ -148,17 +146,6 @@ def _half_split(
     return out
 
 
-def _single(turns: Turns) -> Turns:
-    """Return turns in float32, which are kept with those in float64."""
-    if turns.parts[0].dtype not in SINGLE:
-        return turns
-    if turns.single is None:
-        with torch.inference_mode(False):
-            parts = tuple(part.to(SINGLE[part.dtype]) for part in turns.parts)
-        turns.single = Turns(turns.layout, parts, turns.dtypes)
-    return turns.single
-
-
 def _double(cos: torch.Tensor, sin: torch.Tensor, back: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return (cos, cos) and (−sin, +sin), as wide as a head; with `back` those of −θ."""
     minus = sin.neg()
@@ -228,7 +215,7 @@ def by_inductor(
     if out is not None and not torch.ops.aten.is_non_overlapping_and_dense(out):
         raise ValueError("compiled=True needs an out without gaps in its memory: give another, or none")
     out = torch.empty_like(x) if out is None else out
-    cos, sin = _single(turns).parts if x.dtype.itemsize == 2 else turns.parts
+    cos, sin = turns.parts
     rotary_dim = 2 * cos.shape[-1]
     heads = [t.narrow(-1, 0, rotary_dim) if t.shape[-1] > rotary_dim else t for t in (x, out)]
     _inductor_kernel(cos.shape[-1])(cos, sin, _signs(cos.dtype, cos.device, back), *heads)
@@ -275,19 +262,14 @@ def in_graph(x: torch.Tensor, turns: Turns) -> torch.Tensor:
     >>> in_graph(torch.tensor([[1.0, 0.0]]), Turns("interleaved", (torch.tensor([[1j]]),), ())).tolist()
     [[0.0, 1.0]]
     """
-    parts = (
-        turns.parts
-        if x.dtype.itemsize > 2
-        else [part.to(SINGLE.get(part.dtype, part.dtype)) for part in turns.parts]
-    )
-    rotary_dim = 2 * parts[0].shape[-1]
+    rotary_dim = 2 * turns.parts[0].shape[-1]
     head, tail = x[..., :rotary_dim], x[..., rotary_dim:]
     if turns.layout == "half_split":
-        cos, sin = parts
+        cos, sin = turns.parts
         signs = torch.tensor([[-1.0], [1.0]], dtype=cos.dtype, device=x.device)
         turned = _by_swapping(head.unflatten(-1, (2, cos.shape[-1])), cos, sin, signs).flatten(-2)
     else:
-        (turn,) = parts
+        (turn,) = turns.parts
         pairs = head.to(REAL[turn.dtype]).unflatten(-1, (-1, 2)).contiguous()
         turned = torch.view_as_real(torch.view_as_complex(pairs) * turn).flatten(-2)
     turned = turned.to(x.dtype)

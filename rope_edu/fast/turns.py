@@ -30,8 +30,8 @@ class Turns:
 
     Attributes:
         layout: "interleaved" or "half_split".
-        parts: `(turn,)` or `(cos, sin)`, each `(…, seq, pairs)`; complex64 or float32 for an x of float32,
-            complex128 or float64 for others, so that 16-bit numbers are rounded once (see `real_dtype`).
+        parts: `(turn,)` or `(cos, sin)`, each `(…, seq, pairs)`; complex64 and float32, or complex128
+            and float64 for float64 and where 16 bits are to be exact.
         dtypes: the dtypes of x that these turns rotate.
 
     >>> import math
@@ -41,14 +41,14 @@ class Turns:
     Chapter 7.
     """
 
-    __slots__ = ("doubled", "dtypes", "layout", "pairs_of", "parts", "single")
+    __slots__ = ("doubled", "dtypes", "layout", "pairs_of", "parts")
 
     def __init__(self, layout: str, parts: tuple[Array, ...], dtypes: tuple[Any, ...]) -> None:
         self.layout, self.parts, self.dtypes = layout, parts, dtypes
         seq, pairs = parts[0].shape[-2:]
         few = layout == "interleaved" and parts[0].ndim == 2 and seq * pairs <= SHARED
         self.pairs_of = (seq, 2 * pairs) if few else None  # the last axes of an x that is one product
-        self.doubled = self.single = None  # what kernels derive from the parts, and keep here
+        self.doubled = None  # what a kernel derives from the parts of a few positions, and keeps here
 
     @property
     def turn(self) -> Array:
@@ -76,7 +76,12 @@ class Turns:
 
 
 def turns_from_angles(
-    angles: Array, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
+    angles: Array,
+    *,
+    like: Array,
+    layout: str = "interleaved",
+    attention_factor: float = 1.0,
+    exact: bool = False,
 ) -> Turns:
     r"""Turn any angles into turns, for positions that no table counts: fractions, 2-D, a batch of its own.
 
@@ -87,6 +92,7 @@ def turns_from_angles(
         like: an array of the kind, the device and the dtype that will be rotated.
         layout: "interleaved" or "half_split".
         attention_factor: a, a finite number above 0.
+        exact: keep cos and sin in float64 for 16-bit numbers, which a compiled kernel then rounds once.
 
     Returns:
         Turns for `like`. They carry no gradient: `apply_rope` is there for learned angles.
@@ -110,36 +116,24 @@ def turns_from_angles(
     if getattr(angles, "requires_grad", False):
         raise ValueError("angles must not require a gradient here: use apply_rope for learned angles")
     angles = as_kind_of(angles, like)
-    xp, real = array_namespace(angles), real_dtype(like)
+    xp, real = array_namespace(angles), real_dtype(like, exact)
     cos, sin = factor * xp.cos(angles), factor * xp.sin(angles)
     if layout == "half_split":
-        return Turns(layout, (xp.astype(cos, real), xp.astype(sin, real)), dtypes_of(like))
+        return Turns(layout, (xp.astype(cos, real), xp.astype(sin, real)), dtypes_of(like, exact))
     narrow = xp.complex128 if real == xp.float64 else xp.complex64
-    return Turns(layout, (xp.astype(cos + 1j * sin, narrow),), dtypes_of(like))
+    return Turns(layout, (xp.astype(cos + 1j * sin, narrow),), dtypes_of(like, exact))
 
 
-def real_dtype(like: Array) -> Any:
-    """Return the dtype of cos and sin for `like`.
-
-    float32 for float32, float64 for float64. For 16 bits float64 too, so that they are rounded once; on an
-    accelerator, where float64 is slow or missing, float32.
-    """
+def real_dtype(like: Array, exact: bool = False) -> Any:
+    """Return the dtype of cos and sin: float64 for float64, and for 16 bits that are to be exact."""
     xp, name = array_namespace(like), dtype_name(like)
-    wide = name == "float64" or (name != "float32" and _in_main_memory(like))
-    return xp.float64 if wide else xp.float32
+    return xp.float64 if name == "float64" or (exact and name != "float32") else xp.float32
 
 
-def dtypes_of(like: Array) -> tuple[Any, ...]:
+def dtypes_of(like: Array, exact: bool = False) -> tuple[Any, ...]:
     """List the dtypes that are rotated with the same turns as `like`."""
     xp = array_namespace(like)
     half = (xp.bfloat16, xp.float16) if hasattr(xp, "bfloat16") else (xp.float16,)
-    own = (
-        (real_dtype(like), *half)
-        if (real_dtype(like) == xp.float64) == _in_main_memory(like)
-        else (like.dtype,)
-    )
-    return tuple(np.dtype(dtype) for dtype in own) if isinstance(like, np.ndarray) else own
-
-
-def _in_main_memory(like: Array) -> bool:
-    return isinstance(like, np.ndarray) or like.device.type == "cpu"
+    own = real_dtype(like, exact)
+    names = (own, *half) if own == xp.float32 or exact else (own,)
+    return tuple(np.dtype(dtype) for dtype in names) if isinstance(like, np.ndarray) else names

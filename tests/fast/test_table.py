@@ -124,7 +124,9 @@ def test_a_bfloat16_call_leaves_float32_rows_as_they_are():
     rotate(torch.ones(9, 8, dtype=torch.bfloat16), table=table)
     assert bits(table.turns(0, 9, like=torch.ones(1))) == before
     assert table.turns(0, 9, like=torch.ones(1)).cos.dtype == torch.float32
-    assert table.turns(0, 9, like=torch.ones(1, dtype=torch.bfloat16)).cos.dtype == torch.float64
+    half = torch.ones(1, dtype=torch.bfloat16)
+    assert table.turns(0, 9, like=half).cos.dtype == torch.float32
+    assert table.turns(0, 9, like=half, exact=True).cos.dtype == torch.float64
 
 
 def test_rows_are_kept_and_handed_out_as_views():
@@ -137,7 +139,7 @@ def test_it_grows_by_whole_blocks_and_by_half_of_what_it_has():
     table, sizes = RotaryTable(inv_freq(8)), []
     for position in range(0, 20_000, 50):
         table.turns(position, 1)
-        window = table._windows[np.dtype("float32"), "cpu"]
+        window = table._windows[np.dtype("float32"), "cpu", False]
         assert window.start == 0
         sizes.append(window.stop)
     assert all(size % BLOCK == 0 for size in sizes)
