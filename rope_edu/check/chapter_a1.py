@@ -38,10 +38,9 @@ def _makes_turns(turns_until: Callable[[int, np.ndarray], Any]) -> Verdict:
         expected = np.exp(1j * rope_angles(np.arange(length), theta))
         if np.shape(found) != expected.shape:
             return f"For length {length} and {len(theta)} pairs it returns shape {np.shape(found)}."
-        if close(found, np.conj(expected), 1e-9):
-            return "It turns the other way: the turn of position 1 is e^{+iθ}."
         if not close(found, expected, 1e-9):
-            return False
+            backwards = close(found, np.conj(expected), 1e-9)
+            return "It turns the other way: the turn of position 1 is e^{+iθ}." if backwards else False
         if taken > 600 * len(theta):
             return f"For length {length} it took {taken // len(theta):,} angles of each pair."
     return True
