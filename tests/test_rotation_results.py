@@ -33,9 +33,9 @@ def test_libraries_and_versions_are_named():
 
 
 def test_rows_and_values_that_are_not_there_are_refused():
-    with pytest.raises(ValueError, match="section must be one of decode, speed, .*, got 'sped'"):
+    with pytest.raises(ValueError, match=r"section must be one of decode, speed, .*, got 'sped'"):
         MEASURED.rows("sped")
-    with pytest.raises(ValueError, match="no row of 'speed' has {'name': 'theirs'}"):
+    with pytest.raises(ValueError, match=r"no row of 'speed' has \{'name': 'theirs'\}"):
         MEASURED.rows("speed", name="theirs")
     with pytest.raises(ValueError, match="16 rows of 'speed' have"):
         MEASURED.value("speed", "ratio", name="copy_")
