@@ -204,7 +204,10 @@ template <typename Kind, typename Layout, int sign>
 class Worker {
  public:
   explicit Worker(const Plan &plan)
-      : plan(plan), row(plan.head_dim), in_float(often_sure && plan.shared >= 4), narrow(in_float ? 2 * plan.pairs * plan.block : 0) {}
+      : plan(plan),
+        row(plan.head_dim),
+        in_float(often_sure && plan.shared >= 4),
+        narrow(in_float ? 2 * plan.pairs * plan.block : 0) {}
 
   // Rotate the rows of a block of one head. Turns that are those of the call before are not made float again.
   void rotate(const typename Kind::Stored *x, const typename Kind::Wide *cosines, const typename Kind::Wide *sines,
@@ -297,7 +300,7 @@ static void rotate_all(const Plan &plan, const typename Kind::Stored *x, const t
   }
 }
 
-// Choose the code for a layout and a sense of turning. Interleaved turns are (cos, sin) by turns, and `sines` is null.
+// Choose the code for a layout and a sense of turning. Interleaved turns are (cos, sin) by turns, and `sines` is not read.
 template <typename Kind>
 static void rotate(const Plan &plan, const void *x, const void *turns, const void *sines, void *out) {
   using Wide = typename Kind::Wide;

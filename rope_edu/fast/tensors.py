@@ -182,6 +182,9 @@ def _compiled(
     """Rotate by native.cpp in main memory, elsewhere by what torch.compile makes."""
     if x.device.type != "cpu":
         return by_inductor(x, turns, seq_axis, out, back)
+    if out is not None and out.is_neg():
+        raise ValueError("compiled=True cannot write into a view that negates, such as x.conj().imag")
+    x = x.resolve_neg()
     parts = tuple(_unwrapped(part) for part in turns.parts)
     turned = native.rotate(x, Turns(turns.layout, parts, turns.dtypes), seq_axis, out, back)
     if out is not None and not out.is_inference():

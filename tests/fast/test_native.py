@@ -91,6 +91,15 @@ def test_features_that_do_not_lie_side_by_side_are_refused(make):
         rotate(make(example(5, 8)), table=TABLE, out=make(example(8, 5)).T, compiled=True)
 
 
+def test_a_view_that_negates_is_read_right_and_not_written():
+    view = torch._neg_view(torch.tensor(example(5, 8)))
+    assert view.is_neg()
+    expected = rotate(view.resolve_neg(), table=TABLE)
+    torch.testing.assert_close(rotate(view, table=TABLE, compiled=True), expected, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="a view that negates"):
+        rotate(view, table=TABLE, out=view, compiled=True)
+
+
 def test_an_out_that_cannot_hold_the_result_is_refused():
     with pytest.raises(ValueError, match="out must have a place of its own for each number"):
         rotate(torch.ones(3, 5, 8), table=TABLE, out=torch.ones(5, 8).expand(3, 5, 8), compiled=True)
