@@ -19,6 +19,8 @@ def _holds_whole_numbers(last_whole: Callable[[int], Any]) -> Verdict:
         return A_FUNCTION
     if last_whole(8) is ...:
         return ...
+    if close(last_whole(8), 2 ^ 8):
+        return "In Python a power is written 2**p; ^ is another operation."
     if close(last_whole(8), 255):
         return "256 fits too: it is one digit and zeros. 257 is the first that does not."
     if close(last_whole(8), 257):
@@ -39,11 +41,21 @@ def _makes_turns(turns_until: Callable[[int, np.ndarray], Any]) -> Verdict:
         if np.shape(found) != expected.shape:
             return f"For length {length} and {len(theta)} pairs it returns shape {np.shape(found)}."
         if not close(found, expected, 1e-9):
-            backwards = close(found, np.conj(expected), 1e-9)
-            return "It turns the other way: the turn of position 1 is e^{+iθ}." if backwards else False
+            return _what_is_wrong(found, expected)
         if taken > 600 * len(theta):
             return f"For length {length} it took {taken // len(theta):,} angles of each pair."
     return True
+
+
+def _what_is_wrong(found: np.ndarray, expected: np.ndarray) -> Verdict:
+    """Say what a table of turns that is not right may be."""
+    if close(found, np.conj(expected), 1e-9):
+        return "It turns the other way: the turn of position 1 is e^{+iθ}."
+    if close(found, expected, 1e-5):
+        return "Nearly: right to 10⁻⁵, not to 10⁻⁹. Is something kept in complex64?"
+    if close(np.sort_complex(np.ravel(found)), np.sort_complex(np.ravel(expected)), 1e-9):
+        return "These are the right numbers, in another order."
+    return False
 
 
 def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any, int]:
@@ -98,9 +110,9 @@ EXERCISES = (
         hints=(
             "e^{i(a + b)} = e^{ia} · e^{ib}: which two small tables give all sums?",
             "m = 256 b + r: take the turns of r = 0 … 255, and those of 0, 256, 512, …",
-            "(coarse[:, None] * fine).reshape(-1, pairs)[:length], and mind a length that 256 does not divide.",
+            "Multiply every coarse turn by every fine one, make both axes one, and cut at the length.",
         ),
-        shows="Two hands of a clock, 65 536 positions.",
+        shows="Turns multiply: few sines make many positions.",
     ),
     Exercise(
         id="A1.3",

@@ -28,19 +28,23 @@ class AngleError(LiveFigure):
 
     Values out of range raise TraitError with a sentence.
 
-    >>> AngleError(positions_in="float16", position=3000)
-    AngleError(position=3000, positions_in='float16')
+    >>> AngleError(pipeline="float32", position=3000)
+    AngleError(pipeline='float32', position=3000, positions_in='float32')
 
     Source: Wang et al. 2024, arXiv 2411.13476. Chapter A1.
     """
 
+    pipeline = Choice(
+        "positions in bfloat16",
+        {name: name for name in PIPELINES} | {"own": "as chosen below"},
+        label="Pipeline",
+    )
     position = Slider(4100, 1, 2**20, log=True, label="Position, m", unit="tokens")
     measure = Choice("angle", {"angle": "of the angle m·θ", "step": "of a turn by one token"}, label="Error")
     frequencies_in = _format_of("float32", "Frequencies θ in")
     positions_in = _format_of("bfloat16", "Positions m in")
     angles_in = _format_of("float32", "Angles m·θ in")
     turns_in = _format_of("float32", "Cos and sin in")
-    pipeline = Choice("own", {"own": "as chosen here"} | {name: name for name in PIPELINES}, label="Pipeline")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
     head_dim = Choice(
         128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128, 256)}, label="Head width, d"

@@ -48,4 +48,4 @@ def test_a_contradiction_is_settled():
 
 
 def test_every_known_pipeline_is_offered():
-    assert list(AngleError.controls()["pipeline"].options) == ["own", *PIPELINES]
+    assert list(AngleError.controls()["pipeline"].options) == [*PIPELINES, "own"]

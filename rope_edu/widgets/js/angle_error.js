@@ -34,7 +34,19 @@ function nameOf(pipeline) {
  * Positions at which a curve is computed: in each doubling its start, the ties after it between two positions of float16 and
  * of bfloat16, where rounding is worst, and the tokens just after, where a rounded position leaps; and the last of float16.
  */
-const SAMPLED = [...new Set([...range(0, 19).flatMap(around), 65519, FAR])].sort((a, b) => a - b);
+const TIES = [...new Set([...range(0, 19).flatMap(around), 65519, FAR])].sort((a, b) => a - b);
+/** In float32 the worst position is nowhere in particular, so some more are spread, and the few fastest clocks looked at there. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+const SPREAD = range(8, 19).flatMap((power) => range(1, 10).map((n) => Math.round(2 ** power * (1 + ((n * GOLDEN) % 1)))));
+const FINE = [...new Set([...TIES, ...SPREAD])].sort((a, b) => a - b);
+const FEW = 6;
+
+/** Where to look: finely where float32 is the coarsest format of an angle. */
+function positionsFor({ frequencies, positions, angles }) {
+  const formats = [frequencies, positions, angles];
+  const fine = formats.includes("float32") && !formats.some((format) => format.endsWith("float16"));
+  return fine ? FINE : TIES;
+}
 
 function around(power) {
   const start = 2 ** power;
@@ -72,10 +84,12 @@ function errorCurve(pipeline, headDim, base, step) {
   const limits = makeLimits(frequencies, pipeline, step);
   const curve = [];
   let most = 0;
-  for (const m of SAMPLED) {
+  const spread = new Set(SPREAD);
+  for (const m of positionsFor(pipeline)) {
     const limit = limits(m);
     if (!limit) break;
-    const able = most < LOST ? frequencies.filter((_, i) => limit(i) > 1.1 * most) : [];
+    const looked = spread.has(m) ? frequencies.slice(0, FEW) : frequencies;
+    const able = most < LOST ? looked.filter((_, i) => limit(i) > 1.1 * most) : [];
     most = Math.max(most, ...angleError(m, able, pipeline, step));
     curve.push([m, most]);
   }
@@ -86,6 +100,12 @@ const knownCurves = keep((headDim, base, step) =>
   Object.entries(PIPELINES).map(([name, pipeline]) => [name, errorCurve(pipeline, headDim, base, step)]),
 );
 const ownCurve = keep(errorCurve);
+
+/** The curve of a pipeline, which may be one of those that are known. */
+function curveOf(pipeline, headDim, base, step) {
+  const name = nameOf(pipeline);
+  return name ? new Map(knownCurves(headDim, base, step)).get(name) : ownCurve(pipeline, headDim, base, step);
+}
 
 /** The worst pair at the state's position: how its hand stands, how it should, and the error. */
 function worst(state) {
@@ -173,7 +193,7 @@ function walk(path, gap) {
   return points;
 }
 
-const CELL = 6; // pixels
+const CELL = 8; // pixels
 
 /** A function (x0, y0, x1, y1) → how many dots lie in that rectangle, by sums over all cells up to a corner. */
 function counter(dots, box) {
@@ -210,7 +230,7 @@ const placeNames = keep((lines, box) => {
     const cost = ([x, y]) => 10 * all(x - half, y - 12, x + half, y + 4) + others(x - half - 9, y - 21, x + half + 9, y + 13);
     let best = [Infinity];
     dots[own].forEach(([x, y], i) => {
-      if (i % 5) return;
+      if (i % 4) return;
       const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // where two lines run together a name could be either's
       for (const at of [[x, y - 10], [x, y + 18], [x + half + 8, y + 4], [x - half - 8, y + 4]]) {
         if (beside >= best[0] || !free(at)) continue;
@@ -244,19 +264,19 @@ function drawChart(pen, state, width, seen) {
   const place = ([m, value]) => [X(m), Y(Math.max(FLOOR, Math.log10(value)))];
   const right = box.x + box.w;
 
-  const half = Y(Math.log10(Math.PI / 2));
-  pen.line(box.x, half, right, half, { stroke: ink.text, width: 1.2, dash: "6 4" });
-  pen.text(box.x + 4, half - 13, width < 480 ? "π/2: mere chance" : "π/2: mere chance, a hand that points anywhere", { size: 12 });
+  const most = Y(Math.log10(Math.PI));
+  pen.line(box.x, most, right, most, { stroke: ink.text, width: 1.2, dash: "6 4" });
+  pen.text(box.x + 4, most - 6, width < 480 ? "π: opposite" : "π: the hand points the opposite way", { size: 12 });
 
   const known = knownCurves(head_dim, base, step);
-  const mine = ownCurve(pipeline, head_dim, base, step);
+  const mine = curveOf(pipeline, head_dim, base, step);
   const name = nameOf(pipeline);
   const paths = known.map(([key, curve]) => [key, curve.map(place)]);
   const thick = withPoint(mine, position, error).map(place);
   pen.curves(paths.map(([, path]) => path), { stroke: ink.muted, width: 1.5, opacity: 0.75 });
   pen.curve(thick, { stroke: ink.other, width: 4 });
   const [endX, endY] = thick.at(-1) ?? [box.x, box.y];
-  const ends = mine.length < SAMPLED.length ? [[-1, 1], [-1, -1]] : [];
+  const ends = mine.at(-1)?.[0] < FAR ? [[-1, 1], [-1, -1]] : [];
   pen.lines(ends.map(([dx, dy]) => [endX + 6 * dx, endY + 6 * dy, endX - 6 * dx, endY - 6 * dy]), { stroke: ink.text, width: 2 });
 
   const cx = X(position);
@@ -266,12 +286,12 @@ function drawChart(pen, state, width, seen) {
   pen.text(clamp(cx, room, width - room), box.y - 28, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
 
   const short = (key) => (width < 480 ? (SHORT[key] ?? key) : key);
-  const own = name ? [] : [["yours", mine.map(place)]];
+  const own = name ? [] : [["chosen", mine.map(place)]];
   const named = [...own, ...paths.map(([key, path]) => [short(key), path])];
   const rounded = named.map(([key, path]) => [key, path.map((point) => point.map(Math.round))]);
   pen.part(() => {
     for (const [key, x, y] of placeNames(rounded, box)) {
-      const mineToo = key === "yours" || key === short(name);
+      const mineToo = key === "chosen" || key === short(name);
       const w = wordWidth(key);
       pen.rect(x - w / 2 - 2, y - 11, w + 4, 14, { fill: ink.paper, opacity: 0.7 });
       const style = mineToo ? { fill: ink.otherWords, weight: 700 } : { fill: ink.muted };
@@ -345,7 +365,7 @@ function readout(state) {
     const which = Number.isFinite(roundTo(position, pipeline.positions)) ? "angle" : "position";
     return `${place} pair 0 has no number: the ${which} is infinite in ${pipeline[`${which}s`]}, and infinity has no cosine.`;
   }
-  const curve = ownCurve(pipeline, head_dim, base, step);
+  const curve = curveOf(pipeline, head_dim, base, step);
   const sofar = curve.filter(([m]) => m < position).at(-1)?.[1] ?? 0;
   const top = sofar < LOST ? radians(sofar) : "almost π";
   const most = sofar > 1.05 * error ? ` Up to here the line has reached ${top}.` : "";

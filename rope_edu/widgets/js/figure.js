@@ -371,11 +371,15 @@ function makeControl(control, move) {
     const decimals = (String(control.step).split(".")[1] ?? "").length;
     const words = (v) => (control.log || control.whole ? grouped(v) : fmt(v, decimals)) + unit;
     let current;
-    // where a key's step on a logarithmic slider is less than one, a whole number still moves by one
-    const next = (v) => (control.whole && Math.round(v) === current ? current + Math.sign(v - current) : v);
     input.addEventListener("input", () => {
       const value = from(Number(input.value));
-      move(control.log ? Number(next(value).toPrecision(3)) : value);
+      move(control.log ? Number(value.toPrecision(3)) : value);
+    });
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+    input.addEventListener("keydown", (event) => {
+      if (!(control.log && control.whole && by[event.key] && current < 1000)) return;
+      event.preventDefault(); // on a logarithmic slider a key would pass over whole numbers
+      move(clamp(current + by[event.key], control.low, control.high));
     });
     return {
       element: html("label", { class: "rl-control" }, html("span", {}, control.label, " ", out), input),
