@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #if defined(__AVX__)
@@ -83,6 +82,19 @@ struct Float16 {  // a float whose exponent counts from 112 lower, and which lac
   static std::uint32_t round(double number) { return narrow(static_cast<float>(nearest<11>(number, 0x1p-14))); }
 };
 
+// Two numbers of 16 bits side by side, the first in the lower half.
+
+static inline std::uint32_t read_two(const std::uint16_t *from) {
+  std::uint32_t two;
+  std::memcpy(&two, from, sizeof two);
+  return two;
+}
+
+static inline void write_two(std::uint16_t *to, std::uint32_t first, std::uint32_t second) {
+  const std::uint32_t two = first | second << 16;
+  std::memcpy(to, &two, sizeof two);
+}
+
 // Where the members of pair i lie in a row, and its cos and sin among the turns.
 
 struct Interleaved {
@@ -95,14 +107,12 @@ struct Interleaved {
   static Wide sin(const Wide *turns, const Wide *, Integer i) { return turns[2 * i + 1]; }
   // Both members of 16 bits at once: compilers then know what to do with the rest.
   static void read(const std::uint16_t *x, Integer i, Integer, std::uint32_t &first, std::uint32_t &second) {
-    std::uint32_t both;
-    std::memcpy(&both, x + 2 * i, sizeof both);
+    const std::uint32_t both = read_two(x + 2 * i);
     first = both & 0xFFFF;
     second = both >> 16;
   }
   static void write(std::uint16_t *row, Integer i, Integer, std::uint32_t first, std::uint32_t second) {
-    const std::uint32_t both = first | second << 16;
-    std::memcpy(row + 2 * i, &both, sizeof both);
+    write_two(row + 2 * i, first, second);
   }
 };
 
@@ -124,10 +134,10 @@ struct HalfSplit {
   }
 };
 
-// The pairs of a row, turned by +θ or, where `sign` is −1, by −θ.
+// The pairs of a row, turned by +θ or, where `sign` is −1, by −θ. `row` may be `x`: no pair waits for another.
 template <typename Layout, int sign, typename Wide>
-static inline void turn(const Wide *__restrict x, const Wide *__restrict cosines, const Wide *__restrict sines,
-                        Wide *__restrict row, Integer pairs) {
+static inline void turn(const Wide *x, const Wide *cosines, const Wide *sines, Wide *row, Integer pairs) {
+#pragma GCC ivdep
   for (Integer i = 0; i < pairs; i++) {
     const Integer a = Layout::first(i, pairs), b = Layout::second(i, pairs);
     const Wide cos = Layout::cos(cosines, sines, i), sin = sign * Layout::sin(cosines, sines, i);
@@ -152,24 +162,58 @@ static inline void turn_exactly(const std::uint16_t *__restrict x, const double 
 
 // The same in float, which is faster. It loses less than 2⁻²² a (|first| + |second|), a being the largest cos or sin: 2⁻²⁴
 // each for the turn, a product, the sum, and the end of the interval below. Where both ends of that interval round to one
-// number, so does the exact result. Tell whether they all do; in a few rows one does not.
-template <typename Kind, typename Layout, int sign>
-static inline bool turn_if_sure(const std::uint16_t *__restrict x, const float *__restrict cosines,
-                                const float *__restrict sines, std::uint16_t *__restrict row, Integer pairs,
-                                float loss) {
-  std::uint32_t unlike = 0;
-  for (Integer i = 0; i < pairs; i++) {
-    std::uint32_t a, b;
-    Layout::read(x, i, pairs, a, b);
-    const float first = Kind::widen(a), second = Kind::widen(b), cos = cosines[i], sin = sign * sines[i];
-    const float lost = loss * (std::fabs(first) + std::fabs(second));
+// number, so does the exact result, save near the smallest numbers, where a float loses more.
+template <typename Kind>
+struct InFloat {
+  float loss;                // 2⁻²² a
+  std::uint32_t unsure = 0;  // not 0 once a pair was not sure: in one row of ten
+
+  void turn(std::uint32_t &a, std::uint32_t &b, float cos, float sin) {
+    const float first = Kind::widen(a), second = Kind::widen(b);
+    const float size = std::fabs(first) + std::fabs(second), lost = loss * size;
     const float turned_first = cos * first - sin * second, turned_second = cos * second + sin * first;
-    const std::uint32_t low_first = Kind::narrow(turned_first - lost), low_second = Kind::narrow(turned_second - lost);
-    unlike |= low_first ^ Kind::narrow(turned_first + lost);
-    unlike |= low_second ^ Kind::narrow(turned_second + lost);
-    Layout::write(row, i, pairs, low_first, low_second);
+    a = Kind::narrow(turned_first - lost);
+    b = Kind::narrow(turned_second - lost);
+    unsure |= a ^ Kind::narrow(turned_first + lost);
+    unsure |= b ^ Kind::narrow(turned_second + lost);
+    unsure |= as_bits<std::uint32_t>(size) - 1 < as_bits<std::uint32_t>(0x1p-100f);  // 0 is sure
   }
-  return unlike == 0;
+};
+
+// A row in float; tell whether all its pairs are sure. Numbers are read two at a time: both members of a pair, or the first
+// members of two pairs that are neighbours and then their second ones. Turns are first those of even pairs, then of odd ones.
+template <typename Kind, typename Layout, int sign>
+static inline bool turn_in_float(const std::uint16_t *__restrict x, const float *__restrict cosines,
+                                 const float *__restrict sines, std::uint16_t *__restrict row, Integer pairs, float loss) {
+  InFloat<Kind> pair{loss};
+  if constexpr (std::is_same_v<Layout, Interleaved>) {
+    for (Integer i = 0; i < pairs; i++) {
+      std::uint32_t both = read_two(x + 2 * i), a = both & 0xFFFF, b = both >> 16;
+      pair.turn(a, b, cosines[i], sign * sines[i]);
+      write_two(row + 2 * i, a, b);
+    }
+  } else {
+    const Integer half = pairs / 2;
+    for (Integer i = 0; i < half; i++) {
+      std::uint32_t firsts = read_two(x + 2 * i), seconds = read_two(x + pairs + 2 * i);
+      std::uint32_t even_a = firsts & 0xFFFF, odd_a = firsts >> 16, even_b = seconds & 0xFFFF, odd_b = seconds >> 16;
+      pair.turn(even_a, even_b, cosines[i], sign * sines[i]);
+      pair.turn(odd_a, odd_b, cosines[half + i], sign * sines[half + i]);
+      write_two(row + 2 * i, even_a, odd_a);
+      write_two(row + pairs + 2 * i, even_b, odd_b);
+    }
+  }
+  return pair.unsure == 0;
+}
+
+constexpr Integer LINE = 64, AHEAD = 8;  // bytes that memory moves at once; rows to ask for before they are needed
+
+// Ask memory for numbers that will be read soon; where there are none, nothing happens.
+template <typename T>
+static inline void ask_for(const T *numbers, Integer count) {
+#if defined(__GNUC__)
+  for (Integer i = 0; i < count; i += LINE / static_cast<Integer>(sizeof(T))) __builtin_prefetch(numbers + i);
+#endif
 }
 
 // Write a row past the cache, without first reading what stands there: whole lines of 64 bytes, the rest as usual.
@@ -199,30 +243,34 @@ static inline void finish_writing() {
 #endif
 }
 
-// What one thread holds: a row on its way, and for 16 bits the turns of a block in float.
+// What one thread holds: a row on its way, where that cannot be made in its place; for 16 bits the turns of a block in float.
 template <typename Kind, typename Layout, int sign>
 class Worker {
  public:
   explicit Worker(const Plan &plan)
       : plan(plan),
-        row(plan.head_dim),
-        in_float(often_sure && plan.shared >= 4),
+        by_way_of_row(plan.stream || (plan.in_place && Kind::rounds)),
+        in_float(often_sure && plan.shared >= 4 && (!plan.half_split || plan.pairs % 2 == 0)),
+        row(by_way_of_row ? plan.head_dim : 0),
         narrow(in_float ? 2 * plan.pairs * plan.block : 0) {}
 
   // Rotate the rows of a block of one head. Turns that are those of the call before are not made float again.
   void rotate(const typename Kind::Stored *x, const typename Kind::Wide *cosines, const typename Kind::Wide *sines,
               typename Kind::Stored *out, Integer rows) {
-    if (in_float && (cosines != known || rows > known_rows)) make_narrow(cosines, sines, rows);
+    const Integer rotated = 2 * plan.pairs, size = sizeof(typename Kind::Stored);
+    if constexpr (Kind::rounds)
+      if (in_float && (cosines != known || rows > known_rows)) make_narrow(cosines, sines, rows);
     for (Integer r = 0; r < rows; r++, x += plan.x_seq, out += plan.out_seq) {
-      auto *target = plan.in_place || plan.stream ? row.data() : out;
+      ask_for(x + AHEAD * plan.x_seq, plan.head_dim);
+      auto *target = by_way_of_row ? row.data() : out;
       const Integer at = r * plan.turn_seq * Layout::apart;
-      turn_row(x, cosines + at, sines + at, r, target);
-      const Integer done = 2 * plan.pairs, size = sizeof(typename Kind::Stored);
-      if (done < plan.head_dim) std::memcpy(target + done, x + done, (plan.head_dim - done) * size);
+      turn_row(x, cosines + at, sines + at, plan.turn_seq ? r : 0, target);
+      if (rotated < plan.head_dim && target != x)
+        std::memcpy(target + rotated, x + rotated, (plan.head_dim - rotated) * size);
       if (plan.stream)
         write_past_the_cache(reinterpret_cast<char *>(out), reinterpret_cast<const char *>(target),
                              plan.head_dim * size);
-      else if (plan.in_place)
+      else if (by_way_of_row)
         std::memcpy(out, target, plan.head_dim * size);
     }
   }
@@ -235,24 +283,28 @@ class Worker {
     if constexpr (!Kind::rounds) {
       turn<Layout, sign>(x, cosines, sines, target, plan.pairs);
     } else {
-      const float *cos = narrow.data() + (in_float ? 2 * plan.pairs * r : 0), *sin = cos + plan.pairs;
-      if (!in_float || !turn_if_sure<Kind, Layout, sign>(x, cos, sin, target, plan.pairs, loss))
+      const float *cos = narrow.data() + 2 * plan.pairs * r, *sin = cos + plan.pairs;
+      if (!in_float || !turn_in_float<Kind, Layout, sign>(x, cos, sin, target, plan.pairs, loss))
         turn_exactly<Kind, Layout, sign>(x, cosines, sines, target, plan.pairs);
     }
   }
 
   // Cos and sin of each row, one after the other, in float.
-  void make_narrow(const typename Kind::Wide *cosines, const typename Kind::Wide *sines, Integer rows) {
+  void make_narrow(const double *cosines, const double *sines, Integer rows) {
     known = cosines;
     known_rows = rows;
-    std::uint32_t largest = 0;  // bits of floats above 0 are in the order of the floats
-    for (Integer r = 0; r < rows; r++) {
+    std::uint32_t largest = as_bits<std::uint32_t>(0x1p-20f);  // less would lose itself among the smallest numbers
+    for (Integer r = 0; r < (plan.turn_seq ? rows : 1); r++) {
       float *cos = narrow.data() + 2 * plan.pairs * r, *sin = cos + plan.pairs;
-      const Integer from = r * plan.turn_seq * Layout::apart;
-      for (Integer i = 0; i < plan.pairs; i++) {
-        cos[i] = static_cast<float>(Layout::cos(cosines + from, sines + from, i));
-        sin[i] = static_cast<float>(Layout::sin(cosines + from, sines + from, i));
-      }
+      const Integer from = r * plan.turn_seq * Layout::apart, ahead = from + AHEAD * plan.turn_seq * Layout::apart;
+      ask_for(cosines + ahead, plan.pairs * Layout::apart);
+      if (plan.half_split) ask_for(sines + ahead, plan.pairs);
+      const Integer step = plan.half_split ? 2 : 1, part = plan.pairs / step;
+      for (Integer odd = 0; odd < step; odd++)
+        for (Integer i = 0; i < part; i++) {
+          cos[odd * part + i] = static_cast<float>(Layout::cos(cosines + from, sines + from, step * i + odd));
+          sin[odd * part + i] = static_cast<float>(Layout::sin(cosines + from, sines + from, step * i + odd));
+        }
       for (Integer i = 0; i < 2 * plan.pairs; i++) {
         const std::uint32_t size = as_bits<std::uint32_t>(cos[i]) & 0x7FFFFFFF;
         largest = largest < size ? size : largest;
@@ -262,42 +314,50 @@ class Worker {
   }
 
   const Plan &plan;
+  const bool by_way_of_row;
+  const bool in_float;  // not worth it if few rows share the turns
   std::vector<typename Kind::Stored> row;
-  const bool in_float;  // not worth it if few heads share the turns
   std::vector<float> narrow;
   const typename Kind::Wide *known = nullptr;
   Integer known_rows = 0;
   float loss = 0;
 };
 
-// All rows: a block of tokens, for one head after the other while its turns are in the cache; then the next block.
+// The pieces from … to − 1 of the work. A piece is a block of tokens of one head; all heads have a block, while its turns
+// are in the cache, before the next.
+template <typename Kind, typename Layout, int sign>
+static void rotate_pieces(const Plan &plan, const typename Kind::Stored *x, const typename Kind::Wide *cosines,
+                          const typename Kind::Wide *sines, typename Kind::Stored *out, Integer around, Integer from,
+                          Integer to) {
+  Worker<Kind, Layout, sign> worker(plan);
+  for (Integer piece = from; piece < to; piece++) {
+    const Integer token = piece / around * plan.block, left = plan.seq - token;
+    Integer x_at = token * plan.x_seq, out_at = token * plan.out_seq, turn_at = token * plan.turn_seq;
+    Integer rest = piece % around;
+    for (Integer a = plan.axes - 1; a >= 0; a--) {
+      const Integer index = rest % plan.axis[a].size;
+      rest /= plan.axis[a].size;
+      x_at += index * plan.axis[a].x;
+      out_at += index * plan.axis[a].out;
+      turn_at += index * plan.axis[a].turn;
+    }
+    turn_at *= Layout::apart;
+    worker.rotate(x + x_at, cosines + turn_at, sines + turn_at, out + out_at, left < plan.block ? left : plan.block);
+  }
+  if (plan.stream) finish_writing();
+}
+
 template <typename Kind, typename Layout, int sign>
 static void rotate_all(const Plan &plan, const typename Kind::Stored *x, const typename Kind::Wide *cosines,
                        const typename Kind::Wide *sines, typename Kind::Stored *out) {
   Integer around = 1;
   for (Integer a = 0; a < plan.axes; a++) around *= plan.axis[a].size;
-  const Integer pieces = (plan.seq + plan.block - 1) / plan.block * around;
-
-#pragma omp parallel num_threads(static_cast<int>(plan.threads)) if (plan.threads > 1)
-  {
-    Worker<Kind, Layout, sign> worker(plan);
-#pragma omp for schedule(static)
-    for (Integer piece = 0; piece < pieces; piece++) {
-      const Integer token = piece / around * plan.block, left = plan.seq - token;
-      Integer x_at = token * plan.x_seq, out_at = token * plan.out_seq, turn_at = token * plan.turn_seq;
-      Integer rest = piece % around;
-      for (Integer a = plan.axes - 1; a >= 0; a--) {
-        const Integer index = rest % plan.axis[a].size;
-        rest /= plan.axis[a].size;
-        x_at += index * plan.axis[a].x;
-        out_at += index * plan.axis[a].out;
-        turn_at += index * plan.axis[a].turn;
-      }
-      turn_at *= Layout::apart;
-      worker.rotate(x + x_at, cosines + turn_at, sines + turn_at, out + out_at, left < plan.block ? left : plan.block);
-    }
-    if (plan.stream) finish_writing();
-  }
+  const Integer pieces = (plan.seq + plan.block - 1) / plan.block * around, threads = plan.threads;
+  if (threads == 1) return rotate_pieces<Kind, Layout, sign>(plan, x, cosines, sines, out, around, 0, pieces);
+#pragma omp parallel for num_threads(static_cast<int>(threads)) schedule(static, 1)
+  for (Integer t = 0; t < threads; t++)
+    rotate_pieces<Kind, Layout, sign>(plan, x, cosines, sines, out, around, pieces * t / threads,
+                                      pieces * (t + 1) / threads);
 }
 
 // Choose the code for a layout and a sense of turning. Interleaved turns are (cos, sin) by turns, and `sines` is not read.

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +30,12 @@ OPTIONS = (  # the first that the compiler accepts
     ("-O3", "-march=native"),
     ("-O3",),
 )
-CACHED = 2**12  # turns in a block: 32 KiB of complex64
+CACHED = 2**17  # bytes of turns in a block
 LARGE = 2**24  # bytes of a result that is written past the cache
 LINE = 64  # bytes that memory moves at once
 SEVERAL_THREADS = 2**20  # bytes of a result that are worth more threads than one
 MOST_AXES = 8
+NO_PLACE = "out must have a place of its own for each number, got one that is read-only or broadcast"
 
 
 def rotate(x: Array, turns: Turns, seq_axis: int, out: Array | None = None, back: bool = False) -> Array:
@@ -57,61 +59,101 @@ def rotate(x: Array, turns: Turns, seq_axis: int, out: Array | None = None, back
     >>> rotate(x, Turns("interleaved", (np.array([[1j]]),), ()), -2, out=x).tolist()
     [[-4.0, 3.0]]
     """
-    name = dtype_name(x)
-    kernel = getattr(library(), f"rotate_{name}", None)
-    if kernel is None:
-        raise ValueError(f"the C++ compiler knows no {name}: leave compiled=True out")
     fresh = out is None  # its pages come through the cache, so there is no use in writing past it
     if fresh:
         out = np.empty_like(x) if isinstance(x, np.ndarray) else sys.modules["torch"].empty_like(x)
     if 0 not in x.shape:
-        parts = _as_wide(turns.parts, x)
-        plan, addresses = _plan(x, turns, parts, seq_axis, out, back, fresh)
-        kernel(plan, *addresses)
+        wide = _as_wide(turns, x)
+        kernel, plan, *turned = _call(x, wide, seq_axis, out, back, fresh)
+        kernel(plan, _address(x), *turned, _address(out))
+        if out is x and wide is turns and seq_axis == -2 and not back and _may_be_kept(x):
+            turns.kept[tuple(x.shape)] = x.dtype, kernel, plan, *turned
     return out
 
 
+def _may_be_kept(x: Array) -> bool:
+    """Tell whether a call for x is one for every tensor of its dtype and shape that has no gaps."""
+    return not isinstance(x, np.ndarray) and x.is_contiguous() and x.nbytes < SEVERAL_THREADS
+
+
+def _call(
+    x: Array, turns: Turns, seq_axis: int, out: Array, back: bool, fresh: bool
+) -> tuple[Callable, ctypes.Array, int, int]:
+    """Return the kernel, what it is told, and where cos and sin lie."""
+    kernel = kernels().get(dtype_name(x))
+    if kernel is None:
+        raise ValueError(f"the C++ compiler knows no {dtype_name(x)}: leave compiled=True out")
+    if isinstance(x, np.ndarray):
+        _check_aligned(x, out)
+    parts, at_x, at_out = turns.parts, _address(x), _address(out)
+    lines = (at_out | x.shape[-1] * x.itemsize) % LINE == 0  # else lines would be written in pieces
+    plan = _plan(
+        (tuple(x.shape), tuple(parts[0].shape), seq_axis),
+        (_strides(x), _strides(out), _strides(parts[0])),
+        (turns.layout == "half_split", back),
+        CACHED // (len(parts) * parts[0].itemsize * parts[0].shape[-1]),
+        (
+            at_x == at_out,
+            lines and out.nbytes >= LARGE and x.itemsize > 2 and at_x != at_out and not fresh,
+            _threads(x) if out.nbytes >= SEVERAL_THREADS else 1,
+        ),
+    )
+    return kernel, plan, _address(parts[0]), _address(parts[-1])
+
+
+@functools.lru_cache(maxsize=1024)
 def _plan(
-    x: Array, turns: Turns, parts: tuple[Array, ...], seq_axis: int, out: Array, back: bool, fresh: bool
-) -> tuple[ctypes.Array, tuple[int, ...]]:
-    """Return what the kernel is told, in the order of its struct Plan, and where x, turns, sines and out lie."""
-    pairs = turns.parts[0].shape[-1]
-    spread = _broadcast(parts[0], (*x.shape[:-1], pairs))
-    arrays = x, out, spread
-    for name, array in zip(("x", "out", "turns"), arrays, strict=True):
-        _check_side_by_side(name, array)
-    _check_writeable(out)
-    strides = [_strides(array) for array in arrays]
-    sizes, in_place, n_bytes = x.shape, _address(x) == _address(out), out.nbytes
-    around = [axis for axis in range(x.ndim - 1) if axis != x.ndim + seq_axis]
-    if len(around) > MOST_AXES:
-        raise ValueError(f"compiled=True takes at most {MOST_AXES + 2} axes, got {x.ndim}")
-    lines = (_address(out) | sizes[-1] * x.itemsize) % LINE == 0  # else lines would be written in pieces
-    stream = lines and n_bytes >= LARGE and x.itemsize > 2 and not (in_place or fresh)
-    heads_inside = seq_axis == -3 and sizes[-2] > 1
+    shapes: tuple[tuple[int, ...], tuple[int, ...], int],
+    strides: tuple[tuple[int, ...], ...],
+    sense: tuple[bool, bool],
+    block: int,
+    ways: tuple[bool, bool, int],
+) -> ctypes.Array:
+    """Return what the kernel is told, in the order of its struct Plan; strides are those of x, out and turns."""
+    sizes, turned, seq_axis = shapes
+    x, out, turns = strides
+    for name, stride, length in (("x", x, sizes[-1]), ("out", out, sizes[-1]), ("turns", turns, turned[-1])):
+        if length > 1 and stride[-1] != 1:
+            raise ValueError(
+                f"compiled=True needs the features of {name} side by side in memory: copy it first"
+            )
+    if any(n > 1 and not stride for n, stride in zip(sizes, out, strict=True)):
+        raise ValueError(NO_PLACE)
+    missing = len(sizes) - len(turned)  # axes along which the turns stay
+    turns = (0,) * missing + tuple(t if n > 1 else 0 for n, t in zip(turned, turns, strict=True))
+    axes = [(n, *each) for n, *each in zip(sizes[:-1], x, out, turns, strict=False)]
+    rows = axes.pop(seq_axis + 1)
+    if rows[0] == 1 and axes:  # a single token: its heads are the rows
+        axes, rows = [rows, *axes[:-1]], axes[-1]
+    axes = [axis for axis in axes if axis[0] > 1]
+    if len(axes) > MOST_AXES:
+        raise ValueError(f"compiled=True takes at most {MOST_AXES + 2} axes, got {len(sizes)}")
+    heads_inside = seq_axis == -3 and sizes[-2] > 1 and rows[3]
     plan = [
-        *(sizes[seq_axis], sizes[-1], pairs, turns.layout == "half_split", back),
-        1 if heads_inside else max(1, CACHED // pairs),
-        *(in_place, stream, _threads(x) if n_bytes >= SEVERAL_THREADS else 1),
-        math.prod(sizes[axis] for axis in around if strides[2][axis] == 0),
-        *(stride[seq_axis] for stride in strides),
-        len(around),
-        *(number for axis in around for number in (sizes[axis], *(stride[axis] for stride in strides))),
+        *(rows[0], sizes[-1], turned[-1]),
+        *sense,
+        1 if heads_inside else max(1, block),
+        *ways,
+        math.prod(axis[0] for axis in (rows, *axes) if not axis[3]),
+        *rows[1:],
+        len(axes),
+        *(number for axis in axes for number in axis),
     ]
-    return (ctypes.c_int64 * len(plan))(*plan), tuple(_address(a) for a in (x, parts[0], parts[-1], out))
+    return (ctypes.c_int64 * len(plan))(*plan)
 
 
-def _as_wide(parts: tuple[Array, ...], x: Array) -> tuple[Array, ...]:
+def _as_wide(turns: Turns, x: Array) -> Turns:
     """Return turns in float64 for 16 bits: as they are if they are exact, else as exact as they are."""
-    if x.itemsize > 2 or dtype_name(parts[0]) in ("float64", "complex128"):
-        return parts
+    if x.itemsize > 2 or dtype_name(turns.parts[0]) in ("float64", "complex128"):
+        return turns
     xp = array_namespace(x)
-    return tuple(xp.astype(part, xp.float64 if len(parts) == 2 else xp.complex128) for part in parts)
+    wide = xp.float64 if len(turns.parts) == 2 else xp.complex128
+    return Turns(turns.layout, tuple(xp.astype(part, wide) for part in turns.parts), turns.dtypes)
 
 
 @functools.cache
-def library() -> ctypes.CDLL:
-    """Compile the kernel and load it, once in a process."""
+def kernels() -> dict[str, Callable]:
+    """Compile the kernels and load them, once in a process: one for each dtype that the compiler knows."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         made = Path(folder, "native.so")
         command = [*_compiler(), "-std=c++17", "-shared", "-fPIC", str(SOURCE), "-o", str(made)]
@@ -122,11 +164,13 @@ def library() -> ctypes.CDLL:
         else:
             raise ValueError(f"compiled=True needs a C++ compiler that works, {command[0]} says: {complaint}")
         loaded = ctypes.CDLL(str(made))
+    found = {}
     for name in ("float32", "float64", "bfloat16", "float16"):
         kernel = getattr(loaded, f"rotate_{name}", None)
         if kernel is not None:
             kernel.argtypes, kernel.restype = [ctypes.c_void_p] * 5, None
-    return loaded
+            found[name] = kernel
+    return found
 
 
 def _complaint(command: list[str]) -> str | None:
@@ -147,17 +191,13 @@ def _compiler() -> list[str]:
     return named or found[0]
 
 
-def _check_side_by_side(name: str, array: Array) -> None:
-    if _strides(array)[-1] != 1 and array.shape[-1] > 1:
-        raise ValueError(f"compiled=True needs the features of {name} side by side in memory: copy it first")
-
-
-def _check_writeable(out: Array) -> None:
-    read_only = isinstance(out, np.ndarray) and not out.flags.writeable
-    if read_only or any(n > 1 and not stride for n, stride in zip(out.shape, _strides(out), strict=True)):
+def _check_aligned(x: np.ndarray, out: np.ndarray) -> None:
+    if not (x.flags.aligned and out.flags.aligned):
         raise ValueError(
-            "out must have a place of its own for each number, got one that is read-only or broadcast"
+            "compiled=True needs numbers at addresses that their size divides: copy the array first"
         )
+    if not out.flags.writeable:
+        raise ValueError(NO_PLACE)
 
 
 def _threads(x: Array) -> int:
@@ -165,18 +205,10 @@ def _threads(x: Array) -> int:
     return 1 if isinstance(x, np.ndarray) else sys.modules["torch"].get_num_threads()
 
 
-def _broadcast(array: Array, shape: tuple[int, ...]) -> Array:
-    return np.broadcast_to(array, shape) if isinstance(array, np.ndarray) else array.expand(shape)
-
-
 def _strides(array: Array) -> tuple[int, ...]:
     """Return strides in numbers, not bytes."""
     if not isinstance(array, np.ndarray):
         return array.stride()
-    if not array.flags.aligned:
-        raise ValueError(
-            "compiled=True needs numbers at addresses that their size divides: copy the array first"
-        )
     return tuple(stride // array.itemsize for stride in array.strides)
 
 

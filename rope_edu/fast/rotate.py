@@ -67,7 +67,7 @@ def rotate(
     Source: RoFormer, arXiv 2104.09864, eq. 12 and 34. Chapter 7.
     """
     turns = _turns_for(q, table, offset, positions, seq_axis, compiled or isinstance(q, np.ndarray))
-    if out is not None and seq_axis == -2 and not (compiled or tracing()) and _at_once(q, k, turns, out):
+    if out is not None and seq_axis == -2 and not tracing() and _at_once(q, k, turns, out, compiled):
         return q if k is None else (q, k)
     if k is None:
         named = (("q", q, out),)
@@ -84,7 +84,7 @@ def rotate(
     return turned[0] if k is None else tuple(turned)
 
 
-def rotate_(x: Array, turns: Turns) -> Array:
+def rotate_(x: Array, turns: Turns, *, compiled: bool = False) -> Array:
     r"""Rotate in place with turns that are held: the short way, for a loop over single tokens.
 
         z ← turn · z
@@ -94,6 +94,8 @@ def rotate_(x: Array, turns: Turns) -> Array:
     Args:
         x: floats `(…, heads, seq, head_dim)`; no gradient can be wanted.
         turns: `(seq, pairs)` from `RotaryTable.turns`.
+        compiled: as for `rotate`. Turns keep what the compiled kernel is told, so that a second x of a shape
+            goes to it straight away.
 
     Returns:
         x, rotated by +θ.
@@ -107,27 +109,44 @@ def rotate_(x: Array, turns: Turns) -> Array:
 
     Chapter 7.
     """
-    pairs = _pairs_in_place(x, turns)
-    if pairs is None:
-        return rotate(x, table=turns, out=x)
-    pairs *= turns.parts[0]
+    step = _step(x, turns, compiled)
+    if step is None:
+        return rotate(x, table=turns, out=x, compiled=compiled)
+    _do(step, x, turns, compiled)
     return x
 
 
-def _at_once(q: Array, k: Array | None, turns: Turns, out: Array | tuple[Array, Array]) -> bool:
-    """Rotate in place, if a product each is all that it takes, as in decoding; else do nothing."""
-    if k is None:
-        own = ((q, out),)
-    elif isinstance(out, (tuple, list)) and len(out) == 2:
-        own = (q, out[0]), (k, out[1])
-    else:
+def _at_once(
+    q: Array, k: Array | None, turns: Turns, out: Array | tuple[Array, Array], compiled: bool
+) -> bool:
+    """Rotate in place, if it takes no more than one product or one call each, as in decoding; else do nothing."""
+    if k is not None and not (isinstance(out, (tuple, list)) and len(out) == 2):
         return False
-    all_pairs = [_pairs_in_place(x, turns) if x is out_x else None for x, out_x in own]
-    if any(pairs is None for pairs in all_pairs):
+    out_q, out_k = (out, None) if k is None else out
+    if out_q is not q or out_k is not k:
         return False
-    for pairs in all_pairs:
-        pairs *= turns.parts[0]
+    step = _step(q, turns, compiled)
+    step_k = None if k is None or step is None else _step(k, turns, compiled)
+    if step is None or (step_k is None and k is not None):
+        return False
+    _do(step, q, turns, compiled)
+    if k is not None:
+        _do(step_k, k, turns, compiled)
     return True
+
+
+def _step(x: Array, turns: Turns, compiled: bool) -> Array | tuple | None:
+    """Return what it takes to rotate x in place: its pairs or, compiled, a call that was kept; None if more."""
+    if not compiled:
+        return _pairs_in_place(x, turns)
+    return _tensors().kept_call(x, turns) if turns.kept and not isinstance(x, np.ndarray) else None
+
+
+def _do(step: Array | tuple, x: Array, turns: Turns, compiled: bool) -> None:
+    if compiled:
+        _tensors().call_again(x, step)
+    else:
+        step *= turns.parts[0]
 
 
 def _pairs_in_place(x: Array, turns: Turns) -> Array | None:
@@ -217,10 +236,11 @@ def _length(name: str, x: Array, seq_axis: int) -> int:
     if getattr(x, "dtype", None) not in _FLOATS:
         check_float_array(name, x)
         _FLOATS.add(x.dtype)
-    if len(x.shape) < -seq_axis:
+    shape = x.shape
+    if len(shape) < -seq_axis:
         axes = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
-        raise ValueError(f"{name} must be {axes}, got shape {tuple(x.shape)}")
-    return x.shape[seq_axis]
+        raise ValueError(f"{name} must be {axes}, got shape {tuple(shape)}")
+    return shape[seq_axis]
 
 
 def _refuse_kind(name: str, x: Array, turns: Turns) -> None:

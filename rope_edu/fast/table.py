@@ -169,8 +169,7 @@ class RotaryTable:
         return held
 
     def _window(self, low: int, high: int, like: Array, exact: bool) -> _Window:
-        single = real_dtype(like, exact) == array_namespace(like).float32
-        parts = self._rows(low, high, "float32" if single else "float64")
+        parts = self._rows(low, high, str(real_dtype(like, exact)).removeprefix("torch."))
         if is_numpy_array(like):
             for part in parts:
                 part.flags.writeable = False
@@ -199,8 +198,9 @@ class RotaryTable:
         coarse = self._factor * e_to_the_i(starts[:, None] * self._inv_freq)  # (blocks, pairs)
         exact = np.empty_like(self._fine)
         for block, turn in enumerate(coarse):
-            np.multiply(turn, self._fine, out=exact)
-            yield slice(block * BLOCK, (block + 1) * BLOCK), exact
+            first = starts[block] == 0 and self._factor == 1  # where the coarse turn is 1
+            rows = self._fine if first else np.multiply(turn, self._fine, out=exact)
+            yield slice(block * BLOCK, (block + 1) * BLOCK), rows
 
     def __reduce__(self) -> tuple:  # pickle and copy.deepcopy: the arguments, not the rows and the lock
         return _remake, (self._inv_freq, self._layout, self._factor)
@@ -216,8 +216,7 @@ class RotaryTable:
 def e_to_the_i(angles: np.ndarray) -> np.ndarray:
     """Return e^{i angle} in complex128."""
     turn = np.empty(angles.shape, dtype=np.complex128)
-    np.cos(angles, out=turn.real)
-    np.sin(angles, out=turn.imag)
+    turn.real, turn.imag = np.cos(angles), np.sin(angles)
     return turn
 
 

@@ -156,10 +156,10 @@ def _doubled(turns: Turns, back: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the same for turns of a few positions, which keep it: all layers of a model ask for it."""
     if back:
         return _double(*turns.parts, back)
-    if turns.doubled is None:
+    if "doubled" not in turns.kept:
         with torch.inference_mode(False):
-            turns.doubled = _double(*turns.parts, back)
-    return turns.doubled
+            turns.kept["doubled"] = _double(*turns.parts, back)
+    return turns.kept["doubled"]
 
 
 def blocks(
@@ -185,18 +185,42 @@ def _compiled(
     if out is not None and out.is_neg():
         raise ValueError("compiled=True cannot write into a view that negates, such as x.conj().imag")
     x = x.resolve_neg()
-    parts = tuple(_unwrapped(part) for part in turns.parts)
-    turned = native.rotate(x, Turns(turns.layout, parts, turns.dtypes), seq_axis, out, back)
-    if out is not None and not out.is_inference():
-        torch.autograd.graph.increment_version(out)  # autograd has not seen who wrote
+    turned = native.rotate(x, _unwrapped(turns), seq_axis, out, back)
+    if out is not None:
+        _tell_autograd(out)
     return turned
 
 
-def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
-    """Return what torch.func has wrapped: turns are constants, and a kernel needs their address."""
-    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = torch._C._functorch.get_unwrapped(tensor)
-    return tensor
+def kept_call(x: torch.Tensor, turns: Turns) -> tuple | None:
+    """Return the call of the compiled kernel that turns have kept for an x like this, to be rotated in place."""
+    kept = None if torch.compiler.is_compiling() else turns.kept.get(x.shape)
+    if kept is None or x.dtype is not kept[0] or not (x.is_contiguous() and x.is_cpu) or x.is_neg():
+        return None
+    return None if x.requires_grad and torch.is_grad_enabled() else kept  # `rotate` refuses a gradient
+
+
+def call_again(x: torch.Tensor, kept: tuple) -> None:
+    """Rotate x in place."""
+    _, kernel, plan, cosines, sines = kept
+    at = x.data_ptr()
+    kernel(plan, at, cosines, sines, at)
+    if not x.is_inference():
+        torch._C._increment_version((x,))
+
+
+def _tell_autograd(written: torch.Tensor) -> None:
+    """Count a write that autograd has not seen."""
+    if not written.is_inference():
+        torch.autograd.graph.increment_version(written)
+
+
+def _unwrapped(turns: Turns) -> Turns:
+    """Return turns whose parts torch.func has not wrapped: they are constants, and a kernel needs their address."""
+    is_wrapped, unwrapped = torch._C._functorch.is_functorch_wrapped_tensor, torch._C._functorch.get_unwrapped
+    parts = turns.parts
+    while any(is_wrapped(part) for part in parts):
+        parts = tuple(unwrapped(part) if is_wrapped(part) else part for part in parts)
+    return turns if parts is turns.parts else Turns(turns.layout, parts, turns.dtypes)
 
 
 def by_inductor(

@@ -41,14 +41,14 @@ class Turns:
     Chapter 7.
     """
 
-    __slots__ = ("doubled", "dtypes", "layout", "pairs_of", "parts")
+    __slots__ = ("dtypes", "kept", "layout", "pairs_of", "parts")
 
     def __init__(self, layout: str, parts: tuple[Array, ...], dtypes: tuple[Any, ...]) -> None:
         self.layout, self.parts, self.dtypes = layout, parts, dtypes
         seq, pairs = parts[0].shape[-2:]
         few = layout == "interleaved" and parts[0].ndim == 2 and seq * pairs <= SHARED
         self.pairs_of = (seq, 2 * pairs) if few else None  # the last axes of an x that is one product
-        self.doubled = None  # what a kernel derives from the parts of a few positions, and keeps here
+        self.kept: dict = {}  # what kernels derive from the parts for a few tokens, for the next layer
 
     @property
     def turn(self) -> Array:
@@ -69,6 +69,9 @@ class Turns:
     def shape(self) -> tuple[int, ...]:
         """Return `(…, seq, pairs)`."""
         return tuple(self.parts[0].shape)
+
+    def __reduce__(self) -> tuple:  # pickle and copy: without what kernels keep
+        return Turns, (self.layout, self.parts, self.dtypes)
 
     def __repr__(self) -> str:
         part = self.parts[0]
@@ -126,14 +129,26 @@ def turns_from_angles(
 
 def real_dtype(like: Array, exact: bool = False) -> Any:
     """Return the dtype of cos and sin: float64 for float64, and for 16 bits that are to be exact."""
-    xp, name = array_namespace(like), dtype_name(like)
-    return xp.float64 if name == "float64" or (exact and name != "float32") else xp.float32
+    return _formats(like, exact)[0]
 
 
 def dtypes_of(like: Array, exact: bool = False) -> tuple[Any, ...]:
     """List the dtypes that are rotated with the same turns as `like`."""
-    xp = array_namespace(like)
-    half = (xp.bfloat16, xp.float16) if hasattr(xp, "bfloat16") else (xp.float16,)
-    own = real_dtype(like, exact)
-    names = (own, *half) if own == xp.float32 or exact else (own,)
-    return tuple(np.dtype(dtype) for dtype in names) if isinstance(like, np.ndarray) else names
+    return _formats(like, exact)[1]
+
+
+def _formats(like: Array, exact: bool) -> tuple[Any, tuple[Any, ...]]:
+    """Return the dtype of cos and sin, and all dtypes that are rotated with them."""
+    asked = like.dtype, exact
+    if asked not in _FORMATS:
+        xp, name = array_namespace(like), dtype_name(like)
+        half = (xp.bfloat16, xp.float16) if hasattr(xp, "bfloat16") else (xp.float16,)
+        own = xp.float64 if name == "float64" or (exact and name != "float32") else xp.float32
+        names = (own, *half) if own == xp.float32 or exact else (own,)
+        if isinstance(like, np.ndarray):
+            own, *names = np.dtype(own), *(np.dtype(dtype) for dtype in names)
+        _FORMATS[asked] = own, tuple(names)
+    return _FORMATS[asked]
+
+
+_FORMATS: dict = {}

@@ -80,7 +80,9 @@ def test_every_control_answers_the_keyboard(figure):
             target.press("Enter")
         assert picture(figure) != before, f"{figure.name}.{name} does not answer the keyboard"
         named = [f"{name}=" in each for each in (said, line(figure))]
-        assert any(named), f"{figure.name}.{name} is not in the line of Python"  # before, if now at its default
+        assert any(named), (
+            f"{figure.name}.{name} is not in the line of Python"
+        )  # before, if now at its default
     figure.locator(".rl-reset").press("Enter")
 
 

@@ -1,11 +1,15 @@
 """The kernel of native.cpp: what only it can get wrong. That it rotates right is tested with the eager one."""
 
+import copy
+import math
+import pickle
+
 import numpy as np
 import pytest
 import torch
 
 from rope_edu import LAYOUTS, apply_rope, inv_freq, rope_angles
-from rope_edu.fast import RotaryTable, native, rotate
+from rope_edu.fast import RotaryTable, native, rotate, rotate_
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
@@ -113,7 +117,7 @@ def test_many_axes_are_rotated_and_too_many_refused():
     x = example(1, 2, 1, 2, 1, 2, 2, 5, 8)
     np.testing.assert_allclose(rotate(x, table=TABLE, compiled=True), rotate(x, table=TABLE), atol=1e-12)
     with pytest.raises(ValueError, match="compiled=True takes at most 10 axes, got 11"):
-        rotate(example(*(9 * [1]), 5, 8), table=TABLE, compiled=True)
+        rotate(example(*(9 * [2]), 5, 8), table=TABLE, compiled=True)
 
 
 @pytest.mark.parametrize(
@@ -122,16 +126,102 @@ def test_many_axes_are_rotated_and_too_many_refused():
 )
 def test_a_missing_compiler_is_named(compiler, sentence, monkeypatch):
     monkeypatch.setenv("CXX", compiler)
-    native.library.cache_clear()
+    native.kernels.cache_clear()
     with pytest.raises(ValueError, match=sentence):
         rotate(np.ones((5, 8)), table=TABLE, compiled=True)
-    native.library.cache_clear()
+    native.kernels.cache_clear()
 
 
 def test_no_compiler_at_all_is_said(monkeypatch):
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", "")
-    native.library.cache_clear()
+    native.kernels.cache_clear()
     with pytest.raises(ValueError, match=r"needs a C\+\+ compiler .*found none"):
         rotate(np.ones((5, 8)), table=TABLE, compiled=True)
-    native.library.cache_clear()
+    native.kernels.cache_clear()
+
+
+@layouts
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("pairs", [3, 16, 33])
+def test_numbers_of_every_size_are_rounded_once(pairs, dtype, layout):
+    """Heads share turns, so that float is tried first: it must not be trusted where numbers are tiny or huge."""
+    least, most = math.log2(torch.finfo(dtype).smallest_normal) - 6, math.log2(torch.finfo(dtype).max) - 1
+    size = np.random.default_rng(1).uniform(least, most, size=(12, 40, 1))  # by rows: else most would be lost
+    sizes = size + np.random.default_rng(2).uniform(-4, 0, size=(12, 40, 2 * pairs))
+    x = torch.tensor(example(12, 40, 2 * pairs) * 2.0**sizes).to(dtype)
+    x[3], x[4, :, ::3] = 0, 0
+    table, angles = (
+        RotaryTable(inv_freq(2 * pairs), layout=layout),
+        rope_angles(range(7, 47), inv_freq(2 * pairs)),
+    )
+    turned = rotate(x, table=table, offset=7, compiled=True)
+    assert torch.equal(turned, apply_rope(x, angles, layout=layout))
+    assert torch.equal(rotate(x.clone(), table=table, offset=7, compiled=True), turned)
+    rotate(x, table=table, offset=7, out=x, compiled=True)
+    assert torch.equal(x, turned)
+
+
+@layouts
+def test_infinities_stay_where_heads_share_turns(layout):
+    x = torch.ones(8, 4, 32, dtype=torch.bfloat16)
+    x[:, :, 5] = math.inf
+    x[:, :, 9] = -math.inf
+    turned = rotate(x, table=RotaryTable(inv_freq(32), layout=layout), compiled=True)
+    expected = apply_rope(x, rope_angles(range(4), inv_freq(32)), layout=layout)
+    np.testing.assert_array_equal(turned.double().numpy(), expected.double().numpy())
+
+
+@layouts
+def test_a_kept_call_does_what_the_first_one_did(layout):
+    table = RotaryTable(inv_freq(8), layout=layout)
+    turns = table.turns(10**6, 1, like=torch.empty(0))
+    for seed in range(3):
+        x = torch.tensor(example(2, 6, 1, 9, seed=seed), dtype=torch.float32)
+        expected = rotate(x, table=table, offset=10**6)
+        assert rotate_(x, turns, compiled=True) is x
+        torch.testing.assert_close(x, expected)
+        q, k = (x.clone() for _ in "qk")
+        rotate(q, k, table=table, offset=10**6, out=(q, k), compiled=True)
+        torch.testing.assert_close(q, rotate(expected, table=table, offset=10**6))
+        assert torch.equal(q, k)
+
+
+def test_turns_that_keep_a_call_can_be_copied():
+    turns = TABLE.turns(7, 1, like=torch.empty(0))
+    x = torch.tensor(example(6, 1, 8), dtype=torch.float32)
+    y = rotate(x, table=turns)
+    rotate_(x, turns, compiled=True)
+    for made in (copy.deepcopy(turns), pickle.loads(pickle.dumps(turns))):
+        assert turns.kept
+        assert not made.kept
+        torch.testing.assert_close(rotate(y, table=made, compiled=True), rotate(x, table=turns))
+
+
+def test_a_kept_call_is_not_for_others():
+    turns = TABLE.turns(7, 1, like=torch.empty(0))
+    x = torch.tensor(example(6, 1, 8), dtype=torch.float32)
+    rotate_(x, turns, compiled=True)
+    with pytest.raises(ValueError, match="q must hold float32"):
+        rotate_(x.double(), turns, compiled=True)
+    gaps = torch.tensor(example(6, 1, 16), dtype=torch.float32)[..., :8]
+    expected = rotate(gaps, table=turns)
+    rotate_(gaps, turns, compiled=True)
+    torch.testing.assert_close(gaps, expected)
+    negated = torch._neg_view(x.clone())
+    with pytest.raises(ValueError, match="a view that negates"):
+        rotate_(negated, turns, compiled=True)
+    with pytest.raises(ValueError, match="out cannot be followed by a gradient"):
+        rotate_(x.clone().requires_grad_(), turns, compiled=True)
+    array = x.numpy().copy()
+    with pytest.raises(ValueError, match="must be"):
+        rotate_(array, turns, compiled=True)
+    y = x.clone().requires_grad_() * 1
+    square = y**2
+    with torch.no_grad():
+        rotate_(y, turns, compiled=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        square.sum().backward()
+    with torch.inference_mode():
+        z = x.clone()
+        torch.testing.assert_close(rotate_(z, turns, compiled=True), rotate(x, table=turns))
