@@ -64,11 +64,16 @@ def rotate(x: Array, turns: Turns, seq_axis: int, out: Array | None = None, back
         out = np.empty_like(x) if isinstance(x, np.ndarray) else sys.modules["torch"].empty_like(x)
     if 0 not in x.shape:
         wide = _as_wide(turns, x)
-        kernel, plan, *turned = _call(x, wide, seq_axis, out, back, fresh)
-        kernel(plan, _address(x), *turned, _address(out))
+        kernel, plan = _call(x, wide, seq_axis, out, back, fresh)
+        kernel(plan, _address(x), *addresses(wide), _address(out))
         if out is x and wide is turns and seq_axis == -2 and not back and _may_be_kept(x):
-            turns.kept[tuple(x.shape)] = x.dtype, kernel, plan, *turned
+            turns.calls[x.shape] = x.dtype, kernel, plan
     return out
+
+
+def addresses(turns: Turns) -> tuple[int, int]:
+    """Return where cos and sin lie."""
+    return _address(turns.parts[0]), _address(turns.parts[-1])
 
 
 def _may_be_kept(x: Array) -> bool:
@@ -78,8 +83,8 @@ def _may_be_kept(x: Array) -> bool:
 
 def _call(
     x: Array, turns: Turns, seq_axis: int, out: Array, back: bool, fresh: bool
-) -> tuple[Callable, ctypes.Array, int, int]:
-    """Return the kernel, what it is told, and where cos and sin lie."""
+) -> tuple[Callable, ctypes.Array]:
+    """Return the kernel and what it is told."""
     kernel = kernels().get(dtype_name(x))
     if kernel is None:
         raise ValueError(f"the C++ compiler knows no {dtype_name(x)}: leave compiled=True out")
@@ -98,7 +103,7 @@ def _call(
             _threads(x) if out.nbytes >= SEVERAL_THREADS else 1,
         ),
     )
-    return kernel, plan, _address(parts[0]), _address(parts[-1])
+    return kernel, plan
 
 
 @functools.lru_cache(maxsize=1024)

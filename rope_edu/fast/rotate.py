@@ -139,12 +139,12 @@ def _step(x: Array, turns: Turns, compiled: bool) -> Array | tuple | None:
     """Return what it takes to rotate x in place: its pairs or, compiled, a call that was kept; None if more."""
     if not compiled:
         return _pairs_in_place(x, turns)
-    return _tensors().kept_call(x, turns) if turns.kept and not isinstance(x, np.ndarray) else None
+    return _tensors().kept_call(x, turns) if turns.calls and not isinstance(x, np.ndarray) else None
 
 
 def _do(step: Array | tuple, x: Array, turns: Turns, compiled: bool) -> None:
     if compiled:
-        _tensors().call_again(x, step)
+        _tensors().call_again(x, turns, step)
     else:
         step *= turns.parts[0]
 

@@ -31,6 +31,7 @@ class _Window(NamedTuple):
     stop: int
     parts: tuple[Array, ...]  # each (stop − start, pairs)
     dtypes: tuple[Any, ...]
+    calls: dict[int, dict]  # what a kernel is told for so many of them, wherever they begin
 
 
 class RotaryTable:
@@ -129,7 +130,8 @@ class RotaryTable:
                 return self._taken_in_graph(start, length, like, exact)
             window = self._grown(int(start), int(start + length), like, exact)
         low = start - window.start
-        turns = Turns(self._layout, tuple(part[low : low + length] for part in window.parts), window.dtypes)
+        parts = tuple(part[low : low + length] for part in window.parts)
+        turns = Turns(self._layout, parts, window.dtypes, window.calls.setdefault(length, {}))
         self._last = asked, turns
         return turns
 
@@ -177,7 +179,7 @@ class RotaryTable:
             torch = sys.modules["torch"]
             with torch.inference_mode(False):  # so that autograd may keep them later
                 parts = tuple(torch.as_tensor(part, device=like.device) for part in parts)
-        return _Window(low, high, parts, dtypes_of(like, exact))
+        return _Window(low, high, parts, dtypes_of(like, exact), {})
 
     def _rows(self, low: int, high: int, dtype: str) -> tuple[np.ndarray, ...]:
         """Build the rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""

@@ -156,10 +156,10 @@ def _doubled(turns: Turns, back: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the same for turns of a few positions, which keep it: all layers of a model ask for it."""
     if back:
         return _double(*turns.parts, back)
-    if "doubled" not in turns.kept:
+    if turns.doubled is None:
         with torch.inference_mode(False):
-            turns.kept["doubled"] = _double(*turns.parts, back)
-    return turns.kept["doubled"]
+            turns.doubled = _double(*turns.parts, back)
+    return turns.doubled
 
 
 def blocks(
@@ -193,16 +193,18 @@ def _compiled(
 
 def kept_call(x: torch.Tensor, turns: Turns) -> tuple | None:
     """Return the call of the compiled kernel that turns have kept for an x like this, to be rotated in place."""
-    kept = None if torch.compiler.is_compiling() else turns.kept.get(x.shape)
+    kept = None if torch.compiler.is_compiling() else turns.calls.get(x.shape)
     if kept is None or x.dtype is not kept[0] or not (x.is_contiguous() and x.is_cpu) or x.is_neg():
         return None
     return None if x.requires_grad and torch.is_grad_enabled() else kept  # `rotate` refuses a gradient
 
 
-def call_again(x: torch.Tensor, kept: tuple) -> None:
+def call_again(x: torch.Tensor, turns: Turns, kept: tuple) -> None:
     """Rotate x in place."""
-    _, kernel, plan, cosines, sines = kept
-    at = x.data_ptr()
+    _, kernel, plan = kept
+    if turns.addresses is None:
+        turns.addresses = native.addresses(turns)
+    at, (cosines, sines) = x.data_ptr(), turns.addresses
     kernel(plan, at, cosines, sines, at)
     if not x.is_inference():
         torch._C._increment_version((x,))

@@ -41,14 +41,19 @@ class Turns:
     Chapter 7.
     """
 
-    __slots__ = ("dtypes", "kept", "layout", "pairs_of", "parts")
+    __slots__ = ("addresses", "calls", "doubled", "dtypes", "layout", "pairs_of", "parts")
 
-    def __init__(self, layout: str, parts: tuple[Array, ...], dtypes: tuple[Any, ...]) -> None:
+    def __init__(
+        self, layout: str, parts: tuple[Array, ...], dtypes: tuple[Any, ...], calls: dict | None = None
+    ) -> None:
         self.layout, self.parts, self.dtypes = layout, parts, dtypes
         seq, pairs = parts[0].shape[-2:]
         few = layout == "interleaved" and parts[0].ndim == 2 and seq * pairs <= SHARED
         self.pairs_of = (seq, 2 * pairs) if few else None  # the last axes of an x that is one product
-        self.kept: dict = {}  # what kernels derive from the parts for a few tokens, for the next layer
+        # What kernels derive from the parts of a few tokens, for the next layer or token:
+        self.doubled: tuple | None = None
+        self.addresses: tuple | None = None  # of cos and sin
+        self.calls: dict = {} if calls is None else calls  # by the shape of x; runs of a length share them
 
     @property
     def turn(self) -> Array:

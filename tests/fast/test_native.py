@@ -193,8 +193,8 @@ def test_turns_that_keep_a_call_can_be_copied():
     y = rotate(x, table=turns)
     rotate_(x, turns, compiled=True)
     for made in (copy.deepcopy(turns), pickle.loads(pickle.dumps(turns))):
-        assert turns.kept
-        assert not made.kept
+        assert turns.calls
+        assert not made.calls
         torch.testing.assert_close(rotate(y, table=made, compiled=True), rotate(x, table=turns))
 
 
@@ -202,6 +202,8 @@ def test_a_kept_call_is_not_for_others():
     turns = TABLE.turns(7, 1, like=torch.empty(0))
     x = torch.tensor(example(6, 1, 8), dtype=torch.float32)
     rotate_(x, turns, compiled=True)
+    with pytest.raises(ValueError, match="q has 1 tokens on axis -2, the turns 2"):
+        rotate_(x, TABLE.turns(7, 2, like=x), compiled=True)
     with pytest.raises(ValueError, match="q must hold float32"):
         rotate_(x.double(), turns, compiled=True)
     gaps = torch.tensor(example(6, 1, 16), dtype=torch.float32)[..., :8]
