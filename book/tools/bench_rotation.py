@@ -188,16 +188,26 @@ def decode(peers: list[Peer], dtype: str, rounds: int) -> list[dict]:
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
         held, count = table.turns(FAR, 1, like=q), itertools.count()
 
-        def step(out, table=table, count=count):  # a new position at each call, as in decoding
-            rotate(q, k, table=table, offset=FAR + next(count) % 10_000, out=out)
+        def step(out, table=table, count=count, **how):  # a new position at each call: the first layer
+            rotate(q, k, table=table, offset=FAR + next(count) % 10_000, out=out, **how)
+
+        def next_layer(table=table, **how):
+            rotate(q, k, table=table, offset=FAR, out=(q, k), **how)
 
         calls |= {
-            f"ours, {layout}, in place": lambda step=step: step((q, k)),
             f"ours, {layout}, out=": lambda step=step: step(outs),
             f"ours, {layout}": lambda step=step: step(None),
-            f"ours, {layout}, in place, view held": lambda held=held: rotate(q, k, table=held, out=(q, k)),
-            f"ours, {layout}, in place, view held, q and k packed": lambda held=held: rotate_(packed, held),
         }
+        for name, how in ((f"ours, {layout}", {}), (f"ours, {layout}, compiled", {"compiled": True})):
+            view_held = functools.partial(rotate, q, k, table=held, out=(q, k), **how)
+            calls |= {
+                f"{name}, in place": functools.partial(step, (q, k), **how),
+                f"{name}, in place, next layer": functools.partial(next_layer, **how),
+                f"{name}, in place, view held": view_held,
+                f"{name}, in place, view held, q and k packed": functools.partial(
+                    rotate_, packed, held, **how
+                ),
+            }
     pairs, turn = packed.float().view(torch.complex64), held_turn(FAR)
     calls["one complex product of torch"] = lambda: pairs.mul_(turn)
     calls |= theirs(peers, 1, 32, dtype, FAR)

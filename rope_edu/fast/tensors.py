@@ -122,7 +122,7 @@ def _as_complex(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
 def _half_split(
     x: torch.Tensor, turns: Turns, seq_axis: int, out: torch.Tensor | None, back: bool
 ) -> torch.Tensor:
-    """Rotate halves: x · (cos, cos) + (halves swapped) · (−sin, +sin), a block that the cache holds at a time."""
+    """Rotate halves, cos · half ∓ sin · other half, a block that the cache holds at a time."""
     half, wide = turns.parts[0].shape[-1], turns.parts[0].dtype
     same = x.dtype == wide
     if x.numel() <= SCRATCH:  # a few tokens: fewest calls
@@ -133,16 +133,17 @@ def _half_split(
             return turned
         return turned.to(x.dtype) if out is None else out.copy_(turned)
     out = torch.empty_like(x) if out is None else out
-    in_place = out.data_ptr() == x.data_ptr()
-    for here, out_here, *parts in blocks(SCRATCH, seq_axis, x, x, out, *turns.parts):
-        both_cos, signed_sin = _double(*parts, back)
-        source = here.to(wide, copy=in_place)  # itself, or scratch
-        turned = torch.mul(source, both_cos, out=out_here if same else None)
-        for mine, other in ((0, half), (half, 0)):
-            sin = signed_sin.narrow(-1, mine, half)
-            turned.narrow(-1, mine, half).addcmul_(source.narrow(-1, other, half), sin)
+    in_place, sign = out.data_ptr() == x.data_ptr(), 1 if back else -1
+    halves = [t.narrow(-1, start, half) for t in (x, out) for start in (0, half)]
+    for first, second, *outs, cos, sin in blocks(SCRATCH, seq_axis, x, *halves, *turns.parts):
         if not same:
-            out_here.copy_(turned)  # rounds
+            first, second = first.to(wide), second.to(wide)
+        elif in_place:
+            first = first.clone()  # the second half will ask for it
+        for mine, other, out_here, way in ((first, second, outs[0], sign), (second, first, outs[1], -sign)):
+            turned = torch.mul(mine, cos, out=out_here if same else None).addcmul_(other, sin, value=way)
+            if not same:
+                out_here.copy_(turned)  # rounds
     return out
 
 
