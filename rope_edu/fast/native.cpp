@@ -216,32 +216,68 @@ static inline void ask_for(const T *numbers, Integer count) {
 #endif
 }
 
-// Write a row past the cache, without first reading what stands there: whole lines of 64 bytes, the rest as usual.
-static inline void write_past_the_cache(char *to, const char *from, Integer bytes) {
+// Writes past the cache, without first reading what stands there: whole lines; what does not fill one waits for the next
+// row, if that is its neighbour.
+class Stream {
+ public:
+  explicit Stream(Integer bytes) : room(bytes ? bytes + 2 * LINE : 0), held(room.data() + before_a_line(room.data())) {}
+  Stream(const Stream &) = delete;
+  ~Stream() {
+    flush();
 #if defined(__AVX__)
-  const Integer before = -reinterpret_cast<std::intptr_t>(to) & 63;
-  Integer at = before < bytes ? before : bytes;
-  std::memcpy(to, from, at);
-  for (; at + 64 <= bytes; at += 64) {
-#if defined(__AVX512F__)
-    _mm512_stream_si512(reinterpret_cast<__m512i *>(to + at), _mm512_loadu_si512(from + at));
-#else
-    for (Integer half = at; half < at + 64; half += 32)
-      _mm256_stream_si256(reinterpret_cast<__m256i *>(to + half),
-                          _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + half)));
+    _mm_sfence();
 #endif
   }
-  std::memcpy(to + at, from + at, bytes - at);
-#else
-  std::memcpy(to, from, bytes);
-#endif
-}
 
-static inline void finish_writing() {
-#if defined(__AVX__)
-  _mm_sfence();
+  // Where to make the row that goes to `to`.
+  char *place_for(char *to) {
+    if (line + until != to) {
+      flush();
+      from = until = (LINE - before_a_line(to)) % LINE;
+      line = to - from;
+    }
+    return held + until;
+  }
+
+  // The row is made.
+  void write(Integer bytes) {
+    until += bytes;
+    Integer at = 0;
+    if (from > 0 && until >= LINE) {
+      std::memcpy(line + from, held + from, LINE - from);
+      from = 0;
+      at = LINE;
+    }
+    for (; at + LINE <= until; at += LINE) write_line(line + at, held + at);
+    if (at == 0) return;
+    until -= at;
+    line += at;
+    std::memcpy(held, held + at, until);
+  }
+
+ private:
+  static Integer before_a_line(const char *address) { return -reinterpret_cast<std::intptr_t>(address) & (LINE - 1); }
+
+  static void write_line(char *to, const char *numbers) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(to), _mm512_load_si512(numbers));
+#elif defined(__AVX__)
+    for (Integer half = 0; half < LINE; half += 32)
+      _mm256_stream_si256(reinterpret_cast<__m256i *>(to + half),
+                          _mm256_load_si256(reinterpret_cast<const __m256i *>(numbers + half)));
+#else
+    std::memcpy(to, numbers, LINE);
 #endif
-}
+  }
+
+  void flush() {
+    if (until > from) std::memcpy(line + from, held + from, until - from);
+  }
+
+  std::vector<char> room;
+  char *held, *line = nullptr;    // what is held goes to where `line` begins, save the bytes before `from`
+  Integer from = 0, until = 0;
+};
 
 // What one thread holds: a row on its way, where that cannot be made in its place; for 16 bits the turns of a block in float.
 template <typename Kind, typename Layout, int sign>
@@ -249,33 +285,34 @@ class Worker {
  public:
   explicit Worker(const Plan &plan)
       : plan(plan),
-        by_way_of_row(plan.stream || (plan.in_place && Kind::rounds)),
-        in_float(often_sure && plan.shared >= 4 && (!plan.half_split || plan.pairs % 2 == 0)),
+        by_way_of_row(plan.in_place && Kind::rounds),
+        in_float(often_sure && plan.shared >= 2 && (!plan.half_split || plan.pairs % 2 == 0)),
         row(by_way_of_row ? plan.head_dim : 0),
+        stream(plan.stream ? plan.head_dim * size : 0),
         narrow(in_float ? 2 * plan.pairs * plan.block : 0) {}
 
   // Rotate the rows of a block of one head. Turns that are those of the call before are not made float again.
   void rotate(const typename Kind::Stored *x, const typename Kind::Wide *cosines, const typename Kind::Wide *sines,
               typename Kind::Stored *out, Integer rows) {
-    const Integer rotated = 2 * plan.pairs, size = sizeof(typename Kind::Stored);
+    const Integer rotated = 2 * plan.pairs;
     if constexpr (Kind::rounds)
       if (in_float && (cosines != known || rows > known_rows)) make_narrow(cosines, sines, rows);
     for (Integer r = 0; r < rows; r++, x += plan.x_seq, out += plan.out_seq) {
       ask_for(x + AHEAD * plan.x_seq, plan.head_dim);
       auto *target = by_way_of_row ? row.data() : out;
+      if (plan.stream)
+        target = reinterpret_cast<typename Kind::Stored *>(stream.place_for(reinterpret_cast<char *>(out)));
       const Integer at = r * plan.turn_seq * Layout::apart;
       turn_row(x, cosines + at, sines + at, plan.turn_seq ? r : 0, target);
       if (rotated < plan.head_dim && target != x)
         std::memcpy(target + rotated, x + rotated, (plan.head_dim - rotated) * size);
-      if (plan.stream)
-        write_past_the_cache(reinterpret_cast<char *>(out), reinterpret_cast<const char *>(target),
-                             plan.head_dim * size);
-      else if (by_way_of_row)
-        std::memcpy(out, target, plan.head_dim * size);
+      if (plan.stream) stream.write(plan.head_dim * size);
+      if (by_way_of_row) std::memcpy(out, target, plan.head_dim * size);
     }
   }
 
  private:
+  static constexpr Integer size = sizeof(typename Kind::Stored);
   static constexpr bool often_sure = std::is_same_v<Kind, BFloat16>;  // Float16 has three bits more to be unsure of
 
   void turn_row(const typename Kind::Stored *x, const typename Kind::Wide *cosines, const typename Kind::Wide *sines,
@@ -317,6 +354,7 @@ class Worker {
   const bool by_way_of_row;
   const bool in_float;  // not worth it if few rows share the turns
   std::vector<typename Kind::Stored> row;
+  Stream stream;
   std::vector<float> narrow;
   const typename Kind::Wide *known = nullptr;
   Integer known_rows = 0;
@@ -344,7 +382,6 @@ static void rotate_pieces(const Plan &plan, const typename Kind::Stored *x, cons
     turn_at *= Layout::apart;
     worker.rotate(x + x_at, cosines + turn_at, sines + turn_at, out + out_at, left < plan.block ? left : plan.block);
   }
-  if (plan.stream) finish_writing();
 }
 
 template <typename Kind, typename Layout, int sign>

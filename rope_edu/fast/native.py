@@ -91,7 +91,7 @@ def _call(
     if isinstance(x, np.ndarray):
         _check_aligned(x, out)
     parts, at_x, at_out = turns.parts, _address(x), _address(out)
-    lines = (at_out | x.shape[-1] * x.itemsize) % LINE == 0  # else lines would be written in pieces
+    lines = (at_out | x.shape[-1] * x.itemsize) % LINE == 0 or _strides(out)[-2] == x.shape[-1]  # no pieces
     plan = _plan(
         (tuple(x.shape), tuple(parts[0].shape), seq_axis),
         (_strides(x), _strides(out), _strides(parts[0])),
