@@ -1,6 +1,6 @@
 r"""The kernel of native.cpp, compiled where the caller asks for it: one pass, no scratch, NumPy and torch alike.
 
-Needs a C++ compiler (`c++`, or what the variable CXX names); it is run once in a process and takes about a second.
+Needs a C++ compiler (`c++`, or what the variable CXX names); it is run once in a process and takes some seconds.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _call(
         (tuple(x.shape), tuple(parts[0].shape), seq_axis),
         (_strides(x), _strides(out), _strides(parts[0])),
         (turns.layout == "half_split", back),
-        CACHED // (len(parts) * parts[0].itemsize * parts[0].shape[-1]),
+        CACHED // (len(parts) * parts[0].itemsize * max(1, parts[0].shape[-1])),
         (
             at_x == at_out,
             lines and out.nbytes >= LARGE and x.itemsize > 2 and at_x != at_out and not fresh,

@@ -46,7 +46,7 @@ def rotate(
         seq_axis: −2 for `(…, heads, seq, head_dim)`, −3 for `(…, seq, heads, head_dim)`.
         out: where to write, of the kind, device, dtype and shape of q; a pair of them with k. `out=q` or
             `out=(q, k)` rotates in place.
-        compiled: let a C++ compiler make the kernel for this processor: about a second, once in a process. It
+        compiled: let a C++ compiler make the kernel for this processor: some seconds, once in a process. It
             needs no scratch, reads and writes each number once, and uses as many threads as torch does (for
             NumPy one). The features must lie side by side. On an accelerator torch.compile makes it, for
             half_split pairs, not in place nor into an `out` with gaps.
