@@ -90,7 +90,10 @@ def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], 
 
 def check_finite(name: str, array: Array) -> None:
     """Refuse infinities and NaN; a graph that is being traced has no values yet, so nothing is checked."""
-    if values_known(array) and not bool(array_namespace(array).all(array_namespace(array).isfinite(array))):
+    if not values_known(array):
+        return
+    xp = array_namespace(array)
+    if not bool(xp.all(xp.isfinite(array))):
         raise ValueError(f"{name} must be finite, got infinity or NaN among them")
 
 

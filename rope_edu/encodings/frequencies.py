@@ -94,14 +94,20 @@ def rope_angles(positions: int | list | range | Array, inv_freq: Array) -> Array
 
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6.
     """
-    positions, inv_freq = as_positions(positions), _as_frequencies(inv_freq)
-    if inv_freq.ndim != 1:
-        raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(inv_freq.shape)}")
+    positions, inv_freq = as_positions(positions), as_pairs(inv_freq)
     if is_numpy_array(inv_freq):
         inv_freq = as_kind_of(inv_freq, like=positions)
     else:
         positions = as_kind_of(positions, like=inv_freq)
     return positions[..., None] * inv_freq  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
+
+
+def as_pairs(inv_freq: Array) -> Array:
+    """Return `inv_freq` as float64 if it is finite and `(pairs,)`."""
+    inv_freq = _as_frequencies(inv_freq)
+    if inv_freq.ndim != 1:
+        raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(inv_freq.shape)}")
+    return inv_freq
 
 
 def _as_frequencies(inv_freq: Array) -> Array:

@@ -17,7 +17,7 @@ from rope_edu.encodings._checks import (
     check_positive_number,
     values_known,
 )
-from rope_edu.encodings.frequencies import rope_angles
+from rope_edu.encodings.frequencies import as_pairs, rope_angles
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.fast.turns import Turns, dtypes_of, real_dtype, turns_from_angles
 
@@ -69,7 +69,7 @@ class RotaryTable:
     ) -> None:
         if getattr(inv_freq, "requires_grad", False):
             raise ValueError("inv_freq must not require a gradient here: use apply_rope for learned ones")
-        self._inv_freq = np.array(rope_angles(1, inv_freq), dtype=np.float64)  # θ = 1 · θ, checked and copied
+        self._inv_freq = np.array(as_pairs(inv_freq), dtype=np.float64)  # checked and copied
         self._inv_freq.flags.writeable = False
         self._numbers = tuple(self._inv_freq.tolist())
         self._layout = check_layout(layout)
@@ -225,7 +225,8 @@ def e_to_the_i(angles: np.ndarray) -> np.ndarray:
 def _fine_turns(inv_freq: np.ndarray) -> np.ndarray:
     """Return the turns of positions 0 … 255, by angle addition from two times 16."""
     ones = np.arange(16.0)[:, None] * inv_freq  # (16, pairs)
-    return (e_to_the_i(16 * ones)[:, None] * e_to_the_i(ones)).reshape(BLOCK, len(inv_freq))
+    ones, sixteens = e_to_the_i(np.stack((ones, 16 * ones)))
+    return (sixteens[:, None] * ones).reshape(BLOCK, len(inv_freq))
 
 
 def _key(like: Array, exact: bool) -> tuple[Any, Any, bool]:
