@@ -99,7 +99,7 @@ def _call(
         CACHED // (len(parts) * parts[0].itemsize * max(1, parts[0].shape[-1])),
         (
             at_x == at_out,
-            lines and out.nbytes >= LARGE and x.itemsize > 2 and at_x != at_out and not fresh,
+            lines and out.nbytes >= LARGE and at_x != at_out and not fresh,
             _threads(x) if out.nbytes >= SEVERAL_THREADS else 1,
         ),
     )
