@@ -298,7 +298,7 @@ class Worker {
     if constexpr (Kind::rounds)
       if (in_float && (cosines != known || rows > known_rows)) make_narrow(cosines, sines, rows);
     for (Integer r = 0; r < rows; r++, x += plan.x_seq, out += plan.out_seq) {
-      ask_for(x + AHEAD * plan.x_seq, plan.head_dim);
+      if (r + AHEAD < rows) ask_for(x + AHEAD * plan.x_seq, plan.head_dim);
       auto *target = by_way_of_row ? row.data() : out;
       if (plan.stream)
         target = reinterpret_cast<typename Kind::Stored *>(stream.place_for(reinterpret_cast<char *>(out)));

@@ -109,11 +109,13 @@ def rotate_(x: Array, turns: Turns, *, compiled: bool = False) -> Array:
 
     Chapter 7.
     """
-    step = _step(x, turns, compiled)
-    if step is None:
-        return rotate(x, table=turns, out=x, compiled=compiled)
-    _do(step, x, turns, compiled)
-    return x
+    if compiled:
+        if turns.calls and not isinstance(x, np.ndarray) and _tensors().rotated_again(x, turns):
+            return x
+    elif (pairs := _pairs_in_place(x, turns)) is not None:
+        pairs *= turns.parts[0]
+        return x
+    return rotate(x, table=turns, out=x, compiled=compiled)
 
 
 def _at_once(

@@ -211,6 +211,14 @@ def call_again(x: torch.Tensor, turns: Turns, kept: tuple) -> None:
         torch._C._increment_version((x,))
 
 
+def rotated_again(x: torch.Tensor, turns: Turns) -> bool:
+    """Rotate x in place by a call that turns have kept; tell whether there was one."""
+    kept = kept_call(x, turns)
+    if kept is not None:
+        call_again(x, turns, kept)
+    return kept is not None
+
+
 def _tell_autograd(written: torch.Tensor) -> None:
     """Count a write that autograd has not seen."""
     if not written.is_inference():
