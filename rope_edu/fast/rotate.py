@@ -101,7 +101,7 @@ def rotate_(x: Array, turns: Turns, *, compiled: bool = False) -> Array:
         x, rotated by +θ.
 
     Raises:
-        ValueError: as for `rotate`.
+        ValueError: `turns` are not Turns; else as for `rotate`.
 
     >>> x = np.array([[3.0, 4.0]])
     >>> rotate_(x, RotaryTable([np.pi / 2]).turns(1, 1, like=x)).round(3).tolist()
@@ -109,8 +109,10 @@ def rotate_(x: Array, turns: Turns, *, compiled: bool = False) -> Array:
 
     Chapter 7.
     """
+    if not isinstance(turns, Turns):
+        raise ValueError(f"turns must be Turns, as RotaryTable.turns gives, got {type(turns).__name__}")
     if compiled:
-        if turns.calls and not isinstance(x, np.ndarray) and _tensors().rotated_again(x, turns):
+        if turns.calls and getattr(x, "is_cpu", False) and _tensors().rotated_again(x, turns):
             return x
     elif (pairs := _pairs_in_place(x, turns)) is not None:
         pairs *= turns.parts[0]
@@ -141,7 +143,7 @@ def _step(x: Array, turns: Turns, compiled: bool) -> Array | tuple | None:
     """Return what it takes to rotate x in place: its pairs or, compiled, a call that was kept; None if more."""
     if not compiled:
         return _pairs_in_place(x, turns)
-    return _tensors().kept_call(x, turns) if turns.calls and not isinstance(x, np.ndarray) else None
+    return _tensors().kept_call(x, turns) if turns.calls and getattr(x, "is_cpu", False) else None
 
 
 def _do(step: Array | tuple, x: Array, turns: Turns, compiled: bool) -> None:

@@ -193,9 +193,9 @@ def _compiled(
 
 
 def kept_call(x: torch.Tensor, turns: Turns) -> tuple | None:
-    """Return the call of the compiled kernel that turns have kept for an x like this, to be rotated in place."""
+    """Return the call that turns have kept for an x like this, in main memory, to be rotated in place."""
     kept = None if torch.compiler.is_compiling() else turns.calls.get(x.shape)
-    if kept is None or x.dtype is not kept[0] or not (x.is_contiguous() and x.is_cpu) or x.is_neg():
+    if kept is None or x.dtype is not kept[0] or not x.is_contiguous() or x.is_neg():
         return None
     return None if x.requires_grad and torch.is_grad_enabled() else kept  # `rotate` refuses a gradient
 
@@ -207,8 +207,7 @@ def call_again(x: torch.Tensor, turns: Turns, kept: tuple) -> None:
         turns.addresses = native.addresses(turns)
     at, (cosines, sines) = x.data_ptr(), turns.addresses
     kernel(plan, at, cosines, sines, at)
-    if not x.is_inference():
-        torch._C._increment_version((x,))
+    _tell_autograd(x)
 
 
 def rotated_again(x: torch.Tensor, turns: Turns) -> bool:

@@ -215,9 +215,10 @@ def test_a_kept_call_is_not_for_others():
         rotate_(negated, turns, compiled=True)
     with pytest.raises(ValueError, match="out cannot be followed by a gradient"):
         rotate_(x.clone().requires_grad_(), turns, compiled=True)
-    array = x.numpy().copy()
-    with pytest.raises(ValueError, match="must be"):
-        rotate_(array, turns, compiled=True)
+    for other in (x.numpy().copy(), x.tolist(), None):
+        with pytest.raises(ValueError, match=f"must be .* got {type(other).__name__}"):
+            rotate_(other, turns, compiled=True)
+    assert rotate_(x.to("meta"), TABLE.turns(7, 1, like=x.to("meta"))).is_meta
     y = x.clone().requires_grad_() * 1
     square = y**2
     with torch.no_grad():

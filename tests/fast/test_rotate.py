@@ -190,6 +190,8 @@ def test_the_short_way_in_place_equals_the_long_one(make, layout, dtype, head_di
 @kinds
 def test_the_short_way_refuses_what_the_long_one_refuses(make):
     turns = RotaryTable(inv_freq(8)).turns(0, 1, like=make(np.ones(1)))
+    with pytest.raises(ValueError, match=r"turns must be Turns, .* got RotaryTable"):
+        rotate_(make(np.ones((1, 8))), RotaryTable(inv_freq(8)))
     with pytest.raises(ValueError, match="q has 3 tokens on axis -2, the turns 1"):
         rotate_(make(np.ones((3, 8))), turns)
     with pytest.raises(ValueError, match="q must be a NumPy array or a torch tensor, got list"):
