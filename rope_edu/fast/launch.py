@@ -31,15 +31,9 @@ def rotate(x: Array, turns: Turns, out: Array | None = None, sign: int = 1) -> A
 
         first′ = cos · first − sin · second      second′ = cos · second + sin · first
 
-    Args:
-        x: floats `(…, head_dim)`, the features side by side.
-        turns: `(…, pairs)`, the leading axes broadcast to those of x.
-        out: like x.
-        sign: −1 turns by −θ.
-
-    Raises:
-        NotCompiledError: numba is missing, or cannot reach x or `out`.
-        ValueError: `out` is read-only or broadcast.
+    The features of x `(…, head_dim)` lie side by side; the leading axes of the turns `(…, pairs)` broadcast to its
+    own; a sign of −1 turns by −θ. Raises NotCompiledError where numba is missing or cannot reach x or `out`, and
+    ValueError for an `out` that is read-only or broadcast.
 
     >>> rotate(np.array([[3.0, 4.0]]), Turns("interleaved", np.array([[[0.0], [1.0]]]))).tolist()
     [[-4.0, 3.0]]

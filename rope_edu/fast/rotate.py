@@ -54,9 +54,8 @@ def rotate(
         q rotated by +θ, or the pair; `out` itself if given.
 
     Raises:
-        ValueError: q or k is not of floats, has another kind, device or length than the turns or too few
-            features; `out` does not match or overlaps in part; both `offset` and `positions` are given, or
-            either with Turns; `out` is given where a gradient is wanted; `compiled=True` where it cannot be.
+        ValueError: q, k or `out` does not fit, `out` overlaps in part or is given where a gradient is wanted,
+            positions are said twice, or `compiled=True` cannot be.
 
     >>> import math
     >>> table = RotaryTable([math.pi / 2])
@@ -69,7 +68,9 @@ def rotate(
     if k is None:
         _check("q", q, turns, seq_axis, out)
         return _rotated(q, turns, out, compiled)
-    out_q, out_k = (None, None) if out is None else _as_pair(out)
+    if out is not None and not (isinstance(out, tuple | list) and len(out) == 2):
+        raise ValueError(f"out must be a pair (for q, for k), got {type(out).__name__}")
+    out_q, out_k = out or (None, None)
     _check("q", q, turns, seq_axis, out_q)
     _check("k", k, turns, seq_axis, out_k)
     return _rotated(q, turns, out_q, compiled), _rotated(k, turns, out_k, compiled)
@@ -78,18 +79,9 @@ def rotate(
 def rotate_(x: Array, turns: Turns, *, compiled: bool | None = None) -> Array:
     r"""Rotate in place with turns that are held: the short way, for a loop over single tokens.
 
-    Pack the queries and keys of a token, as one projection gives them, and both turn at once.
-
-    Args:
-        x: floats `(…, heads, seq, head_dim)`; no gradient can be wanted.
-        turns: `(seq, pairs)` from `RotaryTable.turns`.
-        compiled: as for `rotate`.
-
-    Returns:
-        x, rotated by +θ.
-
-    Raises:
-        ValueError: `turns` are not Turns; else as for `rotate`.
+    x is `(…, heads, seq, head_dim)`, the turns `(seq, pairs)` from `RotaryTable.turns`, `compiled` and what raises
+    ValueError as for `rotate`. Pack the queries and keys of a token, as one projection gives them, and both turn
+    at once. Returns x, rotated by +θ.
 
     >>> x = np.array([[3.0, 4.0]])
     >>> rotate_(x, RotaryTable([np.pi / 2]).turns(1, 1, like=x)).round(3).tolist()
@@ -105,12 +97,16 @@ def rotate_(x: Array, turns: Turns, *, compiled: bool | None = None) -> Array:
 
 def _rotated(x: Array, turns: Turns, out: Array | None, compiled: bool | None) -> Array:
     """Rotate x, which fits its turns, by the kernel or by array operations."""
-    wants_gradient = not isinstance(x, np.ndarray) and x.requires_grad and _gradients_are_on()
+    wants_gradient = getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled()
     if wants_gradient and out is not None:
         raise ValueError(NO_GRADIENT)
     if compiled is not False and not tracing():
         try:
-            return _tensors().rotate(x, turns) if wants_gradient else launch.rotate(x, turns, out)
+            if not wants_gradient:
+                return launch.rotate(x, turns, out)
+            from rope_edu.fast import tensors  # here, so that torch is imported by those who have it
+
+            return tensors.rotate(x, turns)
         except launch.NotCompiledError:
             if compiled:
                 raise
@@ -146,12 +142,6 @@ def _length(q: Array, seq_axis: int) -> int:
         axes = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
         raise ValueError(f"q must be {axes}, got shape {tuple(shape)}")
     return shape[seq_axis]
-
-
-def _as_pair(out: object) -> tuple[Array, Array]:
-    if not isinstance(out, tuple | list) or len(out) != 2:
-        raise ValueError(f"out must be a pair (for q, for k), got {type(out).__name__}")
-    return tuple(out)
 
 
 def _check(name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None) -> None:
@@ -191,15 +181,3 @@ def _refuse_kind(name: str, x: Array, turns: Turns) -> None:
     wide = dtype_name(turns)
     allowed = "float64" if wide == "float64" else "float32 or 16 bits"
     raise ValueError(f"{name} must hold {allowed} for these turns, got {dtype_name(x)}")
-
-
-def _gradients_are_on() -> bool:
-    return sys.modules["torch"].is_grad_enabled()
-
-
-@functools.cache
-def _tensors():
-    """Import what torch's gradients need once a tensor has come in, so that torch is there."""
-    from rope_edu.fast import tensors
-
-    return tensors

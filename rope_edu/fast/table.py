@@ -32,21 +32,20 @@ class RotaryTable:
 
     The way a clock has two hands: 256 fine turns and one coarse turn for each block of 256 positions, so that
     few sines are taken. Every row is a function of its position alone: whatever was asked before, the same
-    bits come. Rows are kept for each device, in float32 and,
-    where float64 is rotated, in float64; a new position next to what is kept makes that grow by
-    whole blocks, a far one begins elsewhere, so a text that starts at a million costs one block.
+    bits come. Rows are kept for each device, in float32 and, where float64 is rotated, in float64; a new position
+    next to what is kept makes that grow by whole blocks, a far one begins elsewhere, so a text that starts at a
+    million costs one block.
 
     A table is no module and holds no buffer: `module.to(bfloat16)` does not reach it. Threads may share one.
     Under torch.compile it keeps nothing and takes the sines in the graph; for speed hand `turns(…)` in.
 
     Args:
         rope: a RopeSpec, which says all; or radians per token `(pairs,)`, finite, copied.
-        layout: for bare frequencies, "interleaved" unless given, or "half_split".
-        attention_factor: likewise, a finite number above 0 on cos and sin (YaRN, LongRoPE); 1 unless given.
+        layout, attention_factor: for bare frequencies, "interleaved" and 1 unless given.
 
     Raises:
-        ValueError: the frequencies are not 1-D, not finite or requires a gradient (use `apply_rope`), `layout` is
-            misspelt, `attention_factor` is not finite and above 0, or a spec says otherwise.
+        ValueError: `rope` requires a gradient (use `apply_rope`) or is no such spec or frequencies, or an argument
+            is out of range or says otherwise than the spec.
 
     >>> import math
     >>> table = RotaryTable([math.pi / 2, 0.0])
@@ -75,34 +74,11 @@ class RotaryTable:
         """All that the table was made of."""
         return self._spec
 
-    @property
-    def inv_freq(self) -> np.ndarray:
-        """Radians per token `(pairs,)`, read-only."""
-        return self._spec.inv_freq
-
-    @property
-    def layout(self) -> str:
-        """Which features form a pair."""
-        return self._spec.layout
-
-    @property
-    def attention_factor(self) -> float:
-        """The factor a on cos and sin."""
-        return self._spec.attention_factor
-
     def turns(self, start: int, length: int, *, like: Array | None = None) -> Turns:
         r"""Return the turns of positions start … start + length − 1.
 
-        Args:
-            start: the first position, a whole number ≥ 0.
-            length: how many, a whole number ≥ 0.
-            like: an array of the kind, device and dtype that will be rotated; default NumPy float32.
-
-        Returns:
-            Views of what the table keeps, `(length, pairs)`; they stay valid when it grows.
-
-        Raises:
-            ValueError: `start` or `length` is not a whole number ≥ 0, or `like` is not of floats.
+        Both are whole numbers ≥ 0. `like` is an array of the kind, device and dtype that will be rotated; default
+        NumPy float32. What is returned are views of what the table keeps; they stay valid when it grows.
 
         >>> RotaryTable([0.5], layout="half_split").turns(10**6, 1).shape
         (1, 1)
@@ -170,7 +146,7 @@ class RotaryTable:
         """Build the rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""
         spec, rows = self._spec, np.empty((high - low, 2, len(self._numbers)), dtype=dtype)
         starts = np.arange(low, high, BLOCK, dtype=np.float64)
-        coarse = spec.attention_factor * e_to_the_i(starts[:, None] * spec.inv_freq)  # (blocks, pairs)
+        coarse = spec.attention_factor * np.exp(1j * starts[:, None] * spec.inv_freq)  # (blocks, pairs)
         exact = np.empty_like(self._fine)
         for block, turn in zip(rows.reshape(-1, BLOCK, *rows.shape[1:]), coarse, strict=True):
             np.multiply(turn, self._fine, out=exact)
@@ -185,20 +161,15 @@ class RotaryTable:
             f"{w.start} … {w.stop - 1} ({str(dtype).removeprefix('torch.')}, {where})"
             for (dtype, where), w in self._windows.items()
         )
-        return f"<RotaryTable: {len(self._numbers)} pairs, {self.layout}, keeps {kept or 'nothing yet'}>"
-
-
-def e_to_the_i(angles: np.ndarray) -> np.ndarray:
-    """Return e^{i angle} in complex128."""
-    turn = np.empty(angles.shape, dtype=np.complex128)
-    turn.real, turn.imag = np.cos(angles), np.sin(angles)
-    return turn
+        return (
+            f"<RotaryTable: {len(self._numbers)} pairs, {self._spec.layout}, keeps {kept or 'nothing yet'}>"
+        )
 
 
 def _fine_turns(inv_freq: np.ndarray) -> np.ndarray:
     """Return the turns of positions 0 … 255, by angle addition from two times 16."""
     ones = np.arange(16.0)[:, None] * inv_freq  # (16, pairs)
-    ones, sixteens = e_to_the_i(np.stack((ones, 16 * ones)))
+    ones, sixteens = np.exp(1j * np.stack((ones, 16 * ones)))
     return (sixteens[:, None] * ones).reshape(BLOCK, len(inv_freq))
 
 

@@ -108,15 +108,11 @@ def turns_from_angles(
     Args:
         angles: radians `(…, seq, pairs)`, NumPy or torch.
         like: an array of the kind, the device and the dtype that will be rotated.
-        layout: "interleaved" or "half_split".
-        attention_factor: a, a finite number above 0.
-
-    Returns:
-        Turns for `like`. They carry no gradient: `apply_rope` is there for learned angles.
+        layout, attention_factor: as for `apply_rope`.
 
     Raises:
-        ValueError: `angles` are not real, have no axis of positions or require a gradient, `like` is not of
-            floats, `layout` is misspelt, or `attention_factor` is not finite and above 0.
+        ValueError: `angles` are not real, have no axis of positions or require a gradient (`apply_rope` is there
+            for learned ones), `like` is not of floats, or another argument is out of range.
 
     >>> import math
     >>> turns_from_angles([[math.pi]], like=np.ones(1), layout="half_split").cos.tolist()
