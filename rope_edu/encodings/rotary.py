@@ -249,16 +249,24 @@ def _rotate_blocks(x: Array, cos: Array, sin: Array, layout: str, out: Array, ro
 
 def _turned(x: Array, cos: Array, sin: Array, layout: str) -> Array:
     """Return x rotated, anew, in the dtype of cos."""
-    rotary_dim, wide = 2 * cos.shape[-1], _cast(x, cos.dtype)
-    head = wide if rotary_dim == x.shape[-1] else wide[..., :rotary_dim]
-    if layout == "interleaved":
-        parts = [_turned_neighbours(head, cos, sin)]
-    else:
-        first, second = head[..., : rotary_dim // 2], head[..., rotary_dim // 2 :]
-        parts = [first * cos - second * sin, first * sin + second * cos]
-    if head is not wide:
-        parts.append(wide[..., rotary_dim:])
+    rotary_dim = 2 * cos.shape[-1]
+    head = x if rotary_dim == x.shape[-1] else x[..., :rotary_dim]
+    parts = (
+        [_turned_neighbours(head, cos, sin)] if layout == "interleaved" else _turned_halves(head, cos, sin)
+    )
+    if head is not x:
+        parts.append(_cast(x[..., rotary_dim:], cos.dtype))
     return parts[0] if len(parts) == 1 else array_namespace(x).concat(parts, axis=-1)
+
+
+def _turned_halves(x: Array, cos: Array, sin: Array) -> list[Array]:
+    """Return both halves rotated; torch adds a product to another in one pass."""
+    wide, half = _cast(x, cos.dtype), cos.shape[-1]
+    first, second = wide[..., :half], wide[..., half:]
+    if is_numpy_array(x):
+        return [first * cos - second * sin, first * sin + second * cos]
+    addcmul = array_namespace(x).addcmul
+    return [addcmul(first * cos, second, sin, value=-1), addcmul(first * sin, second, cos)]
 
 
 def _turned_neighbours(x: Array, cos: Array, sin: Array) -> Array:
@@ -266,10 +274,11 @@ def _turned_neighbours(x: Array, cos: Array, sin: Array) -> Array:
     if is_numpy_array(x):
         turn = np.empty(cos.shape, dtype=np.result_type(cos, np.complex64))
         turn.real, turn.imag = cos, sin
-        return (np.ascontiguousarray(x).view(turn.dtype) * turn).view(cos.dtype)
+        return (x.astype(cos.dtype, order="C").view(turn.dtype) * turn).view(cos.dtype)
     xp = array_namespace(x)
-    pairs = x.clone(memory_format=xp.contiguous_format).view(*x.shape[:-1], cos.shape[-1], 2)
-    return xp.view_as_real(xp.view_as_complex(pairs) * xp.complex(cos, sin)).reshape(x.shape)
+    wide = x.to(cos.dtype, copy=True, memory_format=xp.contiguous_format)
+    pairs = xp.view_as_complex(wide.view(*x.shape[:-1], cos.shape[-1], 2))
+    return xp.view_as_real(pairs * xp.complex(cos, sin)).reshape(x.shape)
 
 
 def _cast(x: Array, dtype: Any) -> Array:
