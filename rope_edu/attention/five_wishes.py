@@ -67,13 +67,13 @@ def scorecard(encodings: Mapping[str, PositionEncoding]) -> str:
 
     Chapters 1 to 4.
     """
-    lines = [f"{'':15}{'order':8}{'distance':11}{'any length':13}{'cache':8}{'cost':>8}"]
+    lines = [f"{'':15}{'order':8}{'distance':11}{'any length':13}{'cache':8}{'cost':>10}"]
     for name, encoding in encodings.items():
         found = wishes(encoding)
         said = [
             "yes" if wish else "no" for wish in (found.order, found.distance, found.any_length, found.cache)
         ]
-        lines.append(f"{name:15}{said[0]:8}{said[1]:11}{said[2]:13}{said[3]:8}{found.cost:>8,}")
+        lines.append(f"{name:15}{said[0]:8}{said[1]:11}{said[2]:13}{said[3]:8}{found.cost:>10,}")
     return "\n".join(lines)
 
 
