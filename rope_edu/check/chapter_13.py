@@ -1,4 +1,4 @@
-"""Exercises of chapter 12: curves, seeds and verdicts."""
+"""Exercises of chapter 13: curves, seeds and verdicts."""
 
 from collections.abc import Callable, Sequence
 from math import comb
@@ -20,7 +20,7 @@ def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int
 
 
 def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
-    """Judge exercise 12.1 on curves that rise, fall back, start high, never arrive."""
+    """Judge exercise 13.1 on curves that rise, fall back, start high, never arrive."""
     if not callable(settled):
         return NO_FUNCTION
     curves = (
@@ -44,7 +44,7 @@ def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
 
 
 def _adds_both_tails(p_value: Callable[[int, int], Any]) -> Verdict:
-    """Judge exercise 12.2 on every result of 1 to 8 pairs."""
+    """Judge exercise 13.2 on every result of 1 to 8 pairs."""
     if not callable(p_value):
         return NO_FUNCTION
     for n in range(1, 9):
@@ -62,7 +62,7 @@ def _adds_both_tails(p_value: Callable[[int, int], Any]) -> Verdict:
 
 
 def _seven(seeds: object) -> Verdict:
-    """Judge exercise 12.3."""
+    """Judge exercise 13.3."""
     if isinstance(seeds, bool) or not isinstance(seeds, int | np.integer) or not 1 <= seeds <= 1000:
         return "The answer is one whole number."
     chance = 2 / comb(2 * int(seeds), int(seeds))
@@ -74,7 +74,7 @@ def _seven(seeds: object) -> Verdict:
 
 
 def _wins_yet_ranks_lower(ranks: object) -> Verdict:
-    """Judge exercise 12.4: A is ahead on four of five tasks, B has the larger mean reciprocal rank."""
+    """Judge exercise 13.4: A is ahead on four of five tasks, B has the larger mean reciprocal rank."""
     try:
         table = np.asarray(ranks)
         if table.shape != (2, 5) or not np.array_equal(table, table.astype(int)):
@@ -96,7 +96,7 @@ def _wins_yet_ranks_lower(ranks: object) -> Verdict:
 
 EXERCISES = (
     Exercise(
-        "12.1",
+        "13.1",
         _waits_for_the_last_rise,
         hints=(
             "What matters is the last point that lies below the level.",
@@ -106,7 +106,7 @@ EXERCISES = (
         shows="A curve that touches a level once has not learned: ask that it stays.",
     ),
     Exercise(
-        "12.2",
+        "13.2",
         _adds_both_tails,
         hints=(
             "If neither is better, each seed is a fair coin: n wins of n have the chance 1/2ⁿ.",
@@ -116,7 +116,7 @@ EXERCISES = (
         shows="Five of five give 0.0625: five pairs alone can never pass the usual 0.05.",
     ),
     Exercise(
-        "12.3",
+        "13.3",
         _seven,
         hints=(
             "Of comb(2n, n) equally likely orders one puts all n runs of A first, and one all n of B.",
@@ -126,7 +126,7 @@ EXERCISES = (
         shows="Two seeds more and chance falls from 1 in 126 to 1 in 1,716.",
     ),
     Exercise(
-        "12.4",
+        "13.4",
         _wins_yet_ranks_lower,
         hints=(
             "1/rank drops from 1 to 1/2 between first and second, but only from 1/4 to 1/5 further down.",
