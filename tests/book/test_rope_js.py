@@ -143,6 +143,18 @@ def test_softmax(rope):
     assert_same(rope("softmax", scores), rope_edu.softmax(np.array(scores)))
 
 
+def test_features_and_state_of_linear_attention(rope):
+    assert_same(rope("eluPlusOne", VECTORS[64][0].tolist()), rope_edu.elu_plus_one(VECTORS[64][0]))
+    keys, values = VECTORS[64][0].reshape(8, 8), VECTORS[64][1].reshape(8, 8)[:, :3]
+    for start in (0, 777):
+        angles = rope_edu.rope_angles(np.arange(start, start + 8), frequencies(8))
+        state = None
+        for k, v, a in zip(keys, values, angles, strict=True):
+            _, state = rope_edu.linear_attention_step(k, k, v, state, angles=a)
+        found = rope("linearState", keys.tolist(), values.tolist(), angles.tolist())
+        assert_same(found, state.kv)
+
+
 def test_normal_numbers_are_normal_and_repeat(rope):
     first, again = rope("normals", 7, 20_000), rope("normals", 7, 20_000)
     assert first == again
