@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from rope_edu.check.answers import array, number, of_function
 from rope_edu.check.exercise import Exercise, Verdict, close
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
-NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
 BATCHES = (
     ((0, 0, 1, 1, 1), (1, 1, 1, 1, 1), (0, 0, 0, 0, 1)),  # padding on the left
     ((1, 1, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 1, 1)),  # on the right
@@ -26,14 +26,13 @@ TEXTS = (  # tokens stored, tokens of the prompt, keys to keep
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
 
 
+@of_function
 def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
     """Judge exercise 11.1 on three models."""
-    if not callable(tokens_that_fit):
-        return NOT_A_FUNCTION
     for free, layers, n_heads, n_kv_heads, d_model, each in MODELS:
-        found = tokens_that_fit(free, layers, n_heads, n_kv_heads, d_model, each)
-        if found is ...:
-            return ...
+        found = number(
+            tokens_that_fit(free, layers, n_heads, n_kv_heads, d_model, each), "It must return one number."
+        )
         numbers = layers * n_kv_heads * (d_model // n_heads)  # keys of one token
         expected = free // (2 * numbers * each)
         if close(found, expected):
@@ -47,61 +46,63 @@ def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
         }
         if not close(np.floor(found), found):
             return "Whole tokens only: round down."
-        return next((why for slip, why in slips.items() if close(found, slip)), False)
+        right = f"With {free:,} bytes, {layers} layers and {n_kv_heads} key heads {expected:,} fit, not {found:,}."
+        return next((why for slip, why in slips.items() if close(found, slip)), right)
     return True
 
 
+@of_function
 def _moves(moved: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
     """Judge exercise 11.2: turns of stored keys add up."""
-    if not callable(moved):
-        return NOT_A_FUNCTION
     keys = np.random.default_rng(11).normal(size=(9, 16))
     positions = np.array([0, 3, 4, 50, 51, 52, 400, 4000, 4001])
     for by, theta in ((3, inv_freq(16)), (-7, inv_freq(16, 500.0)), (0, inv_freq(16))):
         stored = apply_rope(keys, rope_angles(positions, theta))
-        found = moved(stored.copy(), by, theta)
-        if found is ...:
-            return ...
+        found = array(
+            moved(stored.copy(), by, theta), stored.shape, "The keys keep their shape, here (9, 16)."
+        )
+        if by and close(found, stored):
+            return "They stand where they stood."
+        if by and close(found, apply_rope(stored, rope_angles(by, theta), layout="half_split")):
+            return "That is the layout half_split; these keys are interleaved, as apply_rope is."
         if close(found, apply_rope(keys, rope_angles(positions - by, theta))) and by:
             return "They moved the other way."
         if close(found, apply_rope(stored, rope_angles(np.arange(9) + by, theta))):
             return "You turned each key by another angle; they are rotated already, and all move by the same."
         if not close(found, apply_rope(keys, rope_angles(positions + by, theta))):
-            return False
+            return (
+                f"Moved by {by}, they are not what the model would store there: all turn by one angle a pair."
+            )
     return True
 
 
+@of_function
 def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
     """Judge exercise 11.3 on padding left and right; the positions of padding are free."""
-    if not callable(positions_of):
-        return NOT_A_FUNCTION
     for rows in BATCHES:
         is_text = np.array(rows, dtype=bool)
-        found = positions_of(is_text.copy())
-        if found is ...:
-            return ...
-        found = np.asarray(found.tolist() if hasattr(found, "tolist") else found)
-        if found.shape != is_text.shape:
-            return f"One position for each token: {is_text.shape}, got {found.shape}."
-        if (found < 0).any():
-            return "Padding gets a position below 0, and a table of positions has none there."
-        if not close(found[is_text], (np.cumsum(is_text, axis=-1) - 1)[is_text]):
-            if close(found[is_text], np.cumsum(is_text, axis=-1)[is_text]):
-                return "The first token of a text stands at 0, not at 1."
+        found = array(
+            positions_of(is_text.copy()), is_text.shape, "It must return one position for each token."
+        )
+        counted = np.cumsum(is_text, axis=-1) - 1
+        if close(found[is_text], counted[is_text] + 1):
+            return "The first token of a text stands at 0, not at 1."
+        if not close(found[is_text], counted[is_text]):
             if close(found, np.broadcast_to(np.arange(is_text.shape[1]), is_text.shape)):
                 return "The padding on the left is counted as well."
-            return False
+            if close(found[is_text], (np.cumsum(is_text).reshape(is_text.shape) - 1)[is_text]):
+                return "Each row counts for itself."
+            return f"For the rows {rows} the text's tokens do not stand at 0, 1, 2 …"
+        if not np.all(found >= 0):
+            return "Padding gets a position below 0, and a table of positions has none there."
     return True
 
 
+@of_function
 def _keeps_keys(keys_to_keep: Callable[[list[int], list[int]], Any]) -> Verdict:
     """Judge exercise 11.4 on texts that part early, late, never, or are empty."""
-    if not callable(keys_to_keep):
-        return NOT_A_FUNCTION
     for stored, prompt, expected in TEXTS:
-        found = keys_to_keep(list(stored), list(prompt))
-        if found is ...:
-            return ...
+        found = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
         if close(found, expected):
             continue
         if close(found, expected + 1) and stored[: len(prompt)] == prompt:
@@ -109,7 +110,7 @@ def _keeps_keys(keys_to_keep: Callable[[list[int], list[int]], Any]) -> Verdict:
         equal = sum(a == b for a, b in zip(stored, prompt[:-1], strict=False))
         if close(found, equal) and equal > expected:
             return "A token behind the first difference has other keys, even if it is the same token."
-        return f"For stored = {list(stored)} and prompt = {list(prompt)} it is not {found}."
+        return f"For stored = {list(stored)} and prompt = {list(prompt)} it is {expected}, not {found}."
     return True
 
 

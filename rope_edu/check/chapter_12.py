@@ -6,30 +6,26 @@ from typing import Any
 import numpy as np
 
 from rope_edu.attention import elu_plus_one, linear_attention
+from rope_edu.check.answers import array, number, of_function, row
 from rope_edu.check.exercise import Exercise, Verdict, close
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
-NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
 WIDTHS = ((64, 64), (128, 128), (16, 4), (4, 16), (1, 1), (3, 5))
+ASK_STATE = "It must return two things: (kv, norm)."
 
 
+@of_function
 def _steps(step: Callable[..., Any]) -> Verdict:
     """Judge exercise 12.1: a walk through a text equals linear attention at once."""
-    if not callable(step):
-        return NOT_A_FUNCTION
     rng = np.random.default_rng(4)
     q, k = rng.normal(size=(2, 20, 8))
     v, angles = rng.normal(size=(20, 3)), rope_angles(range(20), inv_freq(8))
     kv, norm, outputs = np.zeros((8, 3)), np.zeros(8), []
     for m in range(20):
         found = step(kv.copy(), norm.copy(), q[m], k[m], v[m], angles[m])
-        if found is ...:
-            return ...
-        output, kv, norm = found
-        kv, norm = np.asarray(kv, dtype=float), np.asarray(norm, dtype=float)
-        if kv.shape != (8, 3) or norm.shape != (8,):
-            return f"kv must stay (8, 3) and norm (8,), got {kv.shape} and {norm.shape}."
-        outputs.append(np.asarray(output, dtype=float))
+        output, kv, norm = row(found, 3, "It must return three things: (output, kv, norm).")
+        kv, norm = array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
+        outputs.append(array(output, (3,), "The output of one token has the width of v, here (3,)."))
     if close(outputs, linear_attention(q, k, v, angles=angles)):
         return True
     if close(outputs, linear_attention(q, k, v)):
@@ -39,17 +35,19 @@ def _steps(step: Callable[..., Any]) -> Verdict:
     turned = (apply_rope(elu_plus_one(x), angles) for x in (q, k))
     if close(outputs, linear_attention(*turned, v, feature_map=lambda features: features)):
         return "The denominator is turned as well; it takes the features as they are."
-    return "The first token is right, but not the later ones." if close(outputs[0], v[0]) else False
+    first = close(outputs[0], v[0])
+    return (
+        "The first token is right, but not the later ones."
+        if first
+        else "One token alone must give its own v."
+    )
 
 
+@of_function
 def _smaller_from(smaller_from: Callable[[int, int], Any]) -> Verdict:
     """Judge exercise 12.2 on square and other widths."""
-    if not callable(smaller_from):
-        return NOT_A_FUNCTION
     for d, d_v in WIDTHS:
-        found = smaller_from(d, d_v)
-        if found is ...:
-            return ...
+        found = number(smaller_from(d, d_v), "It must return one number.")
         state = d * d_v + d
         expected = state // (d + d_v) + 1
         if close(found, expected):
@@ -58,66 +56,70 @@ def _smaller_from(smaller_from: Callable[[int, int], Any]) -> Verdict:
             return "The state has the vector of the denominator as well."
         if close(found, state / (d + d_v)) or close(found, -(-state // (d + d_v))):
             return "Whole tokens, and smaller, not as large as."
-        return f"For d = {d} and d_v = {d_v} it is not {found}."
+        return f"For d = {d} and d_v = {d_v} it is {expected}, not {found}."
     return True
 
 
 def _example(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return features of keys `(n, 8)`, values `(n, 3)` and angles `(n, 4)`."""
+    """Return keys `(n, 8)`, values `(n, 3)` and angles `(n, 4)`."""
     rng = np.random.default_rng(12)
-    k, v = rng.normal(size=(n, 8)), rng.normal(size=(n, 3))
-    return elu_plus_one(k), v, rope_angles(range(n), inv_freq(8))
+    return rng.normal(size=(n, 8)), rng.normal(size=(n, 3)), rope_angles(range(n), inv_freq(8))
 
 
-def _state(features: np.ndarray, v: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _state(k: np.ndarray, v: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of a text: the turned sum `(8, 3)` and the plain one `(8,)`."""
+    features = elu_plus_one(k)
     return apply_rope(features, angles).T @ v, features.sum(axis=0)
 
 
+def _pair(found: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Read a state that an answer returned."""
+    kv, norm = row(found, 2, ASK_STATE)
+    return array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
+
+
+@of_function
 def _forgets(forget: Callable[..., Any]) -> Verdict:
     """Judge exercise 12.3: what was added can be taken away."""
-    if not callable(forget):
-        return NOT_A_FUNCTION
-    features, v, angles = _example(9)
-    k = np.where(features > 1, features - 1, np.log(features))
-    whole = _state(features, v, angles)
-    for place in (0, 4):
+    k, v, angles = _example(9)
+    whole = _state(k, v, angles)
+    for place in (4, 0):
         others = [n for n in range(9) if n != place]
-        rest = _state(features[others], v[others], angles[others])
-        found = forget(whole[0].copy(), whole[1].copy(), k[place], v[place], angles[place])
-        if found is ...:
-            return ...
-        kv, norm = found
+        rest = _state(k[others], v[others], angles[others])
+        kv, norm = _pair(forget(whole[0].copy(), whole[1].copy(), k[place], v[place], angles[place]))
         if close(kv, rest[0]) and close(norm, rest[1]):
             continue
-        if close(kv, whole[0] - np.outer(features[place], v[place])) and place:
+        features = elu_plus_one(k[place])
+        if close(kv, whole[0] - np.outer(features, v[place])):
             return "What was added was turned: take away what was added."
-        if close(norm, whole[1] - apply_rope(features[place], angles[place])) and place:
+        if close(kv, whole[0] - np.outer(apply_rope(k[place], angles[place]), v[place])):
+            return "What was added were features, φ(k), not k."
+        if close(norm, whole[1] - apply_rope(features, angles[place])):
             return "The norm was not turned when it was added."
-        return False
+        if close(kv, rest[0]):
+            return "kv is right, norm is not: it had gained φ(k)."
+        return "It is not the state of the other tokens alone."
     return True
 
 
-def _moves_the_state(moved: Callable[..., Any]) -> Verdict:
+@of_function
+def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
     """Judge exercise 12.4: the state of a text that stands elsewhere."""
-    if not callable(moved):
-        return NOT_A_FUNCTION
-    features, v, _ = _example(9)
+    k, v, _ = _example(9)
     theta = inv_freq(8)
     for by in (3, -2, 1000):
         at = [rope_angles(np.arange(9) + start, theta) for start in (0, by, -by)]
-        (here, norm), (there, _), (back, _) = (_state(features, v, angles) for angles in at)
-        found = moved(here.copy(), norm.copy(), by, theta)
-        if found is ...:
-            return ...
-        kv, found_norm = found
-        if close(kv, there) and close(found_norm, norm):
+        (here, plain), (there, _), (back, _) = (_state(k, v, angles) for angles in at)
+        kv, norm = _pair(moved_state(here.copy(), plain.copy(), by, theta))
+        if close(kv, there) and close(norm, plain):
             continue
+        if close(kv, here):
+            return "It stands where it stood."
         if close(kv, back):
             return "It moved the other way."
         if close(kv, there):
             return "The norm knows nothing of positions: it stays."
-        return False
+        return f"Moved by {by}, it is not the state of the text there."
     return True
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from rope_edu.check.answers import array, number, of_function, whole
 from rope_edu.check.exercise import Exercise, Verdict, close
 
 STEPS = (0, 50, 100, 150, 200, 250)
-NO_FUNCTION = "The answer is a function: give check the name, without parentheses."
 
 
 def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int | None:
@@ -19,10 +19,9 @@ def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int
     return steps[first] if first < len(steps) else None
 
 
+@of_function(or_none=True)
 def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
-    """Judge exercise 13.1 on curves that rise, fall back, start high, never arrive."""
-    if not callable(settled):
-        return NO_FUNCTION
+    """Judge exercise 13.1 on curves that rise, fall back, start high, never arrive, or touch the level."""
     curves = (
         (0.1, 0.4, 0.92, 0.95, 0.97, 0.99),
         (0.1, 0.95, 0.6, 0.7, 0.93, 0.94),
@@ -32,10 +31,11 @@ def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
     )
     for accuracy in curves:
         found, right = settled(list(STEPS), list(accuracy), 0.9), _stays(STEPS, accuracy, 0.9)
-        if found is ...:
-            return ...
+        found = None if found is None else number(found, "It must return one step, or None.")
         if found == right and (found is None) == (right is None):
             continue
+        if found is not None and right is not None and found in range(1, 6) and STEPS[int(found)] == right:
+            return f"{found} counts the points; the step there is {right}."
         case = f"steps {list(STEPS)}, accuracies {list(accuracy)}, level 0.9"
         if right is not None and found is not None and found < right:
             return f"For {case} you gave {found}; but the curve falls below 0.9 again after that."
@@ -43,19 +43,20 @@ def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
     return True
 
 
+@of_function
 def _adds_both_tails(p_value: Callable[[int, int], Any]) -> Verdict:
     """Judge exercise 13.2 on every result of 1 to 8 pairs."""
-    if not callable(p_value):
-        return NO_FUNCTION
     for n in range(1, 9):
         for wins in range(n + 1):
-            found = p_value(wins, n)
-            if found is ...:
-                return ...
+            found = number(p_value(wins, n), "It must return one number, the chance.")
             tail = sum(comb(n, k) for k in range(max(wins, n - wins), n + 1)) / 2**n
             right = min(1.0, 2 * tail)
             if close(found, tail, 1e-9) and not close(tail, right, 1e-9):
                 return "That is one side. Nobody said beforehand who would win: count both sides."
+            if close(found, 2 * tail, 1e-9) and tail > 0.5:
+                return f"For {wins} wins of {n} it is {found}: no chance is above 1."
+            if close(found, min(1.0, 2 * comb(n, wins) / 2**n), 1e-9) and not close(found, right, 1e-9):
+                return "That is the chance of this very result: add those that are more one-sided."
             if not close(found, right, 1e-9):
                 return f"For {wins} wins of {n} you gave {found}, expected {right:.4f}."
     return True
@@ -63,9 +64,10 @@ def _adds_both_tails(p_value: Callable[[int, int], Any]) -> Verdict:
 
 def _seven(seeds: object) -> Verdict:
     """Judge exercise 13.3."""
-    if isinstance(seeds, bool) or not isinstance(seeds, int | np.integer) or not 1 <= seeds <= 1000:
-        return "The answer is one whole number."
-    chance = 2 / comb(2 * int(seeds), int(seeds))
+    seeds = whole(seeds, "The answer is one whole number.")
+    if not 1 <= seeds <= 500:
+        return "It lies between 1 and 500."
+    chance = 2 / comb(2 * seeds, seeds)
     if chance > 0.001:
         return f"With {seeds} each, chance alone sets them apart once in {1 / chance:,.0f}."
     if seeds > 7:
@@ -75,12 +77,10 @@ def _seven(seeds: object) -> Verdict:
 
 def _wins_yet_ranks_lower(ranks: object) -> Verdict:
     """Judge exercise 13.4: A is ahead on four of five tasks, B has the larger mean reciprocal rank."""
-    try:
-        table = np.asarray(ranks)
-        if table.shape != (2, 5) or not np.array_equal(table, table.astype(int)):
-            raise ValueError
-    except (TypeError, ValueError):
-        return "The answer is two lists of five whole numbers each: the ranks of A, then those of B."
+    ask = "The answer is two lists of five whole numbers each: the ranks of A, then those of B."
+    table = array(ranks, (2, 5), ask)
+    if not np.array_equal(table, np.round(table)):
+        return ask
     if table.min() < 1 or table.max() > 5:
         return "A rank is 1 to 5."
     a, b = table
