@@ -7,7 +7,7 @@ from .base import LiveFigure
 class StateSteps(LiveFigure):
     """Read a text and see what a cache and what linear attention remember of it.
 
-    After ``step`` tokens the cache holds a column of 8 key features and 8 value features for each of them. The state
+    After ``step`` tokens the cache holds a column of 8 key and 8 value features for each of them. The state
     of linear attention is a sum of 8 · 8 numbers (and a vector of 8), drawn divided by the number of tokens.
     With ``turned`` the key features are rotated by their positions (RoPE, head width 8, base 10,000) before they
     are added. Keys are made-up normal numbers, values likewise with mean 1; φ(x) = elu(x) + 1.
