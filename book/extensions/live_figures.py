@@ -1,4 +1,4 @@
-"""Sphinx extension: put live figures, their stills and a local MathJax into the site.
+"""Sphinx extension: put live figures and their stills into the site.
 
 A notebook's output that holds a live figure becomes a slot: a still picture with its words as alt text, which the
 page loader (``book/assets/live.js``) replaces by the figure. Any other widget keeps its picture and says where
@@ -7,10 +7,8 @@ to run it. Scripts and style come from ``rope_edu.widgets``, one cached file a f
 
 import base64
 import html
-import importlib.util
 import json
 import re
-import shutil
 from pathlib import Path
 
 from docutils import nodes
@@ -97,7 +95,7 @@ def words_of(svg: str) -> str:
 def add_figure_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
 ) -> None:
-    """Load the loader and the page's figures before MathJax, which is large."""
+    """Load the loader and the page's figures ."""
     if doctree is None:
         return
     names = {raw.get("live_figure") for raw in doctree.findall(nodes.raw)} & set(LiveFigure.figures)
@@ -130,25 +128,11 @@ def drop_icon_script(app: Sphinx, error: Exception | None) -> None:
             page.write_text(script.sub("", text), encoding="utf-8")
 
 
-def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
-    """Copy the one script and the fonts that the pages use."""
-    if error or app.builder.format != "html":
-        return
-    package = importlib.util.find_spec("sphinx-mathjax-offline")
-    source = Path(package.origin).parent / "static" / "mathjax"
-    target = Path(app.outdir) / "_static" / "mathjax"
-    target.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source / "tex-mml-chtml.js", target)
-    fonts = Path("output/chtml/fonts/woff-v2")
-    shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_post_transform(LiveSlots)
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("builder-inited", write_scripts)
     app.connect("html-page-context", add_figure_scripts)
-    app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", drop_icon_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
