@@ -22,6 +22,7 @@ from rope_edu.widgets._bundle import page_script, style
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
+PICTURES = ("image/png", "text/html")  # of a plot: as stored, or as panels of the page
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
 
 
@@ -45,7 +46,7 @@ class LiveSlots(SphinxPostTransform):
         model = json.loads(re.search(r"\{.*\}", view).group())["model_id"]
         name = shown["text/plain"].astext().partition("(")[0]
         if STILL not in shown:
-            pictures = [part.children[0] for mime, part in shown.items() if mime.startswith("image/")]
+            pictures = [part.children[0] for mime, part in shown.items() if mime in PICTURES]
             note = nodes.paragraph(text=NOTE, classes=["live-note"])
             return in_slot(model, "", [*pictures, note])
         still = shown[STILL].children[0]
@@ -117,22 +118,10 @@ def write_scripts(app: Sphinx) -> None:
         (folder / f"{name}.js").write_text(script, encoding="utf-8")
 
 
-def drop_icon_script(app: Sphinx, error: Exception | None) -> None:
-    """Take out the theme's half a megabyte of icons in a script: its web font draws the same icons."""
-    if error or app.builder.format != "html":
-        return
-    script = re.compile(r"<script[^>]*/fontawesome\.js[^>]*></script>")
-    for page in Path(app.outdir).rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        if script.search(text):
-            page.write_text(script.sub("", text), encoding="utf-8")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_post_transform(LiveSlots)
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("builder-inited", write_scripts)
     app.connect("html-page-context", add_figure_scripts)
-    app.connect("build-finished", drop_icon_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
