@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rope_edu import apply_rope, elu_plus_one, rope_angles
+from rope_edu import apply_rope, rope_angles
 
 
 def tokens_that_fit(free, layers, n_heads, n_kv_heads, d_model, each):
@@ -17,38 +17,24 @@ def each_by_its_own(keys, by, frequencies):
     return apply_rope(keys, rope_angles(np.arange(len(keys)) + by, frequencies))
 
 
-def scores_now(q, keys, rule, *, query=True, scale=True):
-    n, d = keys.shape
-    angles = rope_angles(range(n), rule(n))
-    turned_q = apply_rope(q[None], angles[-1:])[0] if query else q
-    return apply_rope(keys, angles) @ turned_q / (np.sqrt(d) if scale else 1)
+def positions_of(is_text):
+    return np.maximum(np.cumsum(is_text, axis=-1) - 1, 0)
 
 
-def stale(q, keys, rule):
-    turned = np.stack([apply_rope(k, rope_angles(i, rule(i + 1))) for i, k in enumerate(keys)])
-    n, d = keys.shape
-    return turned @ apply_rope(q, rope_angles(n - 1, rule(n))) / np.sqrt(d)
+def keys_to_keep(stored, prompt):
+    same = 0
+    for old, new in zip(stored, prompt[:-1], strict=False):
+        if old != new:
+            break
+        same += 1
+    return same
 
 
-def step(kv, norm, q, k, v, angles, *, numerator=True, denominator=False):
-    fq, fk = elu_plus_one(q), elu_plus_one(k)
-    turned_q, turned_k = (apply_rope(x, angles) if numerator else x for x in (fq, fk))
-    down_q, down_k = (turned_q, turned_k) if denominator else (fq, fk)
-    kv, norm = kv + np.outer(turned_k, v), norm + down_k
-    return turned_q @ kv / (down_q @ norm), kv, norm
+def same_tokens(stored, prompt):
+    return sum(old == new for old, new in zip(stored, prompt[:-1], strict=False))
 
 
-def turned_first(kv, norm, q, k, v, angles):
-    fq, fk = (elu_plus_one(apply_rope(x, angles)) for x in (q, k))
-    kv, norm = kv + np.outer(fk, v), norm + fk
-    return fq @ kv / (fq @ norm), kv, norm
-
-
-def forgetful(kv, norm, q, k, v, angles):
-    return step(0 * kv, 0 * norm, q, k, v, angles)
-
-
-RIGHT = {"11.1": [tokens_that_fit], "11.2": [moved], "11.3": [scores_now], "11.4": [step]}
+RIGHT = {"11.1": [tokens_that_fit], "11.2": [moved], "11.3": [positions_of], "11.4": [keys_to_keep]}
 WRONG = {
     "11.1": [
         (lambda *a: 2 * tokens_that_fit(*a), "There is a value beside every key."),
@@ -68,17 +54,19 @@ WRONG = {
         (lambda k, by, f: k[0], "The keys keep their shape"),
     ],
     "11.3": [
-        (lambda q, keys, rule: scores_now(q, keys, rule, scale=False), "Almost: divide by √d."),
-        (stale, "These are the stale keys"),
-        (lambda q, keys, rule: scores_now(q, keys, rule, query=False), "is turned as well"),
-        (lambda q, keys, rule: keys @ q / np.sqrt(8), "Neither the keys nor the query are turned."),
-        (lambda q, keys, rule: keys, "For 1 key it must return 1 numbers."),
+        (lambda t: np.cumsum(t, axis=-1), "The first token of a text stands at 0, not at 1."),
+        (
+            lambda t: np.tile(np.arange(t.shape[1]), (len(t), 1)),
+            "The padding on the left is counted as well.",
+        ),
+        (lambda t: np.cumsum(t, axis=-1) - 1, "Padding gets a position below 0"),
+        (lambda t: np.maximum(np.cumsum(t) - 1, 0).reshape(t.shape), "Each row counts for itself."),
+        (lambda t: np.arange(t.shape[1]), "It must return one position for each token."),
     ],
     "11.4": [
-        (lambda *a: step(*a, numerator=False), "without any position"),
-        (turned_first, "φ comes first"),
-        (lambda *a: step(*a, denominator=True), "The denominator is turned as well"),
-        (forgetful, "The first token is right, but not the later ones."),
-        (lambda *a: step(*a)[:2], "It must return three things"),
+        (lambda s, p: keys_to_keep(s, [*p, None]), "its last token has to be run again"),
+        (same_tokens, "A token behind the first difference has other keys"),
+        (lambda s, p: len(s), "For stored ="),
+        (lambda s, p: (1, 2), "It must return one number."),
     ],
 }

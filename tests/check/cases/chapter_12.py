@@ -1,62 +1,66 @@
 """Right answers and known mistakes of chapter 12."""
 
-from math import comb
+import numpy as np
+
+from rope_edu import apply_rope, elu_plus_one, rope_angles
 
 
-def settled(steps, accuracy, level):
-    below = [n for n, share in enumerate(accuracy) if share < level]
-    start = below[-1] + 1 if below else 0
-    return steps[start] if start < len(steps) else None
+def step(kv, norm, q, k, v, angles, *, numerator=True, denominator=False):
+    fq, fk = elu_plus_one(q), elu_plus_one(k)
+    turned_q, turned_k = (apply_rope(x, angles) if numerator else x for x in (fq, fk))
+    down_q, down_k = (turned_q, turned_k) if denominator else (fq, fk)
+    kv, norm = kv + np.outer(turned_k, v), norm + down_k
+    return turned_q @ kv / (down_q @ norm), kv, norm
 
 
-def first_touch(steps, accuracy, level):
-    return next((s for s, a in zip(steps, accuracy, strict=True) if a >= level), None)
+def turned_first(kv, norm, q, k, v, angles):
+    fq, fk = (elu_plus_one(apply_rope(x, angles)) for x in (q, k))
+    kv, norm = kv + np.outer(fk, v), norm + fk
+    return fq @ kv / (fq @ norm), kv, norm
 
 
-def its_index(steps, accuracy, level):
-    found = settled(steps, accuracy, level)
-    return None if found is None else steps.index(found)
+def forgetful(kv, norm, q, k, v, angles):
+    return step(0 * kv, 0 * norm, q, k, v, angles)
 
 
-def above(steps, accuracy, level):
-    return settled(steps, accuracy, level + 1e-6)
+def smaller_from(d, d_v):
+    return (d * d_v + d) // (d + d_v) + 1
 
 
-def tail(wins, n):
-    return sum(comb(n, k) for k in range(max(wins, n - wins), n + 1)) / 2**n
+def forget(kv, norm, k, v, angles, *, features=elu_plus_one, turn=apply_rope):
+    return kv - np.outer(turn(features(k), angles), v), norm - elu_plus_one(k)
 
 
-RANKS = ([2, 2, 2, 2, 5], [3, 3, 3, 3, 1])
-RIGHT = {
-    "12.1": [settled],
-    "12.2": [lambda wins, n: min(1.0, 2 * tail(wins, n))],
-    "12.3": [7],
-    "12.4": [RANKS, ([4, 4, 4, 4, 5], [5, 5, 5, 5, 1])],
-}
+def moved_state(kv, norm, by, frequencies):
+    return apply_rope(kv.T, rope_angles(by, frequencies)).T, norm
+
+
+RIGHT = {"12.1": [step], "12.2": [smaller_from], "12.3": [forget], "12.4": [moved_state]}
 WRONG = {
     "12.1": [
-        (first_touch, "but the curve falls below 0.9 again after that"),
-        (its_index, "2 counts the points; the step there is 100."),
-        (above, "you gave 200, expected 0."),
-        (lambda steps, accuracy, level: "never", "It must return one step, or None."),
+        (lambda *a: step(*a, numerator=False), "without any position"),
+        (turned_first, "φ comes first"),
+        (lambda *a: step(*a, denominator=True), "The denominator is turned as well"),
+        (forgetful, "The first token is right, but not the later ones."),
+        (lambda *a: step(*a)[:2], "It must return three things"),
     ],
     "12.2": [
-        (tail, "That is one side."),
-        (lambda wins, n: 2 * tail(wins, n), "no chance is above 1"),
-        (lambda wins, n: min(1, 2 * comb(n, wins) / 2**n), "the chance of this very result"),
-        (lambda wins, n: 0.05, "you gave 0.05, expected 1.0000"),
+        (lambda d, d_v: d * d_v // (d + d_v) + 1, "The state has the vector of the denominator as well."),
+        (lambda d, d_v: (d * d_v + d) / (d + d_v), "Whole tokens, and smaller"),
+        (lambda d, d_v: d * d_v, "For d = 64 and d_v = 64 it is 33, not 4096."),
     ],
     "12.3": [
-        (6, "With 6 each, chance alone sets them apart once in 462."),
-        (8, "fewer would do"),
-        (7.5, "The answer is one whole number."),
-        (0, "It lies between 1 and 500."),
+        (lambda *a: forget(*a, turn=lambda x, angles: x), "What was added was turned"),
+        (lambda *a: forget(*a, features=lambda k: k), "What was added were features"),
+        (lambda kv, norm, *a: (forget(kv, norm, *a)[0], norm), "kv is right, norm is not"),
+        (lambda kv, *a: kv, "It must return two things"),
     ],
     "12.4": [
-        (RANKS[::-1], "A must be ahead on exactly 4 tasks; it is on 1."),
-        (([1, 1, 1, 1, 5], [2, 2, 2, 2, 1]), "is not below B's"),
-        (([2, 2, 2, 2, 6], [3, 3, 3, 3, 1]), "A rank is 1 to 5."),
-        (([2, 2, 2, 2, 1], [3, 3, 3, 3, 1]), "two encodings cannot have one rank"),
-        ((2, 3), "The answer is two lists of five whole numbers each"),
+        (lambda kv, norm, by, f: moved_state(kv, norm, -by, f), "It moved the other way."),
+        (lambda kv, norm, by, f: (kv, norm), "It stands where it stood."),
+        (
+            lambda kv, norm, by, f: (moved_state(kv, norm, by, f)[0], apply_rope(norm, rope_angles(by, f))),
+            "The norm knows nothing of positions: it stays.",
+        ),
     ],
 }
