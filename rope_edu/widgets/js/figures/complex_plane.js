@@ -1,0 +1,344 @@
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { planeOf } from "../lib/geometry.js";
+import { Labels, spotsBeyond } from "../lib/labels.js";
+import { fmt, range, ticks } from "../lib/numbers.js";
+import { listed, textWidth } from "../lib/words.js";
+import { angleOf, length, timesConj } from "../maths/complex.js";
+import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
+
+const FORMULA = {
+  turn: "f(q, m) = q e^(imθ)",
+  head_start: "f(q, m) = q e^(i(mθ + 0.5))",
+  grow: "f(q, m) = q (1 + 0.08 m) e^(imθ)",
+  content: "f(q, m) = q e^(imθ|q|)",
+  square: "f(q, m) = q e^(im²θ/8)",
+  add: "f(q, m) = q + 0.7 (e^(imθ) − 1)",
+  mirror: "f(q, m) = q, or conj(q) at odd m",
+};
+
+const functionOf = ({ candidate, inv_freq }) => encoder(candidate, inv_freq);
+const slideOf = (f, { q, k, position, key_position }) => slide(f, q, k, position - key_position);
+const breaksOf = (state) => breaks(functionOf(state), state.q, state.k);
+
+// ------------------------------------------------------------------------------------ the six lines
+
+const TITLES = [
+  ["Line 1: position 0 changes nothing,", "f(q, 0) = q"],
+  ["Line 2: f(q, m) · conj f(k, n)", "sees the distance m − n only"],
+  ["Line 3: at equal positions,", "|f(q, m)| · |f(k, m)| = |q| · |k|"],
+  ["Line 4: at equal positions,", "q and k have turned alike, by φ(m)"],
+  ["Line 5: between neighbours,", "all steps φ(m+1) − φ(m) are equal"],
+  ["Line 6: the score is the real part;", "it sees the distance m − n only"],
+];
+
+/** What the plane shows: arrows, dots, circles, arcs and segments in the units of the pairs. */
+function scene(state) {
+  const { line, q, k, position: m, key_position: n } = state;
+  const f = functionOf(state);
+  const at = line === 3 || line === 4 ? m : n; // lines 3 and 4 put k where q is
+  const blue = { stroke: ink.q, words: ink.qWords };
+  const red = { stroke: ink.k, words: ink.kWords };
+  const own = [
+    { z: q, ...blue, name: "q", width: 1.5, dash: "5 4" },
+    { z: k, ...red, name: "k", width: 1.5, dash: "5 4" },
+  ];
+  if (line === 1) {
+    const parts = (z, stroke) => [
+      { from: [0, 0], to: [z[0], 0], stroke, width: 5, opacity: 0.45 },
+      { from: [z[0], 0], to: z, stroke, width: 1.5, dash: "2 3" },
+    ];
+    return {
+      segments: [...parts(q, ink.q), ...parts(k, ink.k)],
+      arcs: [
+        { r: 0.42, from: 0, to: angleOf(q), stroke: ink.q },
+        { r: 0.28, from: 0, to: angleOf(k), stroke: ink.k },
+      ],
+      arrows: [...own, { z: f(q, 0), ...blue, width: 3.5 }, { z: f(k, 0), ...red, width: 3.5 }],
+    };
+  }
+  if (line === 2 || line === 6) {
+    const { products } = slideOf(f, state);
+    const [qm, kn] = [f(q, m), f(k, n)];
+    const product = timesConj(qm, kn);
+    const difference = angleOf(product);
+    const faint = line === 6 ? 0.55 : 1;
+    const arcs = [{ r: 0.3, from: 0, to: difference, stroke: ink.position }];
+    if (line === 2) arcs.push({ r: 0.38, from: angleOf(kn), to: angleOf(kn) + difference, stroke: ink.position });
+    const drops = line === 2 ? [] : products.map((z) => ({ from: z, to: [z[0], 0], stroke: ink.score, width: 1 }));
+    const score = [
+      { from: [0, 0], to: [product[0], 0], stroke: ink.score, width: 7 },
+      { from: product, to: [product[0], 0], stroke: ink.score, width: 1.5, dash: "3 3" },
+    ];
+    return {
+      segments: line === 2 ? [] : [...drops, ...score],
+      arcs,
+      dots: [{ places: products, fill: ink.score, r: 4.5 }],
+      arrows: [
+        ...own,
+        { z: qm, ...blue, name: "f(q, m)", width: 2.5, opacity: faint },
+        { z: kn, ...red, name: "f(k, n)", width: 2.5, opacity: faint },
+        { z: product, stroke: ink.score, words: ink.scoreWords, name: "product", width: 3.5 },
+      ],
+    };
+  }
+  if (line === 3) {
+    const trail = (z, fill) => ({ places: PLACES.map((p) => f(z, p)), fill, r: 3.5, opacity: 0.7 });
+    return {
+      circles: [
+        { r: length(q), stroke: ink.q, width: 1.2, dash: "5 4" },
+        { r: length(k), stroke: ink.k, width: 1.2, dash: "5 4" },
+      ],
+      dots: [trail(q, ink.q), trail(k, ink.k)],
+      arrows: [
+        ...own,
+        { z: f(q, m), ...blue, name: "f(q, m)", width: 3.5 },
+        { z: f(k, at), ...red, name: "f(k, m)", width: 3.5 },
+      ],
+    };
+  }
+  const fan = (z, stroke) => PLACES.map((p) => ({ z: f(z, p), stroke, width: 1.3, opacity: 0.55, head: 6 }));
+  if (line === 4) {
+    const arc = (z, stroke, r) => ({ r, from: angleOf(z), to: angleOf(z) + turnsOf(f, z)[m], stroke });
+    return {
+      arcs: [arc(q, ink.q, 0.42), arc(k, ink.k, 0.28)],
+      arrows: [
+        ...fan(q, ink.q),
+        ...fan(k, ink.k),
+        ...own,
+        { z: f(q, m), ...blue, name: "f(q, m)", width: 3.5 },
+        { z: f(k, at), ...red, name: "f(k, m)", width: 3.5 },
+      ],
+    };
+  }
+  const turns = turnsOf(f, q).map((turn) => angleOf(q) + turn);
+  return {
+    arcs: PLACES.slice(1).map((p) => ({ r: p % 2 ? 0.42 : 0.37, from: turns[p - 1], to: turns[p], stroke: ink.position })),
+    arrows: [...fan(q, ink.q), own[0], { z: f(q, m), ...blue, name: "f(q, m)", width: 3.5 }],
+  };
+}
+
+/** The plane in a square of pixels; returns where q and k can be taken. */
+function drawPlane(pen, state, x, y, side) {
+  const { segments = [], arcs = [], circles = [], dots = [], arrows } = scene(state);
+  const tips = [...arrows.map(({ z }) => z), ...dots.flatMap(({ places }) => places)];
+  const seen = [...tips.map(length), ...circles.map(({ r }) => r), 1];
+  const reach = 1.18 * Math.max(...seen);
+  const span = [1.4, 1.7, 2, 2.4, 2.9, 3.5, 4.2, 5, 6, 7.2, 8.6, 10.4, 12.5].find((s) => s >= reach) ?? reach;
+  const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / span];
+  const { at, back } = planeOf(cx, cy, unit);
+  const grid = { stroke: ink.grid, width: 1 };
+  pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], grid);
+  pen.circle(cx, cy, unit, grid);
+  pen.text(cx + unit + 3, cy + 14, "1", { size: 12, fill: ink.muted });
+  pen.text(cx + 4, cy - unit - 4, "i", { size: 12, fill: ink.muted });
+  pen.text(x + side - 2, cy + 14, "real", { size: 12, fill: ink.muted, anchor: "end" });
+  pen.text(cx + 5, y + 11, "imaginary", { size: 12, fill: ink.muted });
+  for (const { r, ...style } of circles) pen.circle(cx, cy, r * unit, style);
+  for (const { from, to, ...style } of segments) pen.line(...at(from), ...at(to), style);
+  for (const { r, from, to, stroke } of arcs) pen.arc(cx, cy, (r * side) / 2, from, to, { stroke, width: 2, opacity: 0.8 });
+  for (const { z, head = 10, ...style } of arrows) {
+    const { stroke, width, dash, opacity } = style;
+    pen.arrow(cx, cy, ...at(z), { stroke, width, dash, opacity, head });
+  }
+  for (const { places, r, ...style } of dots) pen.circles(places.map((z) => [...at(z), r]), style);
+  nameArrows(pen, arrows.filter(({ name }) => name), at, [cx, cy], { x, y, w: side, h: side });
+  const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
+  const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: steps });
+  return state.line === 5 ? { q: handle(state.q) } : { q: handle(state.q), k: handle(state.k) };
+}
+
+/** Names just beyond the tips, inside the plane; a name that would cover an earlier one steps aside. */
+function nameArrows(pen, arrows, at, centre, frame) {
+  const labels = new Labels(frame);
+  for (const { z, name, words } of [...arrows].reverse()) {
+    const bold = name.length > 1;
+    const width = textWidth(name, 13, bold);
+    const { left, baseline } = labels.place(width, spotsBeyond(at(z), centre, width));
+    pen.text(left, baseline, name, { fill: words, weight: bold ? 600 : 400 });
+  }
+}
+
+/** Six marks: which lines hold for this f; the chosen one is framed. */
+function drawMarks(pen, state, x, y, width) {
+  const broken = breaksOf(state).map((amount) => amount > HOLDS);
+  const step = Math.min(50, width / 6);
+  for (const [i, fails] of broken.entries()) {
+    const left = x + i * step;
+    const chosen = state.line === i + 1;
+    const frame = { stroke: chosen ? ink.text : ink.muted, width: chosen ? 2.5 : 1, radius: 5 };
+    if (chosen) pen.rect(left + 6, y + 28, step - 14, 3.5, { fill: ink.text });
+    pen.rect(left + 2, y, step - 6, 24, { ...frame, fill: fails ? ink.text : "none" });
+    const pencil = { stroke: fails ? ink.paper : ink.text, width: 2 };
+    pen.text(left + step / 2 - 12, y + 17, i + 1, { fill: pencil.stroke, weight: chosen ? 700 : 400 });
+    const [mx, my] = [left + step / 2 + 5, y + 12];
+    const cross = [[[mx - 4, my - 4], [mx + 4, my + 4]], [[mx - 4, my + 4], [mx + 4, my - 4]]];
+    const tick = [[[mx - 5, my], [mx - 1, my + 4], [mx + 6, my - 5]]];
+    pen.curves(fails ? cross : tick, pencil);
+  }
+  return 6 * step;
+}
+
+/** The panel beside the plane: what the chosen line says, at every position. */
+function drawPanel(pen, state, box) {
+  const { line, q, k, position: m, key_position: n } = state;
+  const f = functionOf(state);
+  if (line === 1) return drawNumbers(pen, state, box);
+  const at = (values, X, Y, from = 0) => values.map((value, i) => [X(from + i), Y(value)]);
+  const frame = (values, xLabel, yLabel, high = LAST) => {
+    const low = Math.min(0, ...values);
+    const top = Math.max(0, ...values);
+    const stepY = ticks(low, Math.max(top, low + 1), 4);
+    const gap = stepY.length > 1 ? stepY[1] - stepY[0] : 1;
+    const ys = [Math.floor(low / gap + 1e-6) * gap, Math.max(Math.ceil(top / gap - 1e-6), 1) * gap];
+    const yTicks = ticks(ys[0], ys[1], 4);
+    return axes(pen, box, [0, high], ys, { xLabel, yLabel, xTicks: range(0, high, 2), yTicks });
+  };
+  const dotted = (values, X, Y, colour, { dash, r = 3, from } = {}) => {
+    pen.curve(at(values, X, Y, from), { stroke: colour, width: 1.8, dash });
+    pen.circles(at(values, X, Y, from).map((place) => [...place, r]), { fill: colour });
+  };
+  const reference = (value, X, Y) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" });
+  const here = (px, py, fill) => pen.circle(px, py, 6, { fill, stroke: ink.text, width: 1.5 });
+
+  if (line === 2) {
+    const { first: from, products } = slideOf(f, state);
+    const lengths = products.map(length);
+    const angles = followedAngles(products);
+    const { X, Y } = frame([...lengths, ...angles], "n, with m − n kept (tokens)", "Product: length, angle (rad)");
+    dotted(lengths, X, Y, ink.score, { from });
+    dotted(angles, X, Y, ink.position, { from, dash: "5 3" });
+    here(X(n), Y(lengths[n - from]), ink.score);
+    here(X(n), Y(angles[n - from]), ink.position);
+    const name = (words, values, below, fill) => {
+      const y = Y(values[values.length - 1]) + (below ? 18 : -9);
+      const inside = y > box.y + box.h - 4 ? y - 27 : y;
+      const place = from + values.length - 1 > 3 ? "end" : "start";
+      pen.text(X(from + values.length - 1), inside, words, { anchor: place, size: 12, weight: 600, fill });
+    };
+    const longer = lengths[lengths.length - 1] >= angles[angles.length - 1];
+    name("length", lengths, !longer, ink.scoreWords);
+    name("angle", angles, longer, ink.positionWords);
+  } else if (line === 3) {
+    const products = PLACES.map((p) => length(f(q, p)) * length(f(k, p)));
+    const { X, Y } = frame([...products, length(q) * length(k)], "position m of both (tokens)", "Length times length");
+    reference(length(q) * length(k), X, Y);
+    dotted(products, X, Y, ink.score);
+    here(X(m), Y(products[m]), ink.score);
+  } else if (line === 4) {
+    const [qTurns, kTurns] = [turnsOf(f, q), turnsOf(f, k)];
+    const { X, Y } = frame([...qTurns, ...kTurns], "position m of both (tokens)", "Turned so far, φ(m) (rad)");
+    pen.line(X(m), box.y, X(m), box.y + box.h, { stroke: ink.position, width: 1.5, dash: "3 3" });
+    dotted(qTurns, X, Y, ink.q, { r: 5.5 });
+    dotted(kTurns, X, Y, ink.k, { dash: "5 5", r: 2.8 });
+  } else if (line === 5) {
+    const steps = stepsOf(f, q);
+    const { X, Y } = frame(steps, "from m to m + 1 (tokens)", "Step of q (rad)");
+    const wide = (X(1) - X(0)) * 0.6;
+    const bar = (step, p) => [X(p + 0.5) - wide / 2, Y(0), wide, Y(step) - Y(0)];
+    pen.rects(steps.map(bar), { fill: ink.position });
+    reference(steps[0], X, Y);
+  } else {
+    const { first: from, products } = slideOf(f, state);
+    const scores = products.map(([re]) => re);
+    const { X, Y } = frame(scores, "n, with m − n kept (tokens)", `Score at distance ${fmt(m - n, 0)}`);
+    reference(scores[n - from], X, Y);
+    dotted(scores, X, Y, ink.score, { from });
+    here(X(n), Y(scores[n - from]), ink.score);
+  }
+}
+
+const complex = ([a, b]) => `${fmt(a)} ${b < -0.005 ? "−" : "+"} ${fmt(Math.abs(b))} i`;
+
+/** Line 1 in numbers: sum form, polar form, and what position 0 does. */
+function drawNumbers(pen, state, { x, y }) {
+  const f = functionOf(state);
+  const rows = [["q", state.q, ink.qWords], ["k", state.k, ink.kWords]];
+  let top = y - 8;
+  for (const [name, z, fill] of rows) {
+    pen.text(x - 20, top, `${name} = ${complex(z)}`, { fill, weight: 600, size: 14 });
+    pen.text(x - 20, top + 21, `length |${name}| = ${fmt(length(z))}`, { fill });
+    pen.text(x - 20, top + 40, `angle ${fmt(angleOf(z))} rad`, { fill });
+    pen.text(x - 20, top + 61, `f(${name}, 0) = ${complex(f(z, 0))}`, {});
+    top += 98;
+  }
+}
+
+// ------------------------------------------------------------------------------------ the figure
+
+const narrow = (width) => width < 540;
+const sideOf = (width) => Math.min(364, width * 0.58);
+const height = (width) => (narrow(width) ? width + 340 : sideOf(width) + 82);
+
+function draw(pen, state, { width }) {
+  const [first, second] = TITLES[state.line - 1];
+  const formula = FORMULA[state.candidate];
+  if (narrow(width)) {
+    const bold = { weight: 600, size: width < 300 ? 12 : 13 };
+    pen.text(4, 16, first, bold);
+    pen.text(4, 34, second, bold);
+    pen.text(4, 56, formula, { fill: ink.muted });
+    drawMarks(pen, state, 2, 68, width - 4);
+    const handles = drawPlane(pen, state, 4, 102, width - 8);
+    drawPanel(pen, state, { x: 34, y: width + 130, w: width - 52, h: 150 });
+    return handles;
+  }
+  pen.text(4, 18, `${first} ${second}`, { weight: 600, size: 14 });
+  const wide = drawMarks(pen, state, 2, 34, 300);
+  pen.text(wide + 16, 51, formula, { fill: ink.muted });
+  const side = sideOf(width);
+  const handles = drawPlane(pen, state, 4, 72, side);
+  drawPanel(pen, state, { x: side + 52, y: 122, w: width - side - 72, h: 200 });
+  return handles;
+}
+
+function readout(state) {
+  const { line, q, k, position: m, key_position: n } = state;
+  const f = functionOf(state);
+  const product = timesConj(f(q, m), f(k, n));
+  const says = [
+    () =>
+      `q = ${complex(q)} has length ${fmt(length(q))} and angle ${fmt(angleOf(q))} rad; ` +
+      `at position 0 it becomes ${complex(f(q, 0))}.`,
+    () =>
+      `At m = ${m} and n = ${n} the product has length ${fmt(length(product))} and angle ${fmt(angleOf(product))} rad; ` +
+      "the dots are all places with that distance.",
+    () =>
+      `At m = n = ${m} the lengths are ${fmt(length(f(q, m)))} and ${fmt(length(f(k, m)))}; ` +
+      `|q| · |k| = ${fmt(length(q) * length(k))}.`,
+    () => `At m = n = ${m}, q has turned by ${fmt(turnsOf(f, q)[m])} rad and k by ${fmt(turnsOf(f, k)[m])} rad.`,
+    () => `The first step of q is ${fmt(stepsOf(f, q)[0])} rad, the last ${fmt(stepsOf(f, q)[LAST - 1])} rad.`,
+    () => `At m = ${m} and n = ${n}, ${fmt(m - n, 0)} apart, the score is ${fmt(product[0], 3)}.`,
+  ];
+  const amounts = breaksOf(state);
+  const unit = line === 4 || line === 5 ? " rad" : "";
+  const verdict =
+    amounts[line - 1] > HOLDS ? `Line ${line} breaks, by up to ${fmt(amounts[line - 1])}${unit}.` : `Line ${line} holds.`;
+  const broken = amounts.flatMap((amount, i) => (amount > HOLDS ? [i + 1] : []));
+  const all = broken.length
+    ? `This f breaks ${broken.length > 1 ? "lines" : "line"} ${listed(broken)} (positions 0 to 8).`
+    : "This f keeps all six lines (positions 0 to 8).";
+  return `${says[line - 1]()} ${verdict} ${all}`;
+}
+
+export default live({
+  name: "ComplexPlane",
+  title: "The complex plane, following the derivation of the rotation line by line",
+  height,
+  draw,
+  readout,
+  buttons: [
+    { label: "Next line", move: ({ line }) => ({ line: (line % 6) + 1 }) },
+    {
+      label: "Slide both",
+      move: ({ position, key_position }) =>
+        Math.max(position, key_position) < LAST
+          ? { position: position + 1, key_position: key_position + 1 }
+          : {
+              position: position - Math.min(position, key_position),
+              key_position: key_position - Math.min(position, key_position),
+            },
+    },
+  ],
+});

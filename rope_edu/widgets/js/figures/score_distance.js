@@ -1,0 +1,226 @@
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { inLines } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { abbreviated, clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
+import { invFreq, ropeAngles } from "../maths/frequencies.js";
+import { applyRope } from "../maths/rotary.js";
+import { normals } from "../maths/words.js";
+
+const LOG = 100000; // the reach whose axis is logarithmic
+const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one
+
+/** The two vectors of a state. */
+const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
+  const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
+  const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
+  const k = {
+    constant: () => q,
+    identical: () => q,
+    independent: () => drawn.slice(headDim),
+    rotated: () => applyRope(q, ropeAngles(peak, invFreq(headDim, base))),
+  }[vectors]();
+  return { q, k };
+});
+
+/** Frequencies and their turns: the curves of q and k, of the average over all draws and of the bound share them. */
+const turnsOf = memo((base, headDim) => {
+  const frequencies = invFreq(headDim, base);
+  return { frequencies, turns: makeTurns(frequencies) };
+});
+
+/** What a state says about any distances: its scores, RoFormer's bound, and the scores of all ones. */
+function kernel({ vectors, head_dim, base, peak, seed }) {
+  const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
+  const { frequencies, turns } = turnsOf(base, head_dim);
+  const alike = Array(head_dim).fill(1);
+  return {
+    limit: trivialBound(q, k),
+    scores: (distances) => scoreCurve(q, k, frequencies, distances, turns),
+    looser: (distances) => roformerBound(q, k, frequencies, distances, turns),
+    ones: (distances) => scoreCurve(alike, alike, frequencies, distances, turns),
+  };
+}
+
+/**
+ * The whole distances at which a curve is computed: to 256 every one, to 1 024 every `step`-th (the fastest pair turns by
+ * one radian a token, so up to 3 catch its wave), on the logarithmic axis some 300; always those around the peak.
+ */
+function sampled({ reach, vectors, peak }, step) {
+  if (reach === 256) return range(0, 256);
+  const near = vectors === "rotated" ? range(Math.max(1, peak - 8), Math.min(peak + 8, reach)) : [];
+  const spread = geometric(1, LOG, 300).map(Math.round);
+  const far = reach === LOG ? [...range(1, 40), ...spread] : range(0, reach, step);
+  return sorted([...far, ...near]);
+}
+
+/** A state without its cursor: what the curves depend on. */
+const withoutCursor = (state) => ({ ...state, distance: null });
+
+/** Everything that is drawn: curves, bounds, and the vertical axis as an interval and a way to place a score on it. */
+const measure = memo((state) => {
+  const { vectors, head_dim, peak, bound, trivial } = state;
+  const { limit, ...at } = kernel(state);
+  const distances = sampled(state, 2);
+  const scores = at.scores(distances);
+  const coarse = sampled(state, 3);
+  if (bound) {
+    const looser = at.looser(coarse);
+    const high = powerOf(1.1 * Math.max(...looser));
+    const low = powerOf(limit) - DECADES;
+    const raise = (value) => Math.max(low, powerOf(Math.max(Math.abs(value), 1e-9)));
+    return { distances, scores, limit, coarse, looser, low, high, raise };
+  }
+  const average = {
+    constant: () => null,
+    identical: () => at.ones(coarse),
+    independent: () => coarse.map(() => 0),
+    rotated: () => at.ones(coarse.map((r) => r - peak)),
+  }[vectors]();
+  const part = head_dim / 8;
+  const ends = trivial ? [-1.06 * limit, 1.06 * limit] : [0, part];
+  const low = Math.min(ends[0], Math.floor(Math.min(...scores) / part) * part);
+  const high = Math.max(ends[1], Math.ceil(Math.max(...scores) / part) * part);
+  return { distances, scores, limit, coarse, average, low, high, raise: (value) => value };
+});
+
+/** On how many of the first 256 steps the score rises. */
+const stepsUp = memo((state) => {
+  const curve = kernel(state).scores(range(0, 256));
+  return curve.slice(1).filter((score, r) => score > curve[r]).length;
+});
+
+/** The runs of consecutive steps on which the score rises. */
+function rises(scores) {
+  const runs = [];
+  for (let i = 1; i < scores.length; i++) {
+    if (scores[i] <= scores[i - 1]) continue;
+    if (scores[i - 1] > (scores[i - 2] ?? Infinity)) runs.at(-1).push(i);
+    else runs.push([i - 1, i]);
+  }
+  return runs;
+}
+
+/** What the lines are, in the order of the legend. */
+function entries({ vectors, reach, bound, trivial }) {
+  return [
+    [bound ? "size of the score" : "score", { stroke: ink.score, width: 2.5 }],
+    reach === 256 && !bound && ["steps on which it rises", { stroke: ink.text, width: 3.5 }],
+    vectors !== "constant" && !bound && ["average over all draws", { stroke: ink.muted, width: 1.8, dash: "2 4" }],
+    bound && ["RoFormer bound", { stroke: ink.text, width: 1.6, dash: "9 3 2 3" }],
+    trivial && ["trivial bound", { stroke: ink.text, width: 1.3, dash: "6 4" }],
+  ].filter(Boolean);
+}
+
+/** Where each entry of the legend stands, line by line. */
+function legend(state, width) {
+  return inLines(entries(state).map(([words, style]) => ({ words, style })), width);
+}
+
+const legendLines = (state, width) => legend(state, width).at(-1).line + 1;
+const height = (width, state) => 20 * legendLines(state, width) + (width < 480 ? 310 : 350);
+
+function draw(pen, state, { width, height: tall }) {
+  const { vectors, distance, reach, peak, bound, trivial } = state;
+  const all = measure(withoutCursor(state));
+  const styles = {};
+  for (const { words, style, x, line } of legend(state, width)) {
+    styles[words] = style;
+    pen.line(x + 2, 11 + 20 * line, x + 28, 11 + 20 * line, style);
+    pen.text(x + 34, 15 + 20 * line, words);
+  }
+  const top = 20 * legendLines(state, width) + 54;
+  const box = { x: 50, y: top, w: width - 72, h: tall - top - 48 };
+  const log = reach === LOG;
+  const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [all.low, all.high], {
+    xLabel: width < 480 ? "distance m − n (tokens)" : `distance m − n (tokens${log ? ", logarithmic" : ""})`,
+    yLabel: bound ? `Size of the score, |q·k|${width < 340 ? "" : ", logarithmic"}` : "Score, q·k",
+    xLog: log,
+    xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
+    xFormat: log ? abbreviated : grouped,
+    yTicks: bound ? range(Math.ceil(all.low), all.high) : undefined,
+    yFormat: bound ? (power) => abbreviated(Number(`1e${power}`)) : undefined,
+  });
+  if (!bound) pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
+  const place = (r) => X(clamp(r, log ? 1 : 0, reach));
+  const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
+
+  if (trivial) {
+    for (const sign of bound ? [1] : [1, -1]) {
+      const y = Y(all.raise(sign * all.limit));
+      pen.line(box.x, y, box.x + box.w, y, styles["trivial bound"]);
+    }
+  }
+  if (bound) pen.curve(path(all.coarse, all.looser), styles["RoFormer bound"]);
+  const drawn = path(all.distances, all.scores);
+  pen.curve(drawn, { stroke: ink.score, width: reach === 256 ? 2.5 : 1.6 });
+  if (reach === 256 && !bound) {
+    pen.curves(rises(all.scores).map((run) => run.map((i) => drawn[i])), { stroke: ink.text, width: 3.5 });
+  }
+  if (all.average) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
+
+  // the key's turn, and the cursor
+  if (vectors === "rotated" && peak <= reach) {
+    const [x, right] = [place(peak), place(peak) < box.x + box.w - 64];
+    pen.line(x, box.y, x, box.y + box.h, { stroke: ink.k, width: 1.5, dash: "1 4" });
+    pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, { anchor: right ? "start" : "end", fill: ink.kWords });
+  }
+  const off = distance > reach;
+  const [cx, score] = [place(distance), kernel(state).scores([distance])[0]];
+  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  const words = off ? `${distance} →` : `m − n = ${distance}`;
+  const room = 4.4 * words.length + 2;
+  pen.text(clamp(cx, room, width - room), box.y - 26, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  if (off) return {};
+  const cy = Y(all.raise(score));
+  pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  return { distance: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
+}
+
+function readout(state) {
+  const { distance, bound, trivial } = state;
+  const { limit, scores, looser } = kernel(state);
+  const [here, next] = scores([distance, distance + 1]);
+  const up = stepsUp(withoutCursor(state));
+  const loose = bound && `RoFormer's bound there is ${grouped(looser([distance])[0])}`;
+  const plain = trivial && `${bound ? "the" : "The"} trivial bound ${bound ? "" : "is "}${fmt(limit, 1)}`;
+  const said = [loose, plain].filter(Boolean).join(", ");
+  return (
+    `At distance ${distance} the score is ${fmt(here, 1)}; one token further it ${next > here ? "rises" : "falls"} ` +
+    `to ${fmt(next, 1)}. From 0 to 256 it rises on ${up} of 256 steps.${said ? ` ${said}.` : ""}`
+  );
+}
+
+/** What a hand asks to see is shown: vectors that use what it moved, and an axis that reaches the cursor and the key's turn. */
+function follow(before, held) {
+  const now = { ...before, ...held };
+  if (!("vectors" in held)) {
+    const asks = "peak" in held ? "rotated" : "seed" in held && now.vectors === "constant" ? "independent" : now.vectors;
+    if (asks !== now.vectors) return { vectors: asks, ...follow(before, { ...held, vectors: asks }) };
+  }
+  if ("reach" in held) return { distance: clamp(now.distance, now.reach === LOG ? 1 : 0, Math.min(now.reach, 1024)) };
+  const asked = "distance" in held ? now.distance : 0;
+  const turned = now.vectors === "rotated" && ("vectors" in held || "peak" in held) ? now.peak : 0;
+  if (now.reach === 256 && Math.max(asked, turned) > 256) return { reach: 1024 };
+  return {};
+}
+
+export default live({
+  name: "ScoreDistance",
+  title: "The score of a rotated query and key at every distance, and two bounds on it",
+  height,
+  draw,
+  readout,
+  follow,
+  buttons: [
+    {
+      label: "Another draw",
+      move: ({ seed, vectors }) => ({
+        seed: (seed + 1) % 100,
+        vectors: vectors === "constant" ? "independent" : vectors,
+      }),
+    },
+  ],
+});
