@@ -63,7 +63,7 @@ class NoPosition(PositionEncoding):
     >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
     True
 
-    Source: Kazemnejad 2023, arXiv 2305.19466. Chapters 10 and 17.
+    Source: Kazemnejad 2023, arXiv 2305.19466. Chapters 10 and 18.
     """
 
 
@@ -163,7 +163,7 @@ class XPos(PositionEncoding):
     >>> encoding.rotate_k(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
     [[[3.5, 0.0]]]
 
-    Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 17.
+    Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 18.
     """
 
     inv_freq: Array
@@ -201,7 +201,7 @@ class DynamicRotary(PositionEncoding):
     >>> bool((early == late).all())  # the same key at the same position, before and after the text grew
     False
 
-    Source: transformers' rope type "dynamic". Chapters 11 and 14.
+    Source: transformers' rope type "dynamic". Chapters 11 and 15.
     """
 
     rule: Callable[[int], Array]

@@ -26,7 +26,7 @@ class LinearState(NamedTuple):
     >>> LinearState(np.zeros((2, 3)), np.zeros(2)).kv.shape
     (2, 3)
 
-    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 18–20; RoFormer, arXiv 2104.09864, eq. 19. Chapter 11.
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 18–20; RoFormer, arXiv 2104.09864, eq. 19. Chapter 12.
     """
 
     kv: Array
@@ -51,7 +51,7 @@ def elu_plus_one(x: Array) -> Array:
     >>> elu_plus_one(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
     [0.3679, 1.0, 3.0]
 
-    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter 11.
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter 12.
     """
     xp = check_float_array("x", x)
     positive = x > 0
@@ -101,7 +101,7 @@ def linear_attention(
     >>> linear_attention(q, k, v, angles=[[0.0], [np.pi]]).round(3).tolist()  # (−1 + 3)/2
     [[1.0], [1.0]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter 11.
+    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter 12.
     """
     chunk = check_positive_int("chunk", chunk)
     _check(q, k, v, axes=2)
@@ -150,7 +150,7 @@ def linear_attention_step(
     >>> output.round(3).tolist(), state.norm.tolist()  # as the last row of linear_attention's example
     ([1.0], [2.0, 2.0])
 
-    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter 11.
+    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter 12.
     """
     _check(q, k, v, axes=1)
     xp = array_namespace(q)

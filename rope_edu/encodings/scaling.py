@@ -36,7 +36,7 @@ def dynamic_ntk_inv_freq(
     >>> dynamic_ntk_inv_freq(4, 200, 100).tolist()  # twice the length: the last pair at half its 0.01
     [1.0, 0.005]
 
-    Source: transformers' rope type "dynamic"; YaRN, arXiv 2309.00071, §3.3. Chapters 11 and 14.
+    Source: transformers' rope type "dynamic"; YaRN, arXiv 2309.00071, §3.3. Chapters 11 and 15.
     """
     head_dim = check_even_dim("head_dim", head_dim)
     if head_dim < 4:

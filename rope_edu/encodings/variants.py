@@ -37,7 +37,7 @@ def p_rope_inv_freq(head_dim: int, p: float, base: float = 10_000.0) -> np.ndarr
     >>> p_rope_inv_freq(8, 0.5).tolist()  # 10000^0, 10000^(−1/4), and two pairs that never turn
     [1.0, 0.1, 0.0, 0.0]
 
-    Source: Barbero 2024, arXiv 2410.06205, §6; transformers calls it "proportional". Chapter 17.
+    Source: Barbero 2024, arXiv 2410.06205, §6; transformers calls it "proportional". Chapter 18.
     """
     if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= p <= 1:
         raise ValueError(f"p must be a number from 0 to 1, the fraction of pairs that turn, got {p!r}")
@@ -74,7 +74,7 @@ def xpos_scale(positions: int | list | range | Array, rotary_dim: int, scale_bas
     >>> xpos_scale([0, 512], 4).round(4).tolist()  # ζ = 1.6/5.6 and 3.6/5.6
     [[1.0, 1.0], [0.2857, 0.6429]]
 
-    Source: Sun 2022, arXiv 2212.10554, eq. 9–10 and algorithm 1; its released code (torchscale). Chapter 17.
+    Source: Sun 2022, arXiv 2212.10554, eq. 9–10 and algorithm 1; its released code (torchscale). Chapter 18.
     """
     positions = as_positions(positions)
     rotary_dim = check_even_dim("rotary_dim", rotary_dim)

@@ -58,7 +58,7 @@ class Encoding(PositionEncoding, nn.Module):
     >>> Encoding().embed(x, range(3)) is x
     True
 
-    Source: Kazemnejad 2023, arXiv 2305.19466 (NoPE). Chapters 10 and 12.
+    Source: Kazemnejad 2023, arXiv 2305.19466 (NoPE). Chapters 10 and 13.
     """
 
     shared: ClassVar[bool] = True
@@ -90,7 +90,7 @@ class Learned(Encoding):
     >>> Learned(4, 2).embed(torch.zeros(1, 4, 2), range(4)).shape
     torch.Size([1, 4, 2])
 
-    Source: Gehring 2017, arXiv 1705.03122, §3.1. Chapters 2 and 12.
+    Source: Gehring 2017, arXiv 1705.03122, §3.1. Chapters 2 and 13.
     """
 
     def __init__(self, max_len: int, d_model: int, seed: int = 0) -> None:
@@ -119,7 +119,7 @@ class Sinusoidal(Encoding):
     >>> Sinusoidal(2).embed(torch.zeros(1, 1, 2), range(1)).tolist()
     [[[0.0, 1.0]]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapters 2 and 12.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapters 2 and 13.
     """
 
     def __init__(self, d_model: int, base: float = 10_000.0) -> None:
@@ -144,7 +144,7 @@ class Rotary(Encoding):
     >>> Rotary([math.pi / 2]).rotate_k(torch.tensor([[1.0, 0.0]]), range(1, 2)).round(decimals=3).tolist()
     [[0.0, 1.0]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 16. Chapters 10 and 12.
+    Source: RoFormer, arXiv 2104.09864, eq. 16. Chapters 10 and 13.
     """
 
     def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
@@ -186,7 +186,7 @@ class LearnedRotary(Rotary):
     >>> LearnedRotary([1.0, 0.25]).inv_freq("cpu").detach().numpy().round(6).tolist()
     [1.0, 0.25]
 
-    Source: our own choice of parameter. Chapters 12 and 17.
+    Source: our own choice of parameter. Chapters 13 and 18.
     """
 
     def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
@@ -211,7 +211,7 @@ class XPosRotary(Encoding):
     >>> XPosRotary([0.0]).rotate_k(torch.tensor([[[1.0, 0.0]]]), torch.tensor([512])).round(decimals=4).tolist()
     [[[3.5, 0.0]]]
 
-    Source: Sun 2022, arXiv 2212.10554, §3. Chapters 12 and 17.
+    Source: Sun 2022, arXiv 2212.10554, §3. Chapters 13 and 18.
     """
 
     def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
@@ -236,7 +236,7 @@ class DynamicNTK(Encoding):
     >>> DynamicNTK(8, 4).cache_problem.split(",")[0]
     'its frequencies change with the length of the text'
 
-    Source: transformers' rope type "dynamic". Chapters 11 and 14.
+    Source: transformers' rope type "dynamic". Chapters 11 and 15.
     """
 
     cache_problem = DynamicRotary.cache_problem
@@ -260,7 +260,7 @@ class ALiBi(Encoding):
     >>> (256 * ALiBi().bias(torch.ones(1, 1, 4), 3)).tolist()
     [[[-2.0, -1.0, 0.0]]]
 
-    Source: Press 2022, arXiv 2108.12409, §3. Chapters 3 and 12.
+    Source: Press 2022, arXiv 2108.12409, §3. Chapters 3 and 13.
     """
 
     def bias(self, q: torch.Tensor, k_len: int) -> torch.Tensor:
@@ -284,7 +284,7 @@ class T5Bias(Encoding):
     >>> T5Bias(2).bias(torch.ones(2, 3, 4), 3).shape
     torch.Size([2, 3, 3])
 
-    Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapters 3 and 12.
+    Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapters 3 and 13.
     """
 
     def __init__(self, n_heads: int, num_buckets: int = 32, max_distance: int = 128) -> None:
@@ -323,7 +323,7 @@ class Shaw(Encoding):
     >>> Shaw(4).bias(torch.ones(2, 3, 4), 3).shape
     torch.Size([2, 3, 3])
 
-    Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2. Chapters 3 and 12.
+    Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2. Chapters 3 and 13.
     """
 
     shared = False
@@ -382,7 +382,7 @@ def make_encoding(
     >>> make_encoding("rotary", d_model=8, n_heads=2)
     Rotary()
 
-    Chapters 10 and 12.
+    Chapters 10 and 13.
     """
     n_heads = check_positive_int("n_heads", n_heads)
     head_dim = d_model // n_heads if head_dim is None else check_positive_int("head_dim", head_dim)

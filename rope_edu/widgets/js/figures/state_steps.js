@@ -1,6 +1,6 @@
 import { ink, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { eluPlusOne, linearState } from "../maths/linear.js";
 import { normals } from "../maths/words.js";
@@ -18,13 +18,13 @@ const CACHE = KEYS.map((key, n) => [...eluPlusOne(key), ...VALUES[n]]);
 function meanState({ step, turned }) {
   const angles = range(0, step - 1).map((n) => ropeAngles(turned ? n : 0, FREQUENCIES));
   const state = linearState(KEYS.slice(0, step), VALUES.slice(0, step), angles);
-  return state.map((row) => row.map((sum) => sum / step));
+  return state.map((row) => row.map((number) => number / step));
 }
 
 /** The mean size of some rows. */
 function sizeOf(state, rows) {
   const all = rows.flatMap((row) => state[row].map(Math.abs));
-  return all.reduce((a, b) => a + b, 0) / all.length;
+  return sum(all) / all.length;
 }
 
 const toShade = (value) => clamp(value / 1.8, 0, 1);

@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/attention/linear.py.
+// Linear attention: the same as rope_edu/attention/linear.py.
 import { applyRope } from "./rotary.js";
 
 /** Positive features: x + 1 above 0, e^x below, number by number. */
