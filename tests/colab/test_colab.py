@@ -44,8 +44,8 @@ class Colab:
 
     def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess:
         """Run this environment's Python, out of sight of the working tree."""
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        environment |= {"MPLBACKEND": "agg", "PYTHONNOUSERSITE": "1"}
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MPL"))}
+        environment = kept | {"PYTHONNOUSERSITE": "1"}
         command = [str(self.python), *arguments]
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
