@@ -1,0 +1,117 @@
+"""Every live figure in every engine of this machine: ready, answering keyboard and pointer, without an error."""
+
+import time
+
+import pytest
+
+from rope_edu.widgets import LiveFigure
+
+from .conftest import WHERE
+
+FIGURES = sorted(LiveFigure.figures)
+pytestmark = pytest.mark.browser
+
+
+def opened(engine, watched: str, name: str) -> None:
+    """Open the page of a figure and return once it is drawn."""
+    engine.open(f"{watched}{WHERE[name]}")
+    until(engine, "return book.alive(arguments[0])", name)
+
+
+def until(engine, condition: str, *args: object) -> None:
+    """Return once a condition holds in the page; AssertionError with what went wrong there if it never does."""
+    end = time.monotonic() + 20
+    while not engine.js(condition, *args):
+        assert time.monotonic() < end, f"{condition} stays false; errors: {engine.js('return book.errors')}"
+        time.sleep(0.03)
+
+
+def box(name: str, trait: str, part: str) -> str:
+    """Return the selector of a part of a control."""
+    return f'[data-live="{name}"] [data-trait="{trait}"] {part}'
+
+
+def points(engine, selector: str, *shares: float) -> list[tuple[float, float]]:
+    """Return the points at these shares of an element's width, at half its height."""
+    left, top, width, height = engine.js("return book.place(arguments[0])", selector)
+    return [(left + share * width, top + height / 2) for share in shares]
+
+
+class Answers:
+    """What a figure shows, before and after each move."""
+
+    def __init__(self, engine, name: str) -> None:
+        self.engine, self.name = engine, name
+        self.shown = self.look()
+
+    def look(self) -> str:
+        """Return what is drawn and said."""
+        return self.engine.js("return book.picture(arguments[0])", self.name)
+
+    def to(self, move: str) -> None:
+        """Fail unless something has changed since the last look."""
+        before, self.shown = self.shown, self.look()
+        assert self.shown != before, f"{self.engine.name}: {self.name} does not answer {move}"
+
+
+KEY = {"range": "ArrowRight", "checkbox": "Space", "select-one": "ArrowDown", "number": "ArrowUp"}
+BACK = {"ArrowRight": "ArrowLeft", "ArrowDown": "ArrowUp"}
+AT_END = """const el = document.querySelector(arguments[0]);
+return el.type === "range" ? el.value === el.max : el.selectedIndex === el.options?.length - 1"""
+
+
+def press_each_control(engine, name: str) -> None:
+    """Move every control by its key."""
+    answers = Answers(engine, name)
+    for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
+        selector = box(name, trait, "input, " + box(name, trait, "select"))
+        engine.js("document.querySelector(arguments[0]).focus()", selector)
+        if kind == "text":
+            engine.js("document.querySelector(arguments[0]).select()", selector)
+            engine.press(*"one", "Space", *"two", "Enter")
+        else:
+            key = KEY[kind]
+            engine.press(BACK.get(key, key) if engine.js(AT_END, selector) else key)
+            if kind == "number":
+                engine.press("Tab")
+        answers.to(f"the keyboard at {trait}")
+
+
+def point_at_each_control(engine, name: str) -> None:
+    """Move sliders, checkboxes and handles by the pointer, and press every button."""
+    answers = Answers(engine, name)
+    for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
+        if kind == "range":
+            engine.drag(*points(engine, box(name, trait, "input"), 0.3, 0.4, 0.3))
+            engine.drag(*points(engine, box(name, trait, "input"), 0.7, 0.6, 0.7))
+            answers.to(f"the pointer at {trait}")
+        elif kind == "checkbox":
+            engine.drag(*points(engine, box(name, trait, "span"), 0.5))
+            answers.to(f"a click on the label of {trait}")
+    for number in range(engine.js("return book.figure(arguments[0]).querySelectorAll('.rl-handle').length", name)):
+        selector = f'[data-live="{name}"] .rl-handle:nth-child({number + 1})'
+        ((x, y),) = points(engine, selector, 0.5)
+        way = -60 if x > 300 else 60
+        engine.drag((x, y), (x + way / 2, y - 20), (x + way, y - 30))
+        answers.to(f"the pointer at handle {number}")
+
+
+def test_figure_lives_in_every_engine(engine, watched, name):
+    opened(engine, watched, name)
+    first = engine.js("return book.picture(arguments[0])", name)
+    press_each_control(engine, name)
+    point_at_each_control(engine, name)
+    for selector in (".rl-bar button:not(.rl-reset)", ".rl-reset"):
+        for number in range(engine.js("return document.querySelectorAll(arguments[0]).length", selector)):
+            engine.js("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, number)
+    if engine.js("return !!book.figure(arguments[0]).querySelector('.rl-play')", name):
+        engine.js("const b = book.figure(arguments[0]).querySelector('.rl-play'); if (/Pause/.test(b.textContent)) b.click()", name)
+        engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)
+    assert engine.js("return book.picture(arguments[0])", name) == first, "Reset brings another picture"
+    assert engine.js("return book.errors") == []
+
+
+@pytest.fixture(params=FIGURES)
+def name(request) -> str:
+    """The class name of each figure."""
+    return request.param
