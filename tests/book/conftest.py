@@ -21,6 +21,7 @@ from serve import Quiet, ThreadingHTTPServer, server  # noqa: E402
 from .engines import ENGINES, Chromium, installed  # noqa: E402
 
 SITE = ROOT / "_build" / "html"
+WATCH = Path(__file__).with_name("watch.js")
 PAGES = sorted(
     str(page.relative_to(SITE))
     for page in SITE.rglob("*.html")
@@ -88,14 +89,14 @@ def address() -> Iterator[str]:
 class Watched(Quiet):
     """Serve the book with a script before all others that keeps what goes wrong (``watch.js``)."""
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 (the name that http.server calls)
         """Put the script into a page; other files as they are."""
         path = Path(self.translate_path(self.path))
         if path.suffix == ".html" and path.is_file():
             page = path.read_bytes().replace(b"<head>", b'<head><script src="/watch.js"></script>', 1)
             self.answer("text/html; charset=utf-8", page)
         elif self.path == "/watch.js":
-            self.answer("text/javascript", Path(__file__).with_name("watch.js").read_bytes())
+            self.answer("text/javascript", WATCH.read_bytes())
         else:
             super().do_GET()
 
@@ -126,6 +127,12 @@ def engine(request) -> Iterator:
         started = ENGINES[request.param]()
     yield started
     started.close()
+
+
+@pytest.fixture(params=sorted(WHERE))
+def name(request) -> str:
+    """The class name of each figure in turn."""
+    return request.param
 
 
 @pytest.fixture

@@ -1,10 +1,11 @@
 """Three browser engines behind one small interface, so that one test runs in all of them.
 
-Chromium is driven by Playwright, Firefox by Marionette (its WebDriver over a socket, in the browser itself), WebKitGTK by
-WebKitWebDriver (WebDriver over HTTP) on a display of its own. An engine opens an address, evaluates a function's body,
-presses keys, moves a pointer, and tells a control's name from its accessibility tree.
+Chromium is driven by Playwright, Firefox by Marionette (WebDriver over a socket, in the browser itself), WebKitGTK
+by WebKitWebDriver (WebDriver over HTTP) on a display of its own. An engine opens an address, evaluates a function's
+body, presses keys, moves a pointer, and tells a control's name from its accessibility tree.
 """
 
+import base64
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from browser import find_chromium
 from playwright.sync_api import Browser
@@ -129,8 +130,6 @@ class WebDriver:
 
     def picture(self) -> bytes:
         """Return a picture of the window (PNG)."""
-        import base64
-
         return base64.b64decode(self.send("TakeScreenshot"))
 
 
@@ -190,7 +189,7 @@ class WebKit(WebDriver):
     """WebKitGTK's MiniBrowser on a display without a screen."""
 
     name = "webkit"
-    PATHS = {
+    PATHS: ClassVar = {
         "NewSession": ("POST", "/session"),
         "Navigate": ("POST", "/session/{session}/url"),
         "ExecuteScript": ("POST", "/session/{session}/execute/sync"),

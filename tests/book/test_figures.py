@@ -15,12 +15,6 @@ def test_every_figure_of_the_library_is_in_the_book():
     assert set(WHERE) == set(FIGURES) == set(widgets.__all__) - {"LiveFigure"}
 
 
-@pytest.fixture(params=FIGURES)
-def name(request):
-    """The class name of each figure."""
-    return request.param
-
-
 @pytest.fixture
 def figure(name, visit):
     """A figure in its page, at rest."""

@@ -1,7 +1,11 @@
 // Served by the tests before a page's own scripts: what went wrong, and what a test asks of a figure in every engine.
 window.book = (() => {
   const errors = [];
-  addEventListener("error", (event) => /ResizeObserver/.test(event.message) || errors.push(event.message ?? `${event.target.src ?? event.target.href} did not load`), true);
+  addEventListener("error", ({ message, target }) => {
+    if (/ResizeObserver/.test(message)) return;
+    if (message) errors.push(message);
+    else if (target.matches("script, img, link[rel~=stylesheet]")) errors.push(`${target.outerHTML} did not load`);
+  }, true);
   addEventListener("unhandledrejection", (event) => errors.push(String(event.reason)));
   addEventListener("securitypolicyviolation", (event) => errors.push(`${event.violatedDirective}: ${event.blockedURI}`));
   const { error } = console;
