@@ -11,9 +11,11 @@ import pytest
 import rope_edu
 from rope_edu.attention import Additive, NoPosition, Rotary, ScoreBias
 from rope_edu.widgets import words
-from rope_edu.widgets._bundle import JS, source
+from rope_edu.widgets._bundle import JS, scopes, source
+from rope_edu.widgets._modules import constant
 
 pytestmark = pytest.mark.browser
+MATHS = sorted(f"maths/{path.stem}" for path in (JS / "maths").glob("*.js"))
 WIDTHS = [2, 4, 8, 16, 64, 128, 256]
 BASES = [2.0, 100.0, 10_000.0, 500_000.0, 1e6]
 POSITIONS = [0, 1, 2, 7, 100, 777, 2048, 4096]
@@ -24,10 +26,10 @@ VECTORS = {width: RNG.normal(size=(2, width)) for width in WIDTHS}
 
 @pytest.fixture(scope="module")
 def rope(browser):
-    """Call a function of rope.js: rope("invFreq", 8, 10000)."""
+    """Call a function of js/maths: rope("invFreq", 8, 10000)."""
     page = browser.new_page()
-    text = re.sub(r"^export ", "", source("rope"), flags=re.MULTILINE)
-    page.add_script_tag(content=text)
+    names = ", ".join(constant(module) for module in MATHS)
+    page.add_script_tag(content=f"{{\n{scopes(*MATHS)}\nObject.assign(window, {names});\n}}")
     yield lambda name, *arguments: page.evaluate(f"(a) => {name}(...a)", list(arguments))
     page.close()
 
@@ -267,14 +269,12 @@ def test_turns_of_a_pipeline_and_their_errors(rope, name):
             assert_same(errors, rope_edu.angle_error(PLACES, rates, pipeline, step=step))
 
 
-def test_every_function_of_rope_js_is_compared_here():
-    names = set(re.findall(r"^export function (\w+)", source("rope"), flags=re.MULTILINE))
+def test_every_function_of_the_maths_is_compared_here():
+    names = {
+        name
+        for module in MATHS
+        for name in re.findall(r"^export function (\w+)", source(module), flags=re.MULTILINE)
+    }
     here = Path(__file__).read_text(encoding="utf-8")
     uncompared = {name for name in names if f'"{name}"' not in here and f"{name}(" not in here}
     assert uncompared <= {"dot", "pairFeatures"}, uncompared  # parts of the functions compared above
-
-
-def test_figures_take_their_mathematics_from_rope_js():
-    for script in JS.glob("*.js"):
-        if script.stem not in ("rope", "figure"):
-            assert '"./figure.js"' in script.read_text(encoding="utf-8")

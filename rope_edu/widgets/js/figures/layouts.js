@@ -1,5 +1,11 @@
-import { applyRope, dot, invFreq, layoutPermutation, pairFeatures, ropeAngles } from "./rope.js";
-import { axes, clamp, fmt, ink, live, onShade, range, shade } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { ink, onShade, shade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { dot } from "../maths/dot_product.js";
+import { invFreq, ropeAngles } from "../maths/frequencies.js";
+import { layoutPermutation, pairFeatures } from "../maths/layouts.js";
+import { applyRope } from "../maths/rotary.js";
 
 const DISTANCE = 4; // tokens from the key to the query
 const BASE = 100;

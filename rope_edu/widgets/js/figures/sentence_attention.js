@@ -1,5 +1,10 @@
-import { makeHead, normals, softmax, wordAsVector } from "./rope.js";
-import { axes, clamp, fmt, grouped, ink, live, onShade, range, shade } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { ink, onShade, shade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { softmax } from "../maths/dot_product.js";
+import { makeHead } from "../maths/encoding.js";
+import { normals, wordAsVector } from "../maths/words.js";
 
 const WIDTH = 8; // numbers in a word's vector and in the head
 const FARTHEST = 1000;

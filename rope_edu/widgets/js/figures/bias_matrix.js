@@ -1,5 +1,9 @@
-import { alibiSlopes, shawIndex, softmax, t5Bucket } from "./rope.js";
-import { axes, clamp, fmt, ink, live, onShade, range } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { ink, onShade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { softmax } from "../maths/dot_product.js";
+import { alibiSlopes, shawIndex, t5Bucket } from "../maths/relative.js";
 
 const SLOPES = alibiSlopes(8);
 const isCausal = (scheme) => scheme === "alibi" || scheme === "t5_causal";

@@ -1,5 +1,9 @@
-import { pairProducts, rotatePair } from "./rope.js";
-import { axes, clamp, fmt, ink, live, range, ticks } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range, ticks } from "../lib/numbers.js";
+import { pairProducts } from "../maths/decay.js";
+import { rotatePair } from "../maths/rotary.js";
 
 const LAST = 8; // every line is tested at positions 0 … LAST
 const HOLDS = 1e-9; // what rounding may leave of a line that holds

@@ -1,5 +1,9 @@
-import { dot, rotatePair } from "./rope.js";
-import { axes, clamp, fmt, ink, live, range } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { dot } from "../maths/dot_product.js";
+import { rotatePair } from "../maths/rotary.js";
 
 const SPAN = 1.78; // half of the plane's side, in units of the vectors
 

@@ -1,5 +1,11 @@
-import { applyRope, invFreq, makeTurns, normals, ropeAngles, roformerBound, scoreCurve, trivialBound } from "./rope.js";
-import { axes, clamp, fmt, grouped, ink, live, range } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
+import { invFreq, ropeAngles } from "../maths/frequencies.js";
+import { applyRope } from "../maths/rotary.js";
+import { normals } from "../maths/words.js";
 
 const LOG = 100000; // the reach whose axis is logarithmic
 const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one

@@ -1,5 +1,8 @@
-import { dynamicNtkInvFreq, ropeAngles } from "./rope.js";
-import { clamp, fmt, ink, live, range } from "./figure.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { ropeAngles } from "../maths/frequencies.js";
+import { dynamicNtkInvFreq } from "../maths/scaling.js";
 
 const STEPS = 16;
 const [HEAD_DIM, BASE, TRAINED, FACTOR] = [8, 100, 8, 4];

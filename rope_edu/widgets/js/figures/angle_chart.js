@@ -1,5 +1,8 @@
-import { invFreq, ropeAngles } from "./rope.js";
-import { axes, clamp, fmt, ink, live, range } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { invFreq, ropeAngles } from "../maths/frequencies.js";
 
 const TURN = 2 * Math.PI;
 const CHART = 250; // height of the chart's box

@@ -1,5 +1,8 @@
-import { GRID } from "./grid.js";
-import { axes, fmt, grouped, ink, live, range } from "./figure.js";
+import { GRID } from "../data/grid.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { fmt, grouped, range } from "../lib/numbers.js";
 
 const ROW = 21; // pixels for one encoding
 

@@ -1,5 +1,7 @@
-import { invFreq, ropeAngles, wavelength } from "./rope.js";
-import { fmt, grouped, ink, live, range } from "./figure.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { fmt, grouped, range } from "../lib/numbers.js";
+import { invFreq, ropeAngles, wavelength } from "../maths/frequencies.js";
 
 const TURN = 2 * Math.PI;
 const TOP = 56; // two lines of words above the faces

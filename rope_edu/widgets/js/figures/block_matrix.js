@@ -1,5 +1,9 @@
-import { applyRope, invFreq, pairFeatures, ropeAngles } from "./rope.js";
-import { cividis, clamp, fmt, ink, live, onShade, range, shade } from "./figure.js";
+import { cividis, ink, onShade, shade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { invFreq, ropeAngles } from "../maths/frequencies.js";
+import { pairFeatures } from "../maths/layouts.js";
+import { applyRope } from "../maths/rotary.js";
 
 // The vector that is rotated: small numbers, so that no pair is longer than 1 and one colour scale serves all cells.
 const FEATURES = [

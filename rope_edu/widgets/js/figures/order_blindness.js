@@ -1,5 +1,7 @@
-import { dot, softmax } from "./rope.js";
-import { clamp, fmt, ink, live, onShade, range, shade } from "./figure.js";
+import { ink, onShade, shade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { dot, softmax } from "../maths/dot_product.js";
 
 // The layer's three matrices. They were picked so that the outputs lie well apart; any others make the same point.
 const W_QUERY = [[-0.2, -1.4], [1.8, -0.9]];

@@ -1,5 +1,9 @@
-import { angleError, invFreq, PIPELINES, pipelineTurns, ropeAngles, roundTo } from "./rope.js";
-import { axes, clamp, fmt, grouped, ink, live, range } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { invFreq, ropeAngles } from "../maths/frequencies.js";
+import { angleError, PIPELINES, pipelineTurns, roundTo } from "../maths/precision.js";
 
 const TURN = 2 * Math.PI;
 const FAR = 2 ** 20; // positions shown

@@ -1,5 +1,13 @@
-import { dot, invFreq, normals, rotatePair, sinusoidal } from "./rope.js";
-import { axes, bitmap, cividis, clamp, fmt, ink, live, range, ticks } from "./figure.js";
+import { axes } from "../lib/axes.js";
+import { bitmap } from "../lib/bitmap.js";
+import { cividis, ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { clamp, fmt, range, ticks } from "../lib/numbers.js";
+import { sinusoidal } from "../maths/absolute.js";
+import { dot } from "../maths/dot_product.js";
+import { invFreq } from "../maths/frequencies.js";
+import { rotatePair } from "../maths/rotary.js";
+import { normals } from "../maths/words.js";
 
 const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64

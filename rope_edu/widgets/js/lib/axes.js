@@ -1,0 +1,31 @@
+// Axes of a chart.
+import { ink } from "./colour.js";
+import { ticks } from "./numbers.js";
+
+/**
+ * Axes in a box {x, y, w, h} (pixels) over the intervals `xs`, `ys`; returns the two scales.
+ * options: xLabel, yLabel, xTicks, yTicks (arrays), xLog, xFormat, yFormat.
+ */
+export function axes(pen, box, xs, ys, options = {}) {
+  const { xLabel, yLabel, xLog, xFormat = String, yFormat = String } = options;
+  const place = xLog ? Math.log : (v) => v;
+  const [x0, x1] = xs.map(place);
+  const X = (value) => box.x + (box.w * (place(value) - x0)) / (x1 - x0);
+  const Y = (value) => box.y + box.h - (box.h * (value - ys[0])) / (ys[1] - ys[0]);
+  const xTicks = options.xTicks ?? ticks(xs[0], xs[1], Math.max(2, box.w / 80));
+  const yTicks = options.yTicks ?? ticks(ys[0], ys[1], Math.max(2, box.h / 45));
+  const [right, bottom] = [box.x + box.w, box.y + box.h];
+  const stroke = (t) => [X(t), bottom, X(t), bottom + 4];
+  pen.lines(yTicks.map((t) => [box.x, Y(t), right, Y(t)]), { stroke: ink.grid, width: 1 });
+  pen.lines([...xTicks.map(stroke), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
+  const words = (x, y, text, anchor) => pen.text(x, y, minus(text), { anchor, size: 12, fill: ink.muted });
+  pen.part(() => {
+    for (const t of xTicks) words(X(t), bottom + 17, xFormat(t), "middle");
+    for (const t of yTicks) words(box.x - 6, Y(t) + 4, yFormat(t), "end");
+  });
+  if (xLabel) pen.text(box.x + box.w / 2, bottom + 34, xLabel, { anchor: "middle" });
+  if (yLabel) pen.text(box.x, box.y - 9, yLabel);
+  return { X, Y };
+}
+
+const minus = (text) => String(text).replace("-", "−");

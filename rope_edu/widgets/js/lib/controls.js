@@ -1,0 +1,41 @@
+// The native controls of a figure. Each kind knows the nearest value that it allows, how an address writes it, and its
+// element.
+import { choice } from "./controls/choice.js";
+import { point } from "./controls/point.js";
+import { sentence } from "./controls/sentence.js";
+import { slider } from "./controls/slider.js";
+import { toggle } from "./controls/toggle.js";
+import { html } from "./dom.js";
+
+const KINDS = { slider, point, choice, toggle, sentence };
+
+/** The value nearest to `value` that the control allows; `current` where it is no value at all. */
+export function allowed(control, value, current) {
+  return KINDS[control.kind].allowed(control, value, current);
+}
+
+/** The value that a text in an address stands for, which may not be allowed. */
+export function parsed(control, text) {
+  return KINDS[control.kind].parse(text);
+}
+
+/**
+ * All controls of a figure: {element, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
+ * one.
+ */
+export function makeControls(controls, moved) {
+  const element = html("div", { class: "rl-controls" });
+  const parts = {};
+  for (const [name, control] of Object.entries(controls)) {
+    parts[name] = KINDS[control.kind].make(control, (value) => moved({ [name]: value }));
+    parts[name].element.setAttribute("data-trait", name);
+    element.append(parts[name].element);
+  }
+  function show(state, used) {
+    for (const name in parts) {
+      parts[name].show(state[name]);
+      parts[name].element.classList.toggle("rl-idle", !used.includes(name));
+    }
+  }
+  return { element, show };
+}

@@ -1,0 +1,27 @@
+// Shapes as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
+import { range } from "./numbers.js";
+
+/** The point at an angle and a distance from (cx, cy). */
+export function polar(cx, cy, angle, far) {
+  return [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
+}
+
+/** Points of a circular arc about (cx, cy) from angle a to angle b, which may pass full turns. */
+export function arcPoints(cx, cy, r, a, b) {
+  const steps = Math.max(2, Math.ceil((Math.abs(b - a) / Math.PI) * 24));
+  return range(0, steps).map((i) => polar(cx, cy, a + ((b - a) * i) / steps, r));
+}
+
+/** An arrow from (x1, y1) to (x2, y2): where its head begins, the head's corners, and the outline of shaft and head. */
+export function arrowShape(x1, y1, x2, y2, width, head) {
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  const [ux, uy] = length ? [(x2 - x1) / length, (y2 - y1) / length] : [1, 0];
+  const size = Math.min(head, length);
+  const neck = [x2 - ux * size, y2 - uy * size];
+  const beside = ([x, y], far) => [x - uy * far, y + ux * far];
+  const [thin, side] = [width / 2, size * 0.45];
+  const tip = [beside(neck, side), [x2, y2], beside(neck, -side)];
+  const tail = [x1, y1];
+  const outline = [beside(tail, -thin), beside(tail, thin), beside(neck, thin), ...tip, beside(neck, -thin)];
+  return { neck, tip, outline };
+}

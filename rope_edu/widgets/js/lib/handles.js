@@ -1,0 +1,51 @@
+// What can be dragged in a picture: circles that lie over it. Keyboards use the native controls.
+import { svg, write } from "./dom.js";
+
+const RADIUS = 20;
+
+/**
+ * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value}}; `moved({trait: value})` is called when
+ * a hand drags.
+ */
+export function makeHandles(picture, moved, signal) {
+  const element = svg("g");
+  const handles = {};
+  let dragging = null;
+
+  function make(name) {
+    const circle = svg("circle", { class: "rl-handle", r: RADIUS });
+    circle.addEventListener("pointerdown", (event) => grab(event, name), { signal });
+    element.append(circle);
+    return { circle };
+  }
+  function grab(event, name) {
+    dragging = name;
+    event.target.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  }
+  function drag(event) {
+    if (!dragging || !handles[dragging]) return;
+    const box = picture.getBoundingClientRect();
+    const scale = box.width / picture.viewBox.baseVal.width;
+    const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
+    moved({ [dragging]: handles[dragging].at(x, y) });
+  }
+  element.addEventListener("pointermove", drag, { signal });
+  for (const type of ["pointerup", "pointercancel"]) {
+    element.addEventListener(type, () => (dragging = null), { signal });
+  }
+
+  function place(wanted) {
+    for (const name in wanted) {
+      handles[name] ??= make(name);
+      handles[name].at = wanted[name].at;
+      write(handles[name].circle, { cx: wanted[name].x, cy: wanted[name].y });
+    }
+    for (const name in handles) {
+      if (wanted[name]) continue;
+      handles[name].circle.remove();
+      delete handles[name];
+    }
+  }
+  return { element, place };
+}

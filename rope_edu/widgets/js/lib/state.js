@@ -1,0 +1,64 @@
+// The state of a figure: what its model holds, what a hand may make of it, and how Python writes it.
+import { allowed } from "./controls.js";
+
+export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * The state in a model. `follow(before, changes)` says what else moves when a hand moves a control.
+ *
+ * controls   {name: description}
+ * read()     {name: value}
+ * set(values)    take values that are allowed
+ * move(changes)  take what a hand has moved, held to what is allowed
+ * listen(f)      call f when something else than a hand changes a value; returns a function that ends it
+ */
+export function makeState(model, follow) {
+  const controls = Object.fromEntries(model.get("_controls").map((control) => [control.name, control]));
+  const names = Object.keys(controls);
+  let byHand = false;
+
+  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+
+  function set(values) {
+    for (const name in values) model.set(name, values[name]);
+  }
+
+  function move(changes) {
+    const before = read();
+    const held = {};
+    for (const name in changes) held[name] = allowed(controls[name], changes[name], before[name]);
+    Object.assign(held, follow?.(before, held));
+    byHand = true;
+    for (const name in held) if (!same(held[name], before[name])) model.set(name, held[name]);
+    byHand = false;
+    model.save_changes();
+  }
+
+  function listen(f) {
+    const heard = () => byHand || f();
+    for (const name of names) model.on(`change:${name}`, heard);
+    return () => {
+      for (const name of names) model.off(`change:${name}`, heard);
+    };
+  }
+  return { controls, names, read, set, move, listen };
+}
+
+/** The values with which the figure was made. */
+export function initialOf(controls) {
+  return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.initial]));
+}
+
+/** The Python line that makes this state. */
+export function pythonLine(figure, controls, state) {
+  const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
+  return `${figure}(${changed.map((name) => `${name}=${python(state[name])}`).join(", ")})`;
+}
+
+/** A value as Python writes it. */
+function python(value) {
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "string") return `'${value.replace(/\\/g, "\\\\").replace(/'/g, "\\'")}'`;
+  if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
+  return String(value);
+}

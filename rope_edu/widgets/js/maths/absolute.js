@@ -1,0 +1,10 @@
+// The figures' side of rope_edu/encodings/absolute.py.
+import { invFreq } from "./frequencies.js";
+
+/** PE(p, 2i) = sin(p·θ_i), PE(p, 2i+1) = cos(p·θ_i). */
+export function sinusoidal(position, dModel, base = 10000) {
+  return invFreq(dModel, base).flatMap((frequency) => [
+    Math.sin(position * frequency),
+    Math.cos(position * frequency),
+  ]);
+}

@@ -1,0 +1,18 @@
+// The figures' side of rope_edu/encodings/rotary.py.
+import { pairFeatures } from "./layouts.js";
+
+/** Turn the pair [x, y] counter-clockwise by angle. */
+export function rotatePair([x, y], angle) {
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  return [x * c - y * s, x * s + y * c];
+}
+
+/** Rotate the first 2·angles.length features of x, pass the rest. */
+export function applyRope(x, angles, layout = "interleaved") {
+  const out = [...x];
+  angles.forEach((angle, i) => {
+    const [a, b] = pairFeatures(i, angles.length, layout);
+    [out[a], out[b]] = rotatePair([x[a], x[b]], angle);
+  });
+  return out;
+}
