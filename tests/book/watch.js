@@ -2,7 +2,6 @@
 window.book = (() => {
   const errors = [];
   addEventListener("error", ({ message, target }) => {
-    if (/ResizeObserver/.test(message)) return;
     if (message) errors.push(message);
     else if (target.matches("script, img, link[rel~=stylesheet]")) errors.push(`${target.outerHTML} did not load`);
   }, true);

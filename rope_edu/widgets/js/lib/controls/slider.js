@@ -11,6 +11,13 @@ function wordsOf({ log, whole, step, unit }) {
   return (value) => (log || whole ? grouped(value) : fmt(value, decimals)) + after;
 }
 
+/** A touch that turns out to scroll the page moves nothing: the slider goes back to where it was. */
+function restoreWhereATouchScrolls(input, now, move) {
+  let before;
+  input.addEventListener("pointerdown", () => (before = now()));
+  input.addEventListener("pointercancel", () => move(before));
+}
+
 export const slider = {
   /** The value nearest to `value` that the control allows; `current` where it is no number. */
   allowed(control, value, current) {
@@ -24,7 +31,7 @@ export const slider = {
   make(control, move) {
     const { log, whole, low, high, step, label } = control;
     const [to, from] = log ? [Math.log10, (v) => 10 ** v] : [(v) => v, (v) => v];
-    const out = html("output");
+    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext says it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
     let current;
@@ -32,17 +39,18 @@ export const slider = {
       const value = from(Number(input.value));
       move(log ? Number(value.toPrecision(3)) : value);
     });
+    restoreWhereATouchScrolls(input, () => current, move);
     input.addEventListener("keydown", (event) => {
       if (!(log && whole && KEYS[event.key] && current < 1000)) return;
       event.preventDefault(); // on a logarithmic slider a key would pass over whole numbers
       move(clamp(current + KEYS[event.key], low, high));
     });
     return {
-      element: html("label", { class: "rl-control" }, html("span", {}, label, " ", out), input),
+      element: html("label", { class: "rl-control" }, html("span", {}, label, " ", shown), input),
       show(value) {
         current = value;
         if (Math.abs(Number(input.value) - to(value)) > (log ? 0.005 : 1e-9)) input.value = to(value);
-        say(out, words(value));
+        say(shown, words(value));
         write(input, { "aria-valuetext": words(value) });
       },
     };
