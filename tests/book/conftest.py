@@ -129,7 +129,7 @@ def engine(request) -> Iterator:
     started.close()
 
 
-@pytest.fixture(params=sorted(WHERE))
+@pytest.fixture(scope="module", params=sorted(WHERE))
 def name(request) -> str:
     """The class name of each figure in turn."""
     return request.param
@@ -141,9 +141,21 @@ def visit(browser, address) -> Iterator[Callable[..., Visit]]:
     contexts = []
 
     def open_page(
-        path: str, *, theme="light", width=1200, root=None, wait=True, maths=True, **options
+        path: str,
+        *,
+        theme="light",
+        width=1200,
+        height=900,
+        root=None,
+        wait=True,
+        maths=True,
+        script="",
+        **options,
     ) -> Visit:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
+        size = {"width": width, "height": height}
+        context = browser.new_context(viewport=size, color_scheme=theme, **options)
+        if script:
+            context.add_init_script(script)
         contexts.append(context)
         seen = Visit(context.new_page())
         base = address if root is None else root

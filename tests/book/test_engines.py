@@ -1,8 +1,10 @@
-"""Every live figure in every engine of this machine: ready, answering keyboard and pointer, without an error."""
+"""Every live figure in every engine of this machine: ready, named, answering keyboard and pointer, no error."""
 
 import time
 
 import pytest
+
+from rope_edu.widgets import LiveFigure
 
 from .conftest import WHERE
 
@@ -110,8 +112,48 @@ def press_each_button(engine, name: str) -> None:
     engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)
 
 
-def test_figure_lives_in_every_engine(engine, watched, name):
+@pytest.fixture(scope="module")
+def alive(engine, watched, name):
+    """Open the page of a figure, once for all tests here: the engine and the figure's name."""
     opened(engine, watched, name)
+    return engine, name
+
+
+NAMED = """const all = book.figure(arguments[0]).querySelectorAll("input, select, button");
+return [...all].map((el, i) => {
+    el.dataset.asked = i;
+    return el.closest("[data-trait]")?.dataset.trait ?? "";
+})"""
+
+
+def test_every_control_has_its_name_in_the_accessibility_tree(alive):
+    engine, name = alive
+    controls = LiveFigure.figures[name].controls()
+    for number, trait in enumerate(engine.js(NAMED, name)):
+        said = engine.label(f'[data-live="{name}"] [data-asked="{number}"]')
+        assert said.strip(), f"{engine.name}: a control of {name} ({trait or 'button'}) has no name"
+        if trait:
+            label = controls[trait].label
+            expected = f"{label}, {said[-1]}" if controls[trait].kind == "point" else label
+            # WebKit takes what is chosen in a list into the list's name
+            right = said.startswith(expected) if engine.name == "webkit" else said == expected
+            assert right, f"{engine.name}: {name}.{trait} is called {said!r}"
+
+
+def test_a_click_on_a_label_reaches_its_control(alive):
+    engine, name = alive
+    for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
+        if kind == "number":
+            continue  # two boxes under one legend, each with a name of its own
+        engine.js("document.activeElement.blur()")
+        engine.drag(*points(engine, box(name, trait, "span"), 0.1))
+        reached = engine.js("return document.activeElement.closest('[data-trait]')?.dataset.trait")
+        assert reached == trait, f"{engine.name}: the label of {name}.{trait} focuses {reached}"
+
+
+def test_figure_answers_in_every_engine(alive):
+    engine, name = alive
+    engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)
     first = picture(engine, name)
     press_each_control(engine, name)
     point_at_each_control(engine, name)

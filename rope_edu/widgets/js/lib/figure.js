@@ -7,6 +7,7 @@ import { html } from "./dom.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
 import { makeState } from "./state.js";
+import { keepInSight } from "./view.js";
 
 /**
  * Make the module of a live figure.
@@ -42,6 +43,7 @@ function mount(figure, model, el) {
   const bar = makeBar(figure, state, { moved, rested: paint, tell: readout.tell });
   root.append(picture.element, ...readout.elements, controls.element, bar.element);
   keepKeys(root);
+  if (model.host === "page") keepInSight(root, picture.element, stops.signal);
 
   function paint() {
     const now = state.read();
