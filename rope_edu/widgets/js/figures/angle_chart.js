@@ -1,10 +1,9 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { clamp, fmt, range } from "../lib/numbers.js";
-import { invFreq, ropeAngles } from "../maths/frequencies.js";
+import { decade, fmt, powerOf, range, significant } from "../lib/numbers.js";
+import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 
-const TURN = 2 * Math.PI;
 const CHART = 250; // height of the chart's box
 
 const height = () => CHART + 202;
@@ -19,35 +18,23 @@ function chart({ n, position, pair, head_dim, base }) {
   return { frequencies, chosen, lines, most: Math.max(n, position) };
 }
 
-const digits = (text) => [...String(text)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
-
-/** 10^power as a reader writes it. */
-const decade = (power) => (power >= -3 && power <= 2 ? String(Number((10 ** power).toPrecision(1))) : `10${digits(power)}`);
-
-/** A positive number with three digits that count: 0.0316, 2.72·10⁻⁶. */
-function three(value) {
-  const power = Math.floor(Math.log10(value));
-  if (power < -4) return `${fmt(value / 10 ** power, 2)}·10${digits(power)}`;
-  return fmt(value, clamp(2 - power, 0, 6));
-}
-
 /** How a mode places an angle on the vertical axis. */
 function scale(axis, frequencies, most) {
   if (axis === "turn") {
-    const words = (t) => ["0", "½π", "π", "1½π", "2π"][Math.round((t / TURN) * 4)];
+    const words = (t) => ["0", "½π", "π", "1½π", "2π"][Math.round(turnsOf(t) * 4)];
     const ys = [0, TURN];
-    return { place: (a) => a % TURN, ys, yTicks: range(0, 4).map((t) => (t * TURN) / 4), yFormat: words, note: "after whole turns" };
+    return { place: withinTurn, ys, yTicks: range(0, 4).map((t) => (t * TURN) / 4), yFormat: words, note: "after whole turns" };
   }
   if (axis === "linear") {
     return { place: (a) => a, ys: [0, most * 1.07], yFormat: String, note: "linear" };
   }
-  const [low, high] = [Math.floor(Math.log10(frequencies.at(-1)) + 1e-9), Math.log10(most * 1.5)];
+  const [low, high] = [Math.floor(powerOf(frequencies.at(-1)) + 1e-9), powerOf(most * 1.5)];
   const step = Math.ceil((high - low) / 6);
   return {
-    place: Math.log10,
+    place: powerOf,
     ys: [low, high],
     yTicks: range(low, Math.floor(high)).filter((t) => t % step === 0),
-    yFormat: decade,
+    yFormat: (power) => decade(power),
     note: "logarithmic",
   };
 }
@@ -84,7 +71,7 @@ function drawChart(pen, state, width) {
 function runs(angles, axis) {
   const all = [[0]];
   for (let i = 1; i < angles.length; i++) {
-    const broken = axis === "turn" && Math.floor(angles[i] / TURN) !== Math.floor(angles[i - 1] / TURN);
+    const broken = axis === "turn" && Math.floor(turnsOf(angles[i])) !== Math.floor(turnsOf(angles[i - 1]));
     if (broken) all.push([i]);
     else all.at(-1).push(i);
   }
@@ -110,7 +97,7 @@ function drawRuler(pen, state, width) {
   const X = (m) => x + (w * m) / most;
   const bold = { weight: 600, fill: ink.positionWords };
   const name = width < 400 ? `Pair ${chosen}` : `Pair ${chosen} on its own scale`;
-  pen.text(2, y - 54, `${name}: θ = ${three(frequencies[chosen])} rad/token`, { weight: 600 });
+  pen.text(2, y - 54, `${name}: θ = ${significant(frequencies[chosen])} rad/token`, { weight: 600 });
   const tokens = (first) => range(first, most - 1, 2).map((m) => [X(m), y - 12, w / most, 12]);
   pen.rects(tokens(0), { fill: ink.position, stroke: ink.position, width: 1 });
   pen.rects(tokens(1), { fill: ink.paper, stroke: ink.position, width: 1 });
@@ -127,7 +114,7 @@ function drawRuler(pen, state, width) {
     if (crowded) continue;
     const anchor = m === 0 ? "start" : m === most ? "end" : "middle";
     const at = m === 0 ? x - 4 : m === most ? x + w + 10 : X(m);
-    const words = m === 0 ? "0" : `${three(m * frequencies[chosen])} rad`;
+    const words = m === 0 ? "0" : `${significant(m * frequencies[chosen])} rad`;
     pen.text(at, y + 20, words, { anchor, size: 12, ...(m === state.position ? bold : {}) });
   }
   pen.text(width / 2, y + 42, "position m above, its angle below", { anchor: "middle", fill: ink.muted });
@@ -143,14 +130,14 @@ function readout(state) {
   const [frequency, m] = [frequencies[chosen], state.position];
   const angle = m * frequency;
   const first =
-    `Position ${m} turns pair ${chosen} by ${m} × ${three(frequency)} = ${three(angle)} rad, ` +
-    `and every further token adds the same ${three(frequency)}.`;
+    `Position ${m} turns pair ${chosen} by ${m} × ${significant(frequency)} = ${significant(angle)} rad, ` +
+    `and every further token adds the same ${significant(frequency)}.`;
   if (state.axis === "log") return `${first} On this axis the lines are straight and parallel.`;
   if (state.axis === "linear") return `${first} At each pair the lines are equally far apart; from pair to pair they close up.`;
-  const turns = Math.floor(angle / TURN);
+  const turns = Math.floor(turnsOf(angle));
   if (!turns) return `${first} It has not completed a turn, so nothing is taken off.`;
   const times = turns === 1 ? "one whole turn" : `${turns} whole turns`;
-  return `${first} After ${times} it points at ${fmt(angle % TURN)} rad.`;
+  return `${first} After ${times} it points at ${fmt(withinTurn(angle))} rad.`;
 }
 
 /** n and m keep each other's company; a pair that the head does not have becomes its last. */

@@ -1,48 +1,25 @@
 import { axes } from "../lib/axes.js";
 import { ink, onShade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { clamp, fmt, range } from "../lib/numbers.js";
+import { clamp, fmt, range, sum } from "../lib/numbers.js";
+import { counted } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
-import { alibiSlopes, shawIndex, t5Bucket } from "../maths/relative.js";
+import { biasCurve, factorOf, isCausal, slopeOf, tableEntry } from "../maths/example_bias.js";
 
-const SLOPES = alibiSlopes(8);
-const isCausal = (scheme) => scheme === "alibi" || scheme === "t5_causal";
+/** The numbers of a scheme's table. */
+const tableOf = ({ num_buckets, max_distance, clip }) => ({ numBuckets: num_buckets, maxDistance: max_distance, clip });
 
-/** Which entry of the learned table a relative position reads: T5's bucket or Shaw's row. */
-function entry({ scheme, num_buckets, max_distance, clip }, relative) {
-  if (scheme === "shaw") return shawIndex(relative, clip);
-  return t5Bucket(relative, scheme === "t5_bidirectional", num_buckets, max_distance);
-}
+/** The entry of the table that a relative position reads. */
+const entry = (state, relative) => tableEntry(state.scheme, relative, tableOf(state));
 
 /** How many entries that table has. */
 const tableSize = ({ scheme, num_buckets, clip }) => (scheme === "shaw" ? 2 * clip + 1 : num_buckets);
 
-/** A made-up learned value: −steepness · ln(1 + distance), half of it for keys to the right. */
-function example(head, relative) {
-  const steepness = 2 * 2 ** (-(head - 1) / 2);
-  return -steepness * Math.log1p(Math.abs(relative)) * (relative > 0 ? 0.5 : 1);
-}
-
-/** The bias of every relative position from −(length − 1) on; entries of a table hold one value each. */
-function biasCurve(state) {
-  const { scheme, head, length } = state;
-  const far = length - 1;
-  if (scheme === "alibi") return range(-far, 0).map((relative) => SLOPES[head - 1] * relative);
-  const value = new Map(); // entry → value, taken where the entry begins, seen from the query
-  for (const distance of range(0, far)) {
-    for (const relative of isCausal(scheme) ? [-distance] : [-distance, distance]) {
-      const place = entry(state, relative);
-      if (!value.has(place)) value.set(place, example(head, relative));
-    }
-  }
-  return range(-far, isCausal(scheme) ? 0 : far).map((relative) => value.get(entry(state, relative)));
-}
-
 /** The followed row: its place, the bias of each key it sees, and the weights if all contents are equal. */
 function followed(state) {
-  const { scheme, length } = state;
+  const { scheme, head, length } = state;
   const query = Math.min(state.query, length - 1);
-  const curve = biasCurve(state);
+  const curve = biasCurve(scheme, head, length, tableOf(state));
   const keys = range(0, isCausal(scheme) ? query : length - 1);
   const bias = keys.map((key) => curve[key - query + length - 1]);
   return { query, curve, keys, bias, weights: softmax(bias) };
@@ -82,7 +59,7 @@ function drawMatrix(pen, state, row, x, y, side) {
   const cell = side / length;
   const most = tableSize(state) - 1;
   const shadeOf = range(1 - length, length - 1).map((relative) =>
-    scheme === "alibi" ? Math.exp(row.curve[relative + length - 1] ?? 0) : entry(state, relative) / most,
+    scheme === "alibi" ? factorOf(row.curve[relative + length - 1] ?? 0) : entry(state, relative) / most,
   );
   const title = { alibi: "Factor exp(bias) of every pair", shaw: "Table row of every pair" }[scheme];
   pen.text(x, y - 10, title ?? "Bucket of every pair");
@@ -190,26 +167,24 @@ function draw(pen, state, { width }) {
   return handles;
 }
 
-const tokens = (count) => `${count} token${count === 1 ? "" : "s"}`;
-
 function readout(state) {
   const { query, keys, weights } = followed(state);
   if (state.scheme === "alibi") {
-    const slope = SLOPES[state.head - 1];
+    const slope = slopeOf(state.head);
     const reach = Math.round(1 / slope);
-    const near = weights.slice(-reach).reduce((a, b) => a + b, 0);
+    const near = sum(weights.slice(-reach));
     const share =
       reach < keys.length
         ? `the nearest ${reach} keys (1/m) take ${fmt(100 * near, 0)} % of the weight of query ${query}`
-        : `query ${query} sees ${keys.length} key${keys.length > 1 ? "s" : ""}, all within 1/m = ${tokens(reach)}`;
-    const factor = fmt(Math.exp(-slope), 3);
+        : `query ${query} sees ${counted(keys.length, "key")}, all within 1/m = ${counted(reach, "token")}`;
+    const factor = fmt(factorOf(-slope), 3);
     return `Head ${state.head} has slope m = 1/${reach}: each token of distance multiplies the weight by ${factor}, and ${share}.`;
   }
   if (state.scheme === "shaw") {
     const clipped = keys.filter((key) => Math.abs(key - query) >= state.clip).length;
     return (
       `The table has ${2 * state.clip + 1} rows. Query ${query} reads row ${entry(state, 0)} for itself; ` +
-      `${clipped} of its ${keys.length} keys stand ${tokens(state.clip)} away or more and read row 0 (left) or row ${2 * state.clip} (right). ` +
+      `${clipped} of its ${keys.length} keys stand ${counted(state.clip, "token")} away or more and read row 0 (left) or row ${2 * state.clip} (right). ` +
       `A row is a vector, so the real bias depends on the query; this one is made up.`
     );
   }
@@ -219,7 +194,7 @@ function readout(state) {
   const farthest = query >= state.length - 1 - query || isCausal(state.scheme) ? 0 : state.length - 1;
   return (
     `Query ${query} puts its ${keys.length} keys into ${places.size} of the ${state.num_buckets} buckets; ` +
-    `the farthest, key ${farthest}, is ${tokens(Math.abs(farthest - query))} away and falls into bucket ` +
+    `the farthest, key ${farthest}, is ${counted(Math.abs(farthest - query), "token")} away and falls into bucket ` +
     `${entry(state, farthest - query)}. ${madeUp}`
   );
 }

@@ -1,9 +1,10 @@
 import { cividis, ink, onShade, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
-import { invFreq, ropeAngles } from "../maths/frequencies.js";
+import { length } from "../maths/complex.js";
+import { invFreq, ropeAngles, turnsOf } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
-import { applyRope } from "../maths/rotary.js";
+import { applyRope, rotationMatrix } from "../maths/rotary.js";
 
 // The vector that is rotated: small numbers, so that no pair is longer than 1 and one colour scale serves all cells.
 const FEATURES = [
@@ -17,13 +18,7 @@ const BELOW = 202; // below the cells: the row in numbers and the count
 function rotated({ position, row, head_dim, pairing, base }) {
   const x = FEATURES.slice(0, head_dim);
   const angles = ropeAngles(position, invFreq(head_dim, base));
-  const columns = range(0, head_dim - 1).map((c) =>
-    applyRope(
-      range(0, head_dim - 1).map((j) => (j === c ? 1 : 0)),
-      angles,
-      pairing,
-    ),
-  );
+  const matrix = rotationMatrix(angles, pairing);
   const j = Math.min(row, head_dim - 1);
   const partner = Array(head_dim);
   const pairOf = Array(head_dim);
@@ -32,7 +27,7 @@ function rotated({ position, row, head_dim, pairing, base }) {
     const [a, b] = pairFeatures(i, angles.length, pairing);
     [partner[a], partner[b], pairOf[a], pairOf[b], second[b]] = [b, a, i, i, true];
   });
-  return { x, angles, columns, out: applyRope(x, angles, pairing), j, partner, pairOf, second };
+  return { x, angles, matrix, out: applyRope(x, angles, pairing), j, partner, pairOf, second };
 }
 
 /** Where the cells stand: the matrix, or five columns, of one height. */
@@ -77,7 +72,7 @@ function frame(pen, x, y, w, h) {
 
 /** R: the cells that are always zero stay blank. */
 function drawMatrix(pen, state, at, { left, side, height: tall, cell: h }) {
-  const { columns, j, partner } = at;
+  const { matrix, j, partner } = at;
   const d = state.head_dim;
   const w = side / d;
   pen.text(left + side / 2, TOP - 12, `R, ${d} × ${d}`, { anchor: "middle", weight: 600 });
@@ -85,7 +80,7 @@ function drawMatrix(pen, state, at, { left, side, height: tall, cell: h }) {
   const down = range(0, d).map((i) => [left + i * w, TOP, left + i * w, TOP + tall]);
   pen.lines([...across, ...down], { stroke: ink.grid, width: 1 });
   for (const r of range(0, d - 1)) {
-    for (const c of [r, partner[r]]) cell(pen, columns[c][r], left + c * w, TOP + r * h, w, h);
+    for (const c of [r, partner[r]]) cell(pen, matrix[r][c], left + c * w, TOP + r * h, w, h);
   }
   if (state.pairing === "interleaved") {
     const blocks = range(0, d - 1, 2).map((i) => [left + i * w, TOP + i * h, 2 * w, 2 * h]);
@@ -132,13 +127,13 @@ function drawLegend(pen, { left, narrow, height: tall, room, matrix }, width) {
 const factor = (value) => (fmt(value).startsWith("−") ? `(${fmt(value)})` : fmt(value));
 
 /** The chosen row in symbols and in numbers. */
-function rowWords({ x, columns, out, j, partner, pairOf, second, angles }) {
+function rowWords({ x, matrix, out, j, partner, pairOf, second, angles }) {
   const [p, angle] = [partner[j], fmt(angles[pairOf[j]])];
   const sine = second[j] ? "+" : "−";
-  const across = columns[p][j] * (second[j] ? 1 : -1); // the sine itself
+  const across = matrix[j][p] * (second[j] ? 1 : -1); // the sine itself
   return {
     symbols: [`x′[${j}] = cos ${angle} · x[${j}]`, `${sine} sin ${angle} · x[${p}]`],
-    numbers: [`= ${fmt(columns[j][j])}·${factor(x[j])} ${sine} ${factor(across)}·${factor(x[p])}`, `= ${fmt(out[j])}`],
+    numbers: [`= ${fmt(matrix[j][j])}·${factor(x[j])} ${sine} ${factor(across)}·${factor(x[p])}`, `= ${fmt(out[j])}`],
   };
 }
 
@@ -164,7 +159,7 @@ function draw(pen, state, { width }) {
   const at = rotated(state);
   const place = grid(width, state);
   const { left, column, side, narrow, height: tall, room } = place;
-  const { x, columns, out, j, partner, second } = at;
+  const { x, matrix, out, j, partner, second } = at;
   const middle = TOP + tall / 2 + 5;
   const sign = (px, words) => pen.text(px, middle, words, { anchor: "middle", size: narrow ? 14 : 17 });
   pen.part(() => drawRows(pen, state, place, j));
@@ -180,9 +175,9 @@ function draw(pen, state, { width }) {
     const step = wide + (narrow ? 12 : 24);
     const parts = [
       [x, "x", "⊙"],
-      [x.map((_, r) => columns[r][r]), "cos", "+"],
+      [x.map((_, r) => matrix[r][r]), "cos", "+"],
       [x.map((_, r) => (second[r] ? x[partner[r]] : -x[partner[r]])), narrow ? "x, 90°" : "x turned 90°", "⊙"],
-      [x.map((_, r) => columns[partner[r]][r] * (second[r] ? 1 : -1)), "sin", "="],
+      [x.map((_, r) => matrix[r][partner[r]] * (second[r] ? 1 : -1)), "sin", "="],
       [out, "x′", ""],
     ];
     parts.forEach(([values, heading, after], i) => {
@@ -210,7 +205,7 @@ function readout({ position, form, ...rest }) {
   const decimals = angle === 0 || angle >= 0.1 ? 2 : 5;
   const turned =
     `Row ${j} belongs to pair ${pairOf[j]} (features ${first} and ${second}), which has turned by ${fmt(angle, decimals)} rad, ` +
-    `${fmt(angle / (2 * Math.PI), decimals)} turns; its length is still ${fmt(Math.hypot(x[first], x[second]))}.`;
+    `${fmt(turnsOf(angle), decimals)} turns; its length is still ${fmt(length([x[first], x[second]]))}.`;
   if (form === "matrix") return `${turned} In a head of width 128, 126 of the 128 products of each row would be by zero.`;
   return `${turned} cos and sin do not depend on x: computed once, they serve every vector at position ${position}.`;
 }

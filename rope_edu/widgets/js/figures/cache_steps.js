@@ -1,46 +1,27 @@
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { polar, sector } from "../lib/geometry.js";
+import { centred, inLines } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
-import { ropeAngles } from "../maths/frequencies.js";
-import { dynamicNtkInvFreq } from "../maths/scaling.js";
+import { counted } from "../lib/words.js";
+import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 
 const STEPS = 16;
-const [HEAD_DIM, BASE, TRAINED, FACTOR] = [8, 100, 8, 4];
+const SEEN = 0.005; // radians: less cannot be seen
 
-/** The angle of the key at a position, in a cell of the pair, turned with the frequencies of a length. */
-function angleAt({ store, pair }, position, length) {
-  const used = store === "dynamic" ? length : TRAINED; // to the trained length the rule changes nothing
-  return ropeAngles(position, dynamicNtkInvFreq(HEAD_DIM, used, TRAINED, FACTOR, BASE))[pair];
-}
-
-/** The key at a position after a step: what its cell holds, where it belongs, and what the step did to it. */
-function cell(state, position, step) {
-  const written = angleAt(state, position, position + 1); // each key was written when it was the newest
-  const wanted = angleAt(state, position, step);
-  const isNew = position === step - 1;
-  const kind = isNew ? "new" : state.store === "unrotated" ? "again" : "kept";
-  return { position, kind, stored: state.store === "unrotated" ? 0 : written, used: written, wanted, off: written - wanted };
-}
-
-/** The keys that the cache holds after a step, oldest first. */
-function held(state, step) {
-  return range(Math.max(0, step - state.capacity), step - 1).map((position) => cell(state, position, step));
-}
-
-/** Keys turned and dot products, all steps so far, with a cache and without one that gives the same weights. */
-function work({ step, store, capacity }) {
-  const sum = (f) => range(1, step).reduce((total, t) => total + f(t), 0);
-  const seen = (t) => Math.min(t, capacity);
-  return {
-    turned: [sum(store === "unrotated" ? seen : () => 1), sum((t) => t)],
-    products: [sum(seen), sum((t) => range(1, t).reduce((total, m) => total + seen(m), 0))],
-  };
+/** The keys that the cache holds after a step, oldest first, with what the step did to each and how far it is off. */
+function held({ store, pair, capacity }, step) {
+  return heldKeys(store, pair, capacity, step).map((key) => {
+    const kind = key.position === step - 1 ? "new" : store === "unrotated" ? "again" : "kept";
+    return { ...key, kind, off: key.used - key.wanted };
+  });
 }
 
 /** How many keys point elsewhere than they should by more than can be seen, and the farthest of them. */
 function stale(state) {
-  const off = held(state, state.step).filter((key) => Math.abs(key.off) > 0.005);
-  const worst = off.reduce((a, b) => (Math.abs(b.off) > Math.abs(a?.off ?? 0) ? b : a), undefined);
+  const off = held(state, state.step).filter((key) => Math.abs(key.off) > SEEN);
+  const most = Math.max(...off.map((key) => Math.abs(key.off)));
+  const worst = off.find((key) => Math.abs(key.off) === most);
   return { count: off.length, worst };
 }
 
@@ -80,7 +61,7 @@ function face(pen, cx, cy, r, style) {
 
 /** A hand from the middle of a face. */
 function hand(pen, cx, cy, length, angle, style) {
-  stroke(pen, cx, cy, cx + length * Math.cos(angle), cy - length * Math.sin(angle), style);
+  stroke(pen, cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
 /** The cache now: the newest query above, its dot products, a face for each column. */
@@ -93,9 +74,9 @@ function drawNow(pen, state, width, at) {
     stroke(pen, X(newest), query + r, X(position), keys - r - 1, { stroke: ink.score, width: 1.3 });
   }
   face(pen, X(newest), query, r, { stroke: ink.q, width: 2, fill: ink.paper });
-  hand(pen, X(newest), query, r - 2, angleAt(state, newest, state.step), { stroke: ink.q, width: 3 });
+  hand(pen, X(newest), query, r - 2, keyAngle(state.store, state.pair, newest, state.step), { stroke: ink.q, width: 3 });
   const words = `query of the newest token, m = ${newest}`;
-  pen.text(clamp(X(newest), words.length * 3.5, width - words.length * 3.5), 17, words, { anchor: "middle", fill: ink.qWords });
+  pen.text(centred(X(newest), words, 0, width), 17, words, { anchor: "middle", fill: ink.qWords });
   for (const position of range(0, STEPS - 1)) {
     if (all.some((key) => key.position === position)) continue;
     const gone = position < state.step;
@@ -114,10 +95,8 @@ function drawKey(pen, { store }, key, cx, cy, r) {
   const fresh = key.kind === "new";
   if (fresh) box(pen, cx - r - 1, cy - r - 1, 2 * r + 2, 2 * r + 2, ink.k, 0.28, 3);
   face(pen, cx, cy, r, { stroke: ink.k, width: fresh ? 3 : 1.3 });
-  if (Math.abs(key.off) > 0.005) {
-    const steps = range(0, 8).map((i) => key.used + ((key.wanted - key.used) * i) / 8);
-    const rim = steps.map((angle) => [cx + r * Math.cos(angle), cy - r * Math.sin(angle)]);
-    pen.area([[cx, cy], ...rim], { fill: ink.text, opacity: 0.25 });
+  if (Math.abs(key.off) > SEEN) {
+    pen.area(sector(cx, cy, r, key.used, key.wanted, 8), { fill: ink.text, opacity: 0.25 });
     hand(pen, cx, cy, r, key.wanted, { stroke: ink.position, width: 2, dash: "3 2" });
   }
   if (store === "unrotated") {
@@ -144,13 +123,10 @@ function signs(pen, { store, capacity, step }) {
 }
 
 function drawLegend(pen, state, width, y) {
-  let [x, line] = [2, 0];
-  for (const [words, sign] of signs(pen, state)) {
-    const needs = 20 + words.length * 7 + 12;
-    if (x > 2 && x + needs > width + 12) [x, line] = [2, line + 1];
-    sign(x, y + 20 * line);
-    pen.text(x + 20, y + 20 * line, words);
-    x += needs;
+  const items = signs(pen, state).map(([words, sign]) => ({ words, sign }));
+  for (const { words, sign, x, line } of inLines(items, width - 2, { sample: 20, gap: 12 })) {
+    sign(x + 2, y + 20 * line);
+    pen.text(x + 22, y + 20 * line, words);
   }
 }
 
@@ -182,7 +158,7 @@ function drawHistory(pen, state, width, at) {
 
 /** Two sums as bars, with and without a cache. */
 function drawWork(pen, state, x, y, w) {
-  const { turned, products } = work(state);
+  const { turned, products } = decodingWork(state.store, state.capacity, state.step);
   const most = { turned: 136, products: 816 };
   const share = w - 118;
   let line = y;
@@ -215,17 +191,16 @@ function readout(state) {
   const { step, store, capacity, pair } = state;
   const earlier = held(state, step).length - 1;
   const { count, worst } = stale(state);
-  const keys = (n) => `${n} ${n === 1 ? "key" : "keys"}`;
   const added = `Step ${step} writes one key, at position ${step - 1}.`;
   const gone = step > capacity ? ` The ${step - capacity === 1 ? "oldest is" : `oldest ${step - capacity} are`} evicted.` : "";
   if (!earlier) return added;
-  if (store === "unrotated") return `${added} All ${keys(earlier + 1)} are turned, to their positions, at every step.${gone}`;
+  if (store === "unrotated") return `${added} All ${counted(earlier + 1, "key")} are turned, to their positions, at every step.${gone}`;
   if (store === "rotated" || !count) {
     const why = store === "dynamic" && pair === 0 ? " Dynamic NTK never changes pair 0." : "";
-    return `${added} The ${keys(earlier)} before it ${earlier === 1 ? "stays" : "stay"} as stored.${why}${gone}`;
+    return `${added} The ${counted(earlier, "key")} before it ${earlier === 1 ? "stays" : "stay"} as stored.${why}${gone}`;
   }
   return (
-    `${added} It has changed the frequencies: of the ${keys(earlier)} before it ${count} ` +
+    `${added} It has changed the frequencies: of the ${counted(earlier, "key")} before it ${count} ` +
     `${count === 1 ? "is" : "are"} stale, that of position ${worst.position} by ${fmt(Math.abs(worst.off))} rad.${gone}`
   );
 }

@@ -1,9 +1,9 @@
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { fmt, grouped, range } from "../lib/numbers.js";
-import { invFreq, ropeAngles, wavelength } from "../maths/frequencies.js";
+import { polar, sector } from "../lib/geometry.js";
+import { fmt, grouped, powerOf } from "../lib/numbers.js";
+import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
-const TURN = 2 * Math.PI;
 const TOP = 56; // two lines of words above the faces
 
 /** Every pair's speed, wavelength and angle, and whether it completes a turn within the context. */
@@ -12,9 +12,9 @@ function hands({ position, head_dim, base, context }) {
   const [waves, angles] = [wavelength(frequencies), ropeAngles(position, frequencies)];
   return frequencies.map((frequency, i) => ({
     wave: waves[i],
-    turns: angles[i] / TURN,
-    angle: angles[i] % TURN,
-    reach: Math.min(context * frequency, TURN),
+    turns: turnsOf(angles[i]),
+    angle: withinTurn(angles[i]),
+    reach: reachWithin(context, frequency),
     complete: waves[i] <= context,
   }));
 }
@@ -39,14 +39,11 @@ function shortly(value) {
   return `${millions < 99.95 ? fmt(millions, 1) : grouped(millions)} M`;
 }
 
-/** A whole number in groups that stay on one line. */
-const whole = (value) => grouped(value).replaceAll(" ", "\u00a0");
-
 /** Turns made, with as many decimals as it takes to see two digits. */
 function turnWords(value) {
   if (value === 0) return "0";
   if (value >= 99.95) return grouped(value);
-  return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(Math.log10(value))));
+  return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(powerOf(value))));
 }
 
 function draw(pen, state, { width }) {
@@ -60,19 +57,16 @@ function draw(pen, state, { width }) {
   const r = cell / 2 - 9;
   const faces = all.map((hand, i) => {
     const [cx, cy] = [left + ((i % columns) + 0.5) * cell + 3, TOP + Math.floor(i / columns) * row + cell / 2 - 2];
-    return { ...hand, i, cx, cy, at: (angle, far) => [cx + far * Math.cos(angle), cy - far * Math.sin(angle)] };
+    return { ...hand, i, cx, cy };
   });
   const [round, partly] = [faces.filter(({ complete }) => complete), faces.filter(({ complete }) => !complete)];
   const rim = ({ cx, cy }) => [cx, cy, r];
-  const sector = ({ cx, cy, reach, at }) => {
-    const steps = Math.max(2, Math.ceil(reach * 5));
-    return [[cx, cy], ...range(0, steps).map((s) => at((reach * s) / steps, r))];
-  };
+  const swept = ({ cx, cy, reach }) => sector(cx, cy, r, 0, reach, Math.max(2, Math.ceil(reach * 5)));
   pen.circles(round.map(rim), { fill: ink.position, opacity: 0.28 });
-  pen.areas(partly.map(sector), { fill: ink.position, opacity: 0.28 });
+  pen.areas(partly.map(swept), { fill: ink.position, opacity: 0.28 });
   pen.circles(round.map(rim), { stroke: ink.position, width: 2 });
   pen.circles(partly.map(rim), { stroke: ink.muted, width: 1.2, dash: "3 3" });
-  pen.lines(faces.map(({ cx, cy, angle, at }) => [cx, cy, ...at(angle, r - 3)]), { stroke: ink.text, width: 2.4 });
+  pen.lines(faces.map(({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 3)]), { stroke: ink.text, width: 2.4 });
   for (const { i, cx, cy, wave, complete } of faces) {
     pen.text(cx - r - 5, cy - r + 7, i, { size: 12, fill: ink.muted, anchor: "middle" });
     const fill = complete ? ink.positionWords : ink.muted;
@@ -85,11 +79,11 @@ function readout(state) {
   const last = all.length - 1;
   const complete = all.filter((hand) => hand.complete).length;
   const lost = all.filter((hand) => hand.angle > hand.reach).length;
-  const place = whole(state.position);
+  const place = grouped(state.position);
   const text =
     `At position ${place} pair 0 has made ${turnWords(all[0].turns)} turns and pair ${last} has made ` +
     `${turnWords(all[last].turns)}. ${complete} of ${all.length} pairs complete a turn within ` +
-    `${whole(state.context)} tokens; the slowest needs ${whole(all[last].wave)}.`;
+    `${grouped(state.context)} tokens; the slowest needs ${grouped(all[last].wave)}.`;
   if (state.position <= state.context || !lost) return text;
   const points = lost === 1 ? "1 hand now points" : `${lost} hands now point`;
   return `${text} ${points} where no position in the context took ${lost === 1 ? "it" : "them"}.`;

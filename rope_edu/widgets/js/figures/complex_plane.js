@@ -1,33 +1,12 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { clamp, fmt, range, ticks } from "../lib/numbers.js";
-import { pairProducts } from "../maths/decay.js";
-import { rotatePair } from "../maths/rotary.js";
-
-const LAST = 8; // every line is tested at positions 0 … LAST
-const HOLDS = 1e-9; // what rounding may leave of a line that holds
-const PLACES = range(0, LAST);
-
-// ------------------------------------------------------------------------------------ the ideas on trial
-
-const length = ([a, b]) => Math.hypot(a, b);
-const angleOf = ([a, b]) => Math.atan2(b, a);
-const scaled = ([a, b], factor) => [a * factor, b * factor];
-/** z · conj(w): lengths multiply, angles subtract. */
-const times = (z, w) => pairProducts(z, w)[0];
-const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
-
-/** f(z, m): the pair z at position m, with θ radians per token. */
-const ENCODE = {
-  turn: (z, m, theta) => rotatePair(z, m * theta),
-  head_start: (z, m, theta) => rotatePair(z, m * theta + 0.5),
-  grow: (z, m, theta) => scaled(rotatePair(z, m * theta), 1 + 0.08 * m),
-  content: (z, m, theta) => rotatePair(z, m * theta * length(z)),
-  square: (z, m, theta) => rotatePair(z, (m * m * theta) / 8),
-  add: ([a, b], m, theta) => [a + 0.7 * (Math.cos(m * theta) - 1), b + 0.7 * Math.sin(m * theta)],
-  mirror: ([a, b], m) => (m % 2 ? [a, -b] : [a, b]),
-};
+import { planeOf } from "../lib/geometry.js";
+import { Labels, spotsBeyond } from "../lib/labels.js";
+import { fmt, range, ticks } from "../lib/numbers.js";
+import { listed, textWidth } from "../lib/words.js";
+import { angleOf, length, timesConj } from "../maths/complex.js";
+import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
 
 const FORMULA = {
   turn: "f(q, m) = q e^(imθ)",
@@ -39,58 +18,9 @@ const FORMULA = {
   mirror: "f(q, m) = q, or conj(q) at odd m",
 };
 
-const encoder = ({ candidate, inv_freq }) => (z, m) => ENCODE[candidate](z, m, inv_freq);
-
-/** How far the pair has turned at each position since it was z, followed without jumps. */
-function turnsOf(f, z) {
-  let [before, total] = [z, 0];
-  return PLACES.map((m) => {
-    const now = f(z, m);
-    total += angleOf(times(now, before));
-    before = now;
-    return total;
-  });
-}
-
-/** The angle from each position to the next. */
-const stepsOf = (f, z) => PLACES.slice(1).map((m) => angleOf(times(f(z, m), f(z, m - 1))));
-
-/** The products f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … LAST; `first` is the least n. */
-function slide(f, { q, k, position, key_position }) {
-  const distance = position - key_position;
-  const first = Math.max(0, -distance);
-  const products = range(first, LAST - Math.max(0, distance)).map((n) => times(f(q, n + distance), f(k, n)));
-  return { first, products };
-}
-
-/** By how much each of the six lines breaks, at worst, over positions 0 … LAST. */
-function breaks(state) {
-  const [f, q, k] = [encoder(state), state.q, state.k];
-  const [qs, ks] = [PLACES.map((m) => f(q, m)), PLACES.map((n) => f(k, n))];
-  const apart = (z, w) => Math.hypot(z[0] - w[0], z[1] - w[1]);
-  let [product, score] = [0, 0];
-  for (const distance of range(-LAST, LAST)) {
-    const first = times(qs[Math.max(distance, 0)], ks[Math.max(-distance, 0)]);
-    for (let s = 1; s + Math.abs(distance) <= LAST; s++) {
-      const now = times(qs[Math.max(distance, 0) + s], ks[Math.max(-distance, 0) + s]);
-      product = Math.max(product, apart(now, first));
-      score = Math.max(score, Math.abs(now[0] - first[0]));
-    }
-  }
-  const empty = length(q) < HOLDS || length(k) < HOLDS; // a pair of zeros has no angle
-  const uneven = (z) => {
-    const steps = stepsOf(f, z);
-    return Math.max(...steps.map((step) => Math.abs(wrapped(step - steps[0]))));
-  };
-  return [
-    Math.max(apart(qs[0], q), apart(ks[0], k)),
-    product,
-    Math.max(...PLACES.map((m) => Math.abs(length(qs[m]) * length(ks[m]) - length(q) * length(k)))),
-    empty ? 0 : Math.max(...PLACES.map((m) => Math.abs(wrapped(angleOf(times(qs[m], q)) - angleOf(times(ks[m], k)))))),
-    empty ? 0 : Math.max(uneven(q), uneven(k)),
-    score,
-  ];
-}
+const functionOf = ({ candidate, inv_freq }) => encoder(candidate, inv_freq);
+const slideOf = (f, { q, k, position, key_position }) => slide(f, q, k, position - key_position);
+const breaksOf = (state) => breaks(functionOf(state), state.q, state.k);
 
 // ------------------------------------------------------------------------------------ the six lines
 
@@ -106,7 +36,7 @@ const TITLES = [
 /** What the plane shows: arrows, dots, circles, arcs and segments in the units of the pairs. */
 function scene(state) {
   const { line, q, k, position: m, key_position: n } = state;
-  const f = encoder(state);
+  const f = functionOf(state);
   const at = line === 3 || line === 4 ? m : n; // lines 3 and 4 put k where q is
   const blue = { stroke: ink.q, words: ink.qWords };
   const red = { stroke: ink.k, words: ink.kWords };
@@ -129,9 +59,9 @@ function scene(state) {
     };
   }
   if (line === 2 || line === 6) {
-    const { products } = slide(f, state);
+    const { products } = slideOf(f, state);
     const [qm, kn] = [f(q, m), f(k, n)];
-    const product = times(qm, kn);
+    const product = timesConj(qm, kn);
     const difference = angleOf(product);
     const faint = line === 6 ? 0.55 : 1;
     const arcs = [{ r: 0.3, from: 0, to: difference, stroke: ink.position }];
@@ -197,7 +127,7 @@ function drawPlane(pen, state, x, y, side) {
   const reach = 1.18 * Math.max(...seen);
   const span = [1.4, 1.7, 2, 2.4, 2.9, 3.5, 4.2, 5, 6, 7.2, 8.6, 10.4, 12.5].find((s) => s >= reach) ?? reach;
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / span];
-  const at = ([a, b]) => [cx + a * unit, cy - b * unit];
+  const { at, back } = planeOf(cx, cy, unit);
   const grid = { stroke: ink.grid, width: 1 };
   pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], grid);
   pen.circle(cx, cy, unit, grid);
@@ -213,39 +143,26 @@ function drawPlane(pen, state, x, y, side) {
     pen.arrow(cx, cy, ...at(z), { stroke, width, dash, opacity, head });
   }
   for (const { places, r, ...style } of dots) pen.circles(places.map((z) => [...at(z), r]), style);
-  nameArrows(pen, arrows.filter(({ name }) => name), at, [cx, cy], { x, y, side });
-  const back = (px, py) => [(px - cx) / unit, (cy - py) / unit].map((v) => Math.round(v * 20) / 20);
-  const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: back });
+  nameArrows(pen, arrows.filter(({ name }) => name), at, [cx, cy], { x, y, w: side, h: side });
+  const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
+  const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: steps });
   return state.line === 5 ? { q: handle(state.q) } : { q: handle(state.q), k: handle(state.k) };
 }
 
 /** Names just beyond the tips, inside the plane; a name that would cover an earlier one steps aside. */
-function nameArrows(pen, arrows, at, [cx, cy], { x, y, side }) {
-  const taken = [];
+function nameArrows(pen, arrows, at, centre, frame) {
+  const labels = new Labels(frame);
   for (const { z, name, words } of [...arrows].reverse()) {
-    const [tx, ty] = at(z);
-    const far = Math.hypot(tx - cx, ty - cy) || 1;
-    const [ux, uy] = [(tx - cx) / far, (ty - cy) / far];
-    const wide = name.length * (name.length > 1 ? 8 : 7);
-    const box = (dx, dy) => {
-      const left = clamp(tx + dx - (dx > 3 ? 0 : dx < -3 ? wide : wide / 2), x, x + side - wide);
-      return { left, top: clamp(ty + dy - 8, y, y + side - 16) };
-    };
-    const clash = ({ left, top }) =>
-      taken.some((t) => left < t.left + t.wide + 3 && t.left < left + wide + 3 && Math.abs(top - t.top) < 15);
-    const tries = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6].map((lean) => {
-      const [c, s] = [Math.cos(lean), Math.sin(lean)];
-      return box(15 * (ux * c - uy * s), 15 * (ux * s + uy * c));
-    });
-    const place = tries.find((spot) => !clash(spot)) ?? tries[0];
-    taken.push({ ...place, wide });
-    pen.text(place.left, place.top + 12, name, { fill: words, weight: name.length > 1 ? 600 : 400 });
+    const bold = name.length > 1;
+    const width = textWidth(name, 13, bold);
+    const { left, baseline } = labels.place(width, spotsBeyond(at(z), centre, width));
+    pen.text(left, baseline, name, { fill: words, weight: bold ? 600 : 400 });
   }
 }
 
 /** Six marks: which lines hold for this f; the chosen one is framed. */
 function drawMarks(pen, state, x, y, width) {
-  const broken = breaks(state).map((amount) => amount > HOLDS);
+  const broken = breaksOf(state).map((amount) => amount > HOLDS);
   const step = Math.min(50, width / 6);
   for (const [i, fails] of broken.entries()) {
     const left = x + i * step;
@@ -266,7 +183,7 @@ function drawMarks(pen, state, x, y, width) {
 /** The panel beside the plane: what the chosen line says, at every position. */
 function drawPanel(pen, state, box) {
   const { line, q, k, position: m, key_position: n } = state;
-  const f = encoder(state);
+  const f = functionOf(state);
   if (line === 1) return drawNumbers(pen, state, box);
   const at = (values, X, Y, from = 0) => values.map((value, i) => [X(from + i), Y(value)]);
   const frame = (values, xLabel, yLabel, high = LAST) => {
@@ -286,10 +203,9 @@ function drawPanel(pen, state, box) {
   const here = (px, py, fill) => pen.circle(px, py, 6, { fill, stroke: ink.text, width: 1.5 });
 
   if (line === 2) {
-    const { first: from, products } = slide(f, state);
+    const { first: from, products } = slideOf(f, state);
     const lengths = products.map(length);
-    let angle = angleOf(products[0]);
-    const angles = products.map((z, i) => (angle += i ? angleOf(times(z, products[i - 1])) : 0));
+    const angles = followedAngles(products);
     const { X, Y } = frame([...lengths, ...angles], "n, with m − n kept (tokens)", "Product: length, angle (rad)");
     dotted(lengths, X, Y, ink.score, { from });
     dotted(angles, X, Y, ink.position, { from, dash: "5 3" });
@@ -324,7 +240,7 @@ function drawPanel(pen, state, box) {
     pen.rects(steps.map(bar), { fill: ink.position });
     reference(steps[0], X, Y);
   } else {
-    const { first: from, products } = slide(f, state);
+    const { first: from, products } = slideOf(f, state);
     const scores = products.map(([re]) => re);
     const { X, Y } = frame(scores, "n, with m − n kept (tokens)", `Score at distance ${fmt(m - n, 0)}`);
     reference(scores[n - from], X, Y);
@@ -337,7 +253,7 @@ const complex = ([a, b]) => `${fmt(a)} ${b < -0.005 ? "−" : "+"} ${fmt(Math.ab
 
 /** Line 1 in numbers: sum form, polar form, and what position 0 does. */
 function drawNumbers(pen, state, { x, y }) {
-  const f = encoder(state);
+  const f = functionOf(state);
   const rows = [["q", state.q, ink.qWords], ["k", state.k, ink.kWords]];
   let top = y - 8;
   for (const [name, z, fill] of rows) {
@@ -377,13 +293,10 @@ function draw(pen, state, { width }) {
   return handles;
 }
 
-const list = (numbers) =>
-  numbers.length < 2 ? numbers.join("") : `${numbers.slice(0, -1).join(", ")} and ${numbers[numbers.length - 1]}`;
-
 function readout(state) {
   const { line, q, k, position: m, key_position: n } = state;
-  const f = encoder(state);
-  const product = times(f(q, m), f(k, n));
+  const f = functionOf(state);
+  const product = timesConj(f(q, m), f(k, n));
   const says = [
     () =>
       `q = ${complex(q)} has length ${fmt(length(q))} and angle ${fmt(angleOf(q))} rad; ` +
@@ -398,13 +311,13 @@ function readout(state) {
     () => `The first step of q is ${fmt(stepsOf(f, q)[0])} rad, the last ${fmt(stepsOf(f, q)[LAST - 1])} rad.`,
     () => `At m = ${m} and n = ${n}, ${fmt(m - n, 0)} apart, the score is ${fmt(product[0], 3)}.`,
   ];
-  const amounts = breaks(state);
+  const amounts = breaksOf(state);
   const unit = line === 4 || line === 5 ? " rad" : "";
   const verdict =
     amounts[line - 1] > HOLDS ? `Line ${line} breaks, by up to ${fmt(amounts[line - 1])}${unit}.` : `Line ${line} holds.`;
   const broken = amounts.flatMap((amount, i) => (amount > HOLDS ? [i + 1] : []));
   const all = broken.length
-    ? `This f breaks ${broken.length > 1 ? "lines" : "line"} ${list(broken)} (positions 0 to 8).`
+    ? `This f breaks ${broken.length > 1 ? "lines" : "line"} ${listed(broken)} (positions 0 to 8).`
     : "This f keeps all six lines (positions 0 to 8).";
   return `${says[line - 1]()} ${verdict} ${all}`;
 }

@@ -1,10 +1,11 @@
 import { axes } from "../lib/axes.js";
 import { ink, onShade, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { halfEllipse } from "../lib/geometry.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { dot } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
-import { layoutPermutation, pairFeatures } from "../maths/layouts.js";
+import { layoutPermutation, pairFeatures, pairOf } from "../maths/layouts.js";
 import { applyRope } from "../maths/rotary.js";
 
 const DISTANCE = 4; // tokens from the key to the query
@@ -72,7 +73,7 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
   const inner = cell - 3;
   const [tab, bars] = down ? [y, y + TAB] : [y + 18 + BAR, y + 18];
   const zero = bars + BAR / 2;
-  const home = (seat) => Math.floor(feature[seat] / 2); // the trained pair
+  const home = (seat) => pairOf(feature[seat]); // the trained pair
   const seats = values.map((value, seat) => ({ seat, left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) }));
   pen.rects(seats.map(({ left }) => [left, bars, inner, BAR]), { stroke: ink.grid, width: 1 });
   for (const pair of range(0, pairs - 1)) {
@@ -98,13 +99,6 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
   }
 }
 
-/** Half an ellipse from seat to seat, above (up) or below its row. */
-function halfEllipse(x1, x2, y, tall) {
-  const [middle, reach] = [(x1 + x2) / 2, (x2 - x1) / 2];
-  const at = (t) => [middle + reach * Math.cos(t), y - tall * Math.sin(t)];
-  return range(0, 20).map((i) => at((Math.PI * i) / 20));
-}
-
 function draw(pen, state, { width }) {
   const { head_dim: d, run, position } = state;
   const { pairs, chosen, from, upper, lower, ...scores } = world(state);
@@ -121,7 +115,7 @@ function draw(pen, state, { width }) {
   const places = range(0, d - 1);
   const isChosen = (seat) => trained.includes(from[seat]);
   for (const seat of [...places.filter((s) => !isChosen(s)), ...places.filter(isChosen)]) {
-    const tint = shade(TINT(Math.floor(from[seat] / 2), pairs));
+    const tint = shade(TINT(pairOf(from[seat]), pairs));
     const style = isChosen(seat) ? { width: 5 } : { width: 2, opacity: 0.8 };
     pen.line(centre(from[seat]), UPPER + 18 + BAR + TAB, centre(seat), LOWER, { stroke: tint, ...style });
   }
@@ -168,7 +162,7 @@ function readout(state) {
   const [e, f] = pairFeatures(i, pairs, "half_split");
   const where = `Pair ${i} is features ${a} and ${b} on top`;
   const angle = `${fmt(state.position * frequencies[i])} rad`;
-  const home = (seat) => Math.floor(from[seat] / 2);
+  const home = (seat) => pairOf(from[seat]);
   const strangers = `Below, features ${e} and ${f} are turned together, which come from pairs ${home(e)} and ${home(f)}. `;
   if (state.run === "converted") {
     return (

@@ -1,49 +1,16 @@
 import { ink, onShade, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { gap, planeOf } from "../lib/geometry.js";
+import { Labels, spotsAround } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
-import { dot, softmax } from "../maths/dot_product.js";
+import { quoted, shortened, textWidth } from "../lib/words.js";
+import { distance } from "../maths/complex.js";
+import { readWords } from "../maths/order.js";
 
-// The layer's three matrices. They were picked so that the outputs lie well apart; any others make the same point.
-const W_QUERY = [[-0.2, -1.4], [1.8, -0.9]];
-const W_KEY = [[0.9, 1.7], [-1.0, -0.1]];
-const W_VALUE = [[0.9, -1.1], [0.6, 1.5]];
 const STILL = 1e-9; // outputs closer than this lie on each other
 
-const times = (matrix, x) => matrix.map((row) => dot(row, x));
-const apart = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]);
 const wordsOf = (text) => text.split(" ");
 const key = (word) => word.toLowerCase();
-
-/** A word's vector: a direction of length 1 made from its letters. The same letters, the same vector. */
-function wordVector(word) {
-  let mixed = 180062;
-  for (const letter of key(word)) mixed = Math.imul(mixed ^ letter.codePointAt(0), 0x01000193);
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
-  mixed = Math.imul(mixed ^ (mixed >>> 12), 0x297a2d39);
-  const angle = (2 * Math.PI * ((mixed ^ (mixed >>> 15)) >>> 0)) / 2 ** 32;
-  return [Math.cos(angle), Math.sin(angle)];
-}
-
-/** One layer of attention over rows of two numbers: the weights and what comes out. */
-function attend(rows, causal) {
-  const [keys, values] = [W_KEY, W_VALUE].map((matrix) => rows.map((row) => times(matrix, row)));
-  const weights = rows.map((row, m) => {
-    const query = times(W_QUERY, row);
-    return softmax(keys.map((k, n) => (causal && n > m ? -Infinity : dot(query, k) / Math.SQRT2)));
-  });
-  const outputs = weights.map((row) => [0, 1].map((c) => row.reduce((sum, w, n) => sum + w * values[n][c], 0)));
-  return { weights, outputs };
-}
-
-/** All layers of one sentence: the last layer's weights, its outputs and their mean. */
-function readSentence(text, causal, layers) {
-  const words = wordsOf(text);
-  let rows = words.map(wordVector);
-  let weights;
-  for (let layer = 0; layer < layers; layer++) ({ weights, outputs: rows } = attend(rows, causal));
-  const mean = [0, 1].map((c) => rows.reduce((sum, row) => sum + row[c], 0) / rows.length);
-  return { words, weights, outputs: rows, mean };
-}
 
 /** For each place of `words`, how many times that word has come before, as a name: "the 0", "the 1". */
 function tokens(words) {
@@ -53,33 +20,20 @@ function tokens(words) {
 
 /** The two sentences, read, and which place of the second each word of the first has gone to (−1: nowhere). */
 function compare({ sentence, rearranged, look, causal, layers }) {
-  const [first, second] = [sentence, rearranged].map((text) => readSentence(text, causal, layers));
+  const [first, second] = [sentence, rearranged].map((text) => {
+    const words = wordsOf(text);
+    return { words, ...readWords(words, causal, layers) };
+  });
   const [here, there] = [tokens(first.words), tokens(second.words)];
   const to = here.map((token) => there.indexOf(token));
   const looked = clamp(look, 1, first.words.length) - 1;
-  const moves = to.map((n, m) => (n < 0 ? NaN : apart(first.outputs[m], second.outputs[n])));
+  const moves = to.map((n, m) => (n < 0 ? NaN : distance(first.outputs[m], second.outputs[n])));
   const sameWords = here.length === there.length && !to.includes(-1);
   const unmoved = moves.filter((move) => move < STILL).length;
   return { first, second, to, looked, moves, sameWords, unmoved };
 }
 
 // ------------------------------------------------------------------------------------------------ drawing
-
-/** About how wide a word is, in pixels. */
-function wordWidth(word, size) {
-  let ems = 0;
-  for (const c of word) ems += "iljtfrI.,'!:;".includes(c) ? 0.36 : "mwMW@…".includes(c) ? 1 : 0.6;
-  return ems * size;
-}
-
-/** The word, cut to a width; bold words are wider. */
-function fitted(word, space, size, bold = false) {
-  const width = bold ? space / 1.13 : space;
-  if (wordWidth(word, size) <= width) return word;
-  let cut = word;
-  while (cut.length > 1 && wordWidth(`${cut}…`, size) > width) cut = cut.slice(0, -1);
-  return `${cut}…`;
-}
 
 const narrow = (width) => width < 520;
 const ROWS = { wide: 142, tall: 176 }; // height of the two sentences
@@ -111,7 +65,7 @@ function drawSentences(pen, { first, second, to, looked }, width) {
       dash: missing ? "4 3" : undefined,
     });
     const style = { size, anchor: "middle", weight: marked ? 600 : undefined };
-    pen.text(X(place), y + boxHeight / 2 + 4.5, fitted(word, w - 4, size, marked), style);
+    pen.text(X(place), y + boxHeight / 2 + 4.5, shortened(word, w - 4, size, marked), style);
   };
   first.words.forEach((word, m) => box(word, m, top, false, m === looked, to[m] < 0));
   second.words.forEach((word, n) => box(word, n, bottom, true, n === to[looked], !to.includes(n)));
@@ -143,21 +97,21 @@ function drawOutputs(pen, seen, x, y, side) {
   const reach = [0.5, 0.75, 1, 1.25, 1.5, 2, 2.5, 3].find((r) => r >= 1.12 * Math.max(...all)) ?? 4;
   const unit = side / 2 / reach;
   const [cx, cy] = [x + side / 2, y + side / 2];
-  const at = ([a, b]) => [cx + a * unit, cy - b * unit];
+  const { at } = planeOf(cx, cy, unit);
   pen.rect(x, y, side, side, { stroke: ink.grid, width: 1 });
   pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], { stroke: ink.grid, width: 1 });
   const diamond = ([px, py], r) => [[px, py - r], [px + r, py], [px, py + r], [px - r, py]];
-  const taken = []; // what a label must not cover: [left, top, right, bottom]
-  const keep = ([px, py], r) => taken.push([px - r, py - r, px + r, py + r]);
+  const labels = new Labels({ x, y, w: side, h: side });
 
   // what one half of each axis is worth
   pen.text(x + side - 4, cy + 14, reach, { size: 12, anchor: "end", fill: ink.muted });
   pen.text(cx + 5, y + 14, reach, { size: 12, fill: ink.muted });
-  taken.push([x + side - 30, cy + 2, x + side, cy + 17], [cx + 3, y, cx + 30, y + 17]);
+  labels.avoid(x + side - 30, cy + 2, x + side, cy + 17);
+  labels.avoid(cx + 3, y, cx + 30, y + 17);
   to.forEach((n, m) => {
     const a = at(first.outputs[m]);
     const b = n < 0 ? a : at(second.outputs[n]);
-    const far = apart(a, b);
+    const far = gap(a, b);
     const hidden = far < 14; // drawn all the same, so that the elements after it keep their places
     const [ux, uy] = hidden ? [0, 0] : [(b[0] - a[0]) / far, (b[1] - a[1]) / far];
     const style = { stroke: m === looked ? ink.text : ink.muted, width: m === looked ? 2 : 1.3, dash: "4 3", head: 7 };
@@ -165,23 +119,27 @@ function drawOutputs(pen, seen, x, y, side) {
   });
   for (const output of second.outputs) {
     pen.circle(...at(output), 5, { fill: ink.value, stroke: ink.text, width: 1 });
-    keep(at(output), 6);
+    labels.avoidDot(at(output), 6);
   }
   first.outputs.forEach((output, m) => {
     pen.circle(...at(output), 8.5, { stroke: m === looked ? ink.text : ink.muted, width: m === looked ? 2.5 : 1.5 });
-    keep(at(output), 9);
+    labels.avoidDot(at(output), 9);
   });
   pen.area(diamond(at(second.mean), 5), { fill: ink.muted });
   const hollow = diamond(at(first.mean), 9);
   pen.curve([...hollow, hollow[0]], { stroke: ink.muted, width: 1.5 });
-  keep(at(first.mean), 9);
-  keep(at(second.mean), 6);
+  labels.avoidDot(at(first.mean), 9);
+  labels.avoidDot(at(second.mean), 6);
 
-  // a name for each place where dots lie: words that fall together share one
+  pen.part(() => nameOutputs(pen, seen, at, labels));
+}
+
+/** The places where outputs of sentence 2 lie: {spot, words, marked}; words that fall together share one. The mean comes last. */
+function placesOf({ second, to, looked }, at) {
   const groups = [];
   second.outputs.forEach((output, n) => {
     const spot = at(output);
-    const group = groups.find((g) => apart(g.spot, spot) < 5);
+    const group = groups.find((g) => gap(g.spot, spot) < 5);
     const marked = n === to[looked];
     if (group) {
       group.words.push(second.words[n]);
@@ -189,36 +147,28 @@ function drawOutputs(pen, seen, x, y, side) {
     } else groups.push({ spot, words: [second.words[n]], marked });
   });
   groups.sort((a, b) => Number(b.marked) - Number(a.marked));
-  groups.push({ spot: at(second.mean), words: ["mean"], mean: true });
+  return [...groups, { spot: at(second.mean), words: ["mean"], mean: true }];
+}
+
+/** At most two of the words, each once, with how many copies of it there are. */
+function nameOf(words) {
+  const names = [...new Set(words)].map((word) => {
+    const copies = words.filter((other) => other === word).length;
+    return shortened(word, 84, 13) + (copies > 1 ? ` ×${copies}` : "");
+  });
+  return names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
+}
+
+/** A name for each place where dots lie. */
+function nameOutputs(pen, seen, at, labels) {
+  const groups = placesOf(seen, at);
   for (const { spot, words, marked, mean } of groups) {
-    const names = [...new Set(words)].map((word) => {
-      const copies = words.filter((other) => other === word).length;
-      return fitted(word, 84, 13) + (copies > 1 ? ` ×${copies}` : "");
-    });
-    const text = names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
+    const text = nameOf(words);
+    const width = textWidth(text, 13) + 3;
+    const { middle, baseline } = labels.place(width, spotsAround(spot, width));
     const style = { size: 13, weight: marked ? 700 : undefined, fill: mean ? ink.muted : ink.text };
-    const w = wordWidth(text, 13) + 3;
-    const [px, py] = spot;
-    const places = [11, 20].flatMap((gap) => {
-      const [right, leftmost, above, below] = [px + gap, px - gap - w, py - gap, py + gap];
-      const beside = [[right, py - 8], [leftmost, py - 8], [px - w / 2, above - 15], [px - w / 2, below]];
-      const aslant = [right - 3, leftmost + 3].flatMap((left) => [[left, above - 11], [left, below - 4]]);
-      return [...beside, ...aslant];
-    });
-    const cost = ([left, top]) => {
-      const box = [left, top, left + w, top + 16];
-      const out = left < x + 2 || box[2] > x + side - 2 || top < y + 2 || box[3] > y + side - 2;
-      const shared = (other, axis) => Math.min(other[axis + 2], box[axis + 2]) - Math.max(other[axis], box[axis]);
-      const over = (other) => Math.max(0, shared(other, 0)) * Math.max(0, shared(other, 1));
-      return (out ? 1e4 : 0) + taken.reduce((sum, other) => sum + over(other), 0);
-    };
-    const costs = places.map(cost);
-    const [left, top] = places[costs.indexOf(Math.min(...costs))];
-    taken.push([left, top, left + w, top + 16]);
-    const middle = clamp(left, x + 2, x + side - w - 2) + w / 2;
-    pen.text(middle, clamp(top, y, y + side - 16) + 12.5, text, { ...style, anchor: "middle" });
+    pen.text(middle, baseline + 0.5, text, { ...style, anchor: "middle" });
   }
-  for (let n = groups.length; n <= second.words.length; n++) pen.text(x, y, "", { size: 13, anchor: "middle" });
 }
 
 /** What the rings, dots and diamonds mean. */
@@ -241,13 +191,13 @@ function drawWeights(pen, { second, to, looked }, state, x, y, w) {
   words.forEach((word, n) => {
     const [px, py] = [left + cell * (n + 0.5) - 2, top - 6];
     const bold = n === to[looked];
-    pen.text(px, py, fitted(word, 44, 12, bold), { size: 12, turn: -42, weight: bold ? 700 : 400 });
+    pen.text(px, py, shortened(word, 44, 12, bold), { size: 12, turn: -42, weight: bold ? 700 : 400 });
   });
   words.forEach((word, m) => {
     const middle = top + cell * (m + 0.5) + 4;
     const bold = m === to[looked];
     const style = { size: 12, anchor: "end", weight: bold ? 700 : undefined };
-    pen.text(left - 6, middle, fitted(word, names - 7, 12, bold), style);
+    pen.text(left - 6, middle, shortened(word, names - 7, 12, bold), style);
     for (const n of range(0, count - 1)) {
       const masked = state.causal && n > m;
       const place = [left + cell * n, top + cell * m, cell - 1, cell - 1];
@@ -296,12 +246,11 @@ function draw(pen, state, { width }) {
 
 // ------------------------------------------------------------------------------------------------ in words
 
-const quoted = (word) => `“${word}”`;
 const vector = ([a, b]) => `(${fmt(a)}, ${fmt(b)})`;
 const ordinal = (place) => ["1st", "2nd", "3rd", "4th", "5th", "6th"][place];
 const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
-const behind = (words) => (words.length ? `“${words.join(" ")}”` : "nothing");
+const behind = (words) => (words.length ? quoted(words.join(" ")) : "nothing");
 
 function readout(state) {
   const seen = compare(state);

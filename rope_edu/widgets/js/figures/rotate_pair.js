@@ -1,7 +1,11 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { planeOf, spotAside } from "../lib/geometry.js";
+import { centred } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
+import { textWidth } from "../lib/words.js";
+import { angleOf, length, timesConj } from "../maths/complex.js";
 import { dot } from "../maths/dot_product.js";
 import { rotatePair } from "../maths/rotary.js";
 
@@ -21,7 +25,7 @@ const height = (width) => (stacked(width) ? width + 330 : 372);
 function drawPlane(pen, state, x, y, side) {
   const { qAngle, kAngle, qTurned, kTurned } = turned(state);
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / SPAN];
-  const at = ([a, b]) => [cx + a * unit, cy - b * unit];
+  const { at, back } = planeOf(cx, cy, unit);
   pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], { stroke: ink.grid, width: 1 });
   pen.circle(cx, cy, unit, { stroke: ink.grid, width: 1 });
   const pairs = [
@@ -29,7 +33,7 @@ function drawPlane(pen, state, x, y, side) {
     { pair: state.k, end: kTurned, angle: kAngle, colour: ink.k, words: ink.kWords, name: "k", place: "n", r: 0.34 },
   ];
   for (const { pair, angle, colour, r } of pairs) {
-    const start = Math.atan2(pair[1], pair[0]);
+    const start = angleOf(pair);
     pen.arc(cx, cy, unit * r, start, start + angle, { stroke: colour, width: 2, opacity: 0.75 });
     pen.arrow(cx, cy, ...at(pair), { stroke: colour, width: 1.5, dash: "5 4" });
   }
@@ -38,23 +42,21 @@ function drawPlane(pen, state, x, y, side) {
     label(pen, at(pair), [cx, cy], 0, name, words);
   }
   // the two names lean away from each other
-  const lean = Math.sign(qTurned[0] * kTurned[1] - qTurned[1] * kTurned[0]) || 1;
+  const lean = Math.sign(timesConj(kTurned, qTurned)[1]) || 1;
   label(pen, at(qTurned), [cx, cy], lean, "q turned", ink.qWords);
   label(pen, at(kTurned), [cx, cy], -lean, "k turned", ink.kWords);
-  const back = (px, py) => [(px - cx) / unit, (cy - py) / unit].map((v) => Math.round(v * 20) / 20);
-  const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: back });
+  const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
+  const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: steps });
   return { q: handle(state.q), k: handle(state.k) };
 }
 
 /** A name just beyond the tip of an arrow, inside the plane; lean −1 or 1 moves it to one side. */
 function label(pen, [x, y], [cx, cy], lean, words, fill) {
-  const far = Math.hypot(x - cx, y - cy) || 1;
-  const [ux, uy] = [(x - cx) / far, (y - cy) / far];
-  const [dx, dy] = [13 * ux - 12 * lean * uy, 13 * uy + 12 * lean * ux];
+  const [dx, dy] = spotAside([x, y], [cx, cy], 13, 12 * lean);
   const anchor = lean === 0 ? "middle" : dx > 3 ? "start" : dx < -3 ? "end" : "middle";
-  const room = words.length * 7.8 * { start: 0, middle: 0.5, end: 1 }[anchor];
-  const side = 2 * cx;
-  const left = clamp(x + dx, room, side - words.length * 7.8 + room);
+  const width = textWidth(words, 13, lean !== 0);
+  const room = width * { start: 0, middle: 0.5, end: 1 }[anchor];
+  const left = clamp(x + dx, room, 2 * cx - width + room);
   pen.text(left, y + dy + 4, words, { fill, anchor, weight: lean ? 600 : 400 });
 }
 
@@ -76,7 +78,7 @@ function drawTokens(pen, { position, key_position }, x, y, w) {
 /** The score at every distance; the dot is where we are. */
 function drawScore(pen, state, box) {
   const { position, key_position, inv_freq, q, k } = state;
-  const most = Math.max(1, Math.ceil(Math.hypot(...q) * Math.hypot(...k)));
+  const most = Math.max(1, Math.ceil(length(q) * length(k)));
   const scoreAt = (distance) => dot(rotatePair(q, distance * inv_freq), k);
   const { X, Y } = axes(pen, box, [-64, 64], [-most, most], {
     xLabel: "distance m − n (tokens)",

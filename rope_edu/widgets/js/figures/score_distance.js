@@ -1,7 +1,9 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { inLines } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { abbreviated, clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { applyRope } from "../maths/rotary.js";
@@ -10,18 +12,8 @@ import { normals } from "../maths/words.js";
 const LOG = 100000; // the reach whose axis is logarithmic
 const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one
 
-/** f, which computes anew only when its arguments change: a move of the cursor changes no curve. */
-function keep(f) {
-  let [key, value] = [];
-  return (...values) => {
-    const now = JSON.stringify(values);
-    if (now !== key) [key, value] = [now, f(...values)];
-    return value;
-  };
-}
-
 /** The two vectors of a state. */
-const vectorsOf = keep((vectors, headDim, base, peak, seed) => {
+const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
   const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
   const k = {
@@ -34,7 +26,7 @@ const vectorsOf = keep((vectors, headDim, base, peak, seed) => {
 });
 
 /** Frequencies and their turns: the curves of q and k, of the average over all draws and of the bound share them. */
-const turnsOf = keep((base, headDim) => {
+const turnsOf = memo((base, headDim) => {
   const frequencies = invFreq(headDim, base);
   return { frequencies, turns: makeTurns(frequencies) };
 });
@@ -59,16 +51,16 @@ function kernel({ vectors, head_dim, base, peak, seed }) {
 function sampled({ reach, vectors, peak }, step) {
   if (reach === 256) return range(0, 256);
   const near = vectors === "rotated" ? range(Math.max(1, peak - 8), Math.min(peak + 8, reach)) : [];
-  const spread = range(0, 300).map((i) => Math.round(LOG ** (i / 300)));
+  const spread = geometric(1, LOG, 300).map(Math.round);
   const far = reach === LOG ? [...range(1, 40), ...spread] : range(0, reach, step);
-  return [...new Set([...far, ...near])].sort((a, b) => a - b);
+  return sorted([...far, ...near]);
 }
 
 /** A state without its cursor: what the curves depend on. */
 const withoutCursor = (state) => ({ ...state, distance: null });
 
 /** Everything that is drawn: curves, bounds, and the vertical axis as an interval and a way to place a score on it. */
-const measure = keep((state) => {
+const measure = memo((state) => {
   const { vectors, head_dim, peak, bound, trivial } = state;
   const { limit, ...at } = kernel(state);
   const distances = sampled(state, 2);
@@ -76,9 +68,9 @@ const measure = keep((state) => {
   const coarse = sampled(state, 3);
   if (bound) {
     const looser = at.looser(coarse);
-    const high = Math.log10(1.1 * Math.max(...looser));
-    const low = Math.log10(limit) - DECADES;
-    const raise = (value) => Math.max(low, Math.log10(Math.max(Math.abs(value), 1e-9)));
+    const high = powerOf(1.1 * Math.max(...looser));
+    const low = powerOf(limit) - DECADES;
+    const raise = (value) => Math.max(low, powerOf(Math.max(Math.abs(value), 1e-9)));
     return { distances, scores, limit, coarse, looser, low, high, raise };
   }
   const average = {
@@ -95,7 +87,7 @@ const measure = keep((state) => {
 });
 
 /** On how many of the first 256 steps the score rises. */
-const stepsUp = keep((state) => {
+const stepsUp = memo((state) => {
   const curve = kernel(state).scores(range(0, 256));
   return curve.slice(1).filter((score, r) => score > curve[r]).length;
 });
@@ -122,28 +114,19 @@ function entries({ vectors, reach, bound, trivial }) {
   ].filter(Boolean);
 }
 
-/** Where each entry of the legend stands, line by line: [words, style, x, line]. */
+/** Where each entry of the legend stands, line by line. */
 function legend(state, width) {
-  let [x, line] = [0, 0];
-  return entries(state).map(([words, style]) => {
-    const needs = 34 + words.length * 7.2 + 14;
-    if (x > 0 && x + needs > width) [x, line] = [0, line + 1];
-    const placed = [words, style, x, line];
-    x += needs;
-    return placed;
-  });
+  return inLines(entries(state).map(([words, style]) => ({ words, style })), width);
 }
 
-const legendLines = (state, width) => legend(state, width).at(-1)[3] + 1;
+const legendLines = (state, width) => legend(state, width).at(-1).line + 1;
 const height = (width, state) => 20 * legendLines(state, width) + (width < 480 ? 310 : 350);
-
-const shortly = (value) => (value >= 1000 && value % 1000 === 0 ? `${value / 1000} k` : String(value));
 
 function draw(pen, state, { width, height: tall }) {
   const { vectors, distance, reach, peak, bound, trivial } = state;
   const all = measure(withoutCursor(state));
   const styles = {};
-  for (const [words, style, x, line] of legend(state, width)) {
+  for (const { words, style, x, line } of legend(state, width)) {
     styles[words] = style;
     pen.line(x + 2, 11 + 20 * line, x + 28, 11 + 20 * line, style);
     pen.text(x + 34, 15 + 20 * line, words);
@@ -151,14 +134,14 @@ function draw(pen, state, { width, height: tall }) {
   const top = 20 * legendLines(state, width) + 54;
   const box = { x: 50, y: top, w: width - 72, h: tall - top - 48 };
   const log = reach === LOG;
-  const { X, Y } = axes(pen, box, log ? [1, LOG] : [0, reach], [all.low, all.high], {
+  const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [all.low, all.high], {
     xLabel: width < 480 ? "distance m − n (tokens)" : `distance m − n (tokens${log ? ", logarithmic" : ""})`,
     yLabel: bound ? `Size of the score, |q·k|${width < 340 ? "" : ", logarithmic"}` : "Score, q·k",
     xLog: log,
     xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
-    xFormat: log ? shortly : grouped,
+    xFormat: log ? abbreviated : grouped,
     yTicks: bound ? range(Math.ceil(all.low), all.high) : undefined,
-    yFormat: bound ? (power) => shortly(10 ** power) : undefined,
+    yFormat: bound ? (power) => abbreviated(Number(`1e${power}`)) : undefined,
   });
   if (!bound) pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
   const place = (r) => X(clamp(r, log ? 1 : 0, reach));
@@ -193,11 +176,7 @@ function draw(pen, state, { width, height: tall }) {
   if (off) return {};
   const cy = Y(all.raise(score));
   pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
-  const back = (px) => {
-    const share = clamp((px - box.x) / box.w, 0, 1);
-    return Math.round(log ? LOG ** share : share * reach);
-  };
-  return { distance: { x: cx, y: cy, at: back } };
+  return { distance: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
 
 function readout(state) {

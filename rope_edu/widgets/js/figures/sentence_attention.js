@@ -1,30 +1,16 @@
 import { axes } from "../lib/axes.js";
 import { ink, onShade, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { roomAslant } from "../lib/geometry.js";
+import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { quoted, shortened } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { makeHead } from "../maths/encoding.js";
-import { normals, wordAsVector } from "../maths/words.js";
+import { readingHead, wordVector } from "../maths/words.js";
 
-const WIDTH = 8; // numbers in a word's vector and in the head
 const FARTHEST = 1000;
 const STILL = 1e-9; // what changes by less does not change
-
-/** `count` rows of normal numbers, divided. */
-function drawn(seed, count, divisor = 1) {
-  const flat = normals(seed, count * WIDTH);
-  return range(0, count - 1).map((r) => flat.slice(r * WIDTH, (r + 1) * WIDTH).map((x) => x / divisor));
-}
-
-// The head of rope_edu.widgets.words; the tables of T5 (for each bucket) and Shaw (for each j − i) are made up.
-const HEAD = {
-  wQuery: drawn(126, WIDTH, Math.sqrt(WIDTH)),
-  wKey: drawn(127, WIDTH, Math.sqrt(WIDTH)),
-  shaw: drawn(129, 9),
-  slope: 0.5,
-};
-const T5_CAUSAL = range(0, 31).map((bucket) => -Math.log1p(bucket));
-const T5_BOTH_SIDES = range(0, 31).map((bucket) => -Math.log1p(bucket % 16) / (bucket < 16 ? 1 : 2));
 
 const NAMES = {
   none: "no encoding",
@@ -35,23 +21,12 @@ const NAMES = {
   rotary: "rotary",
 };
 
-const kept = new Map(); // what the last few states have computed, so that a move costs only what is new
-function keep(key, make) {
-  if (!kept.has(key)) {
-    if (kept.size > 24) kept.clear();
-    kept.set(key, make());
-  }
-  return kept.get(key);
-}
-
 /** k → what is shown of the sentence at k, under an encoding: scores or weights. */
-function reading({ sentence, show, causal }, encoding) {
-  return keep(`read ${encoding} ${show} ${causal} ${sentence}`, () => {
-    const rows = sentence.split(" ").map((word) => wordAsVector(word, WIDTH));
-    const scoresAt = makeHead(rows, { ...HEAD, t5: causal ? T5_CAUSAL : T5_BOTH_SIDES }, encoding, causal);
-    return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
-  });
-}
+const readingOf = memo((sentence, show, causal, encoding) => {
+  const scoresAt = makeHead(sentence.split(" ").map((word) => wordVector(word)), readingHead(causal), encoding, causal);
+  return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
+}, 24);
+const reading = ({ sentence, show, causal }, encoding) => readingOf(sentence, show, causal, encoding);
 
 /** What the shown matrix is compared with. */
 function reference(state, encoding) {
@@ -63,13 +38,12 @@ const minusMatrix = (a, b) => a.map((row, m) => row.map((x, n) => (Number.isFini
 const largest = (matrix) => Math.max(...matrix.flat().map(Math.abs));
 
 /** The largest change at every k. */
-function changeCurve(state, encoding) {
-  const { sentence, show, against, causal } = state;
-  return keep(`curve ${encoding} ${show} ${against} ${causal} ${sentence}`, () => {
-    const [at, before] = [reading(state, encoding), reference(state, encoding)];
-    return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
-  });
-}
+const curveOf = memo((sentence, show, causal, against, encoding) => {
+  const state = { sentence, show, causal, against };
+  const [at, before] = [reading(state, encoding), reference(state, encoding)];
+  return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
+}, 24);
+const changeCurve = ({ sentence, show, causal, against }, encoding) => curveOf(sentence, show, causal, against, encoding);
 
 /** All that the picture shows. */
 function seen(state) {
@@ -83,21 +57,6 @@ function seen(state) {
 }
 
 // ------------------------------------------------------------------------------------------------ drawing
-
-/** About how wide a word is, in pixels. */
-function widthOf(word, size) {
-  let ems = 0;
-  for (const c of word) ems += "iljtfrI.,'!:;".includes(c) ? 0.36 : "mwMW@…".includes(c) ? 1 : 0.6;
-  return ems * size;
-}
-
-/** The word, cut to a width. */
-function cutTo(word, space, size) {
-  if (widthOf(word, size) <= space) return word;
-  let cut = word;
-  while (cut.length > 1 && widthOf(`${cut}…`, size) > space) cut = cut.slice(0, -1);
-  return `${cut}…`;
-}
 
 const percent = (x, decimals = 0) => fmt(100 * x, decimals);
 const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
@@ -138,7 +97,7 @@ function drawPlace(pen, { start }, words, width, tall) {
   words.forEach((word, m) => {
     const middle = step * (m + 0.5);
     pen.rect(step * m + 2, top, step - 4, 42, { fill: ink.paper, stroke: ink.position, width: 1.5, radius: 5 });
-    pen.text(middle, top + 17, cutTo(word, step - 8, 13), { anchor: "middle" });
+    pen.text(middle, top + 17, shortened(word, step - 8), { anchor: "middle" });
     pen.text(middle, top + 34, start + m, { anchor: "middle", fill: ink.positionWords, weight: 600 });
   });
   const at = (px) => clamp(Math.round(((px - x0) / w) * (FARTHEST + words.length) - words.length / 2), 0, FARTHEST);
@@ -153,12 +112,12 @@ function drawSquare(pen, { names, cell, panel }, { words, where }, x, y, title, 
   pen.text(left - 6, top - 7, "query ↓", { size: 12, anchor: "end", fill: ink.muted });
   words.forEach((word, n) => {
     const at = left + cell * (n + 0.5) + 2;
-    const room = Math.min(74, (x + panel - at) / Math.cos((TURN * Math.PI) / 180));
-    pen.text(at, top - 6, cutTo(word, room, 12), { size: 12, turn: -TURN });
+    const room = Math.min(74, roomAslant(x + panel - at, TURN));
+    pen.text(at, top - 6, shortened(word, room, 12), { size: 12, turn: -TURN });
   });
   words.forEach((word, m) => {
     const middle = top + cell * (m + 0.5) + 4;
-    pen.text(left - 6, middle, cutTo(word, names - 7, 12), { size: 12, anchor: "end" });
+    pen.text(left - 6, middle, shortened(word, names - 7, 12), { size: 12, anchor: "end" });
     words.forEach((_, n) => {
       const { fill, opacity, text, ink: colour } = paint(m, n);
       const [px, py] = [left + cell * n, top + cell * m];
@@ -288,7 +247,7 @@ function readout(state) {
   const before = now[m][n] - change[m][n];
   const since = state.against === "start" ? "at k = 0" : "without an encoding";
   return (
-    `${how} Framed: the ${what} of “${words[n]}” (${state.start + n}) for the query “${words[m]}” ` +
+    `${how} Framed: the ${what} of ${quoted(words[n])} (${state.start + n}) for the query ${quoted(words[m])} ` +
     `(${state.start + m}) is ${value(now[m][n])}; ${since} it is ${value(before)}, ` +
     `a change of ${amount(state, most)}, the largest.`
   );

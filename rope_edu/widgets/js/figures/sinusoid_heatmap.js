@@ -2,49 +2,34 @@ import { axes } from "../lib/axes.js";
 import { bitmap } from "../lib/bitmap.js";
 import { cividis, ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { clamp, fmt, range, ticks } from "../lib/numbers.js";
+import { polar } from "../lib/geometry.js";
+import { memo } from "../lib/memo.js";
+import { clamp, fmt, range, significant, ticks } from "../lib/numbers.js";
 import { sinusoidal } from "../maths/absolute.js";
-import { dot } from "../maths/dot_product.js";
-import { invFreq } from "../maths/frequencies.js";
-import { rotatePair } from "../maths/rotary.js";
-import { normals } from "../maths/words.js";
+import { dot, matVec } from "../maths/dot_product.js";
+import { invFreq, TURN } from "../maths/frequencies.js";
+import { randomMatrix } from "../maths/words.js";
 
 const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
 const OTHERS = range(0, 90, 15); // the positions of the faint curves
 
-/** Remember the last few results of a pure function: a slider that moves p leaves the field as it was. */
-function remembered(make, most = 4) {
-  const kept = new Map();
-  return (...key) => {
-    const name = key.join();
-    if (!kept.has(name)) {
-      if (kept.size >= most) kept.clear();
-      kept.set(name, make(...key));
-    }
-    return kept.get(name);
-  };
-}
-
 /** PE of every row. */
-const fieldOf = remembered((dModel, base) => range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base)));
+const fieldOf = memo((dModel, base) => range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base)));
 
 /** The same as a picture. */
-const pictureOf = remembered((dModel, base) => {
+const pictureOf = memo((dModel, base) => {
   const field = fieldOf(dModel, base);
   return bitmap(ROWS, dModel, (p, feature) => (field[p][feature] + 1) / 2, cividis);
 });
 
-/** The rows of the one random matrix, entries of variance 1/d. */
-const matrixOf = remembered((dModel) => {
-  const entries = normals(2, dModel * dModel).map((entry) => entry / Math.sqrt(dModel));
-  return range(0, dModel - 1).map((row) => entries.slice(row * dModel, (row + 1) * dModel));
-});
+/** The one random matrix, entries of variance 1/d. */
+const matrixOf = memo((dModel) => randomMatrix(2, dModel));
 
 /** What the curve of position p is made from: k → PE(p) · PE(p + k), or with W between. */
-const scorer = remembered((dModel, base, between, p) => {
+const scorer = memo((dModel, base, between, p) => {
   const field = fieldOf(dModel, base);
-  const left = between === "projection" ? matrixOf(dModel).map((row) => dot(row, field[p])) : field[p];
+  const left = between === "projection" ? matVec(matrixOf(dModel), field[p]) : field[p];
   return (k) => dot(left, field[p + k]);
 }, 64);
 
@@ -52,13 +37,13 @@ const scorer = remembered((dModel, base, between, p) => {
 const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
 
 /** The whole curve of position p: [[k, product], …]. */
-const curveOf = remembered((dModel, base, between, p) => {
+const curveOf = memo((dModel, base, between, p) => {
   const score = scorer(dModel, base, between, p);
   return offsetsOf(p).map((k) => [k, score(k)]);
 }, 64);
 
 /** The vertical interval, the same for every p. */
-const spanOf = remembered((dModel, base, between) => {
+const spanOf = memo((dModel, base, between) => {
   const places = between === "projection" ? range(0, 95, 7) : [0];
   const seen = places.flatMap((p) => offsetsOf(p, between === "projection" ? 6 : 1).map(scorer(dModel, base, between, p)));
   const [low, high] = [Math.min(0, ...seen), Math.max(0, ...seen)];
@@ -71,14 +56,6 @@ function chosen({ pair, offset, d_model, base }) {
   const i = Math.min(pair, d_model / 2 - 1);
   const frequency = invFreq(d_model, base)[i];
   return { i, frequency, turn: offset * frequency };
-}
-
-/** A positive number with three digits that count; below 0.0001 as a power of ten. */
-function threeDigits(value) {
-  if (value === 0) return "0";
-  const power = Math.floor(Math.log10(value));
-  const digits = [...String(-power)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)]).join("");
-  return power < -4 ? `${fmt(value / 10 ** power, 2)}·10⁻${digits}` : fmt(value, clamp(2 - power, 0, 6));
 }
 
 const narrow = (width) => width < 500;
@@ -140,15 +117,12 @@ function drawLegend(pen, x, y, w) {
 function drawPair(pen, state, cx, cy, r) {
   const { i, frequency, turn } = chosen(state);
   const start = state.position * frequency;
-  const at = (angle, far) => {
-    const [x, y] = rotatePair([far, 0], angle);
-    return [cx + x, cy - y];
-  };
+  const at = (angle, far) => polar(cx, cy, angle, far);
   pen.lines([[cx - r - 6, cy, cx + r + 6, cy], [cx, cy - r - 6, cx, cy + r + 6]], { stroke: ink.grid, width: 1 });
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1 });
   pen.text(cx + r + 8, cy + 4, "cos", { size: 12, fill: ink.muted });
   pen.text(cx, cy - r - 9, "sin", { size: 12, fill: ink.muted, anchor: "middle" });
-  pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 40 * Math.PI), { stroke: ink.position, width: 2, opacity: 0.8 });
+  pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 20 * TURN), { stroke: ink.position, width: 2, opacity: 0.8 });
   pen.arrow(cx, cy, ...at(start + turn, r), { stroke: ink.position, width: 2, dash: "6 4", head: 10 });
   pen.arrow(cx, cy, ...at(start, r), { stroke: ink.position, width: 3.5, head: 11 });
   return { i, frequency, turn };
@@ -159,8 +133,8 @@ function namePair(pen, state, x, y) {
   const { frequency, turn } = chosen(state);
   pen.text(x, y, "from p (solid)", { size: 12, fill: ink.positionWords, weight: 600 });
   pen.text(x, y + 16, "to p + k (dashed)", { size: 12, fill: ink.positionWords, weight: 600 });
-  pen.text(x, y + 35, `k·θ = ${threeDigits(turn)} rad`, { size: 12 });
-  pen.text(x, y + 51, `θ = ${threeDigits(frequency)} rad`, { size: 12 });
+  pen.text(x, y + 35, `k·θ = ${significant(turn)} rad`, { size: 12 });
+  pen.text(x, y + 51, `θ = ${significant(frequency)} rad`, { size: 12 });
   pen.text(x, y + 65, "a token", { size: 12 });
 }
 
@@ -214,7 +188,7 @@ function readout(state) {
   const { i, turn } = chosen(state);
   const score = scorer(d_model, base, between, position)(offset);
   const words = `Rows ${position} and ${position + offset}, ${offset} apart:`;
-  const turned = `Pair ${i} turns by ${threeDigits(turn)} rad from one to the other.`;
+  const turned = `Pair ${i} turns by ${significant(turn)} rad from one to the other.`;
   if (between === "projection") return `${words} with W between, their product is ${fmt(score, 3)}. ${turned}`;
   return `${words} their product is ${fmt(score, 3)}, of at most ${d_model / 2}. ${turned}`;
 }

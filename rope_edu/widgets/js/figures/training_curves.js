@@ -2,7 +2,11 @@ import { GRID } from "../data/grid.js";
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { fmt, grouped, range } from "../lib/numbers.js";
+import { inLines } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
+import { listed } from "../lib/words.js";
+import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
 const ROW = 21; // pixels for one encoding
 
@@ -13,35 +17,16 @@ const RANKS = [
   { stroke: ink.text, words: ink.text, width: 2.2, dash: "2 4", band: 0.07, mark: "diamond" },
 ];
 
-/** f of one text, remembered. */
-function remember(f) {
-  const known = new Map();
-  return (text) => {
-    if (!known.has(text)) known.set(text, f(text));
-    return known.get(text);
-  };
-}
-
-/** The numbers of a packed text: thousandths of a share, or the logarithm of a loss. */
-const shares = remember((text) => codes(text).map((code) => code / 1000));
-const losses = remember((text) => codes(text).map((code) => 10 ** (code / 200 - 4.5)));
-const codes = (text) => range(0, text.length / 2 - 1).map((i) => parseInt(text.slice(2 * i, 2 * i + 2), 36));
+const losses = memo(unpackLosses, Infinity);
+const shares = memo(unpackShares, Infinity);
 const unpack = (texts, measure) => texts.map(measure === "loss" ? losses : shares);
-
-/** [least, median, most] of some numbers. */
-function span(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const half = sorted.length / 2;
-  const middle = sorted.length % 2 ? sorted[Math.floor(half)] : (sorted[half - 1] + sorted[half]) / 2;
-  return [sorted[0], middle, sorted.at(-1)];
-}
 
 /** What a state shows of one task: its encodings, those that stand out first to third, and their numbers. */
 function measured({ task, measure, against, doublings, ...state }) {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
   const chosen = [state.first, state.second, state.third].filter((name, i, all) => names.includes(name) && all.indexOf(name) === i);
-  const times = 2 ** doublings;
+  const times = [1, 2, 4][doublings];
   const place = lengths.indexOf(times * lengths[0]);
   const cost = (name) => steps.map((step) => (against === "steps" ? step : (step * runs[name].ms) / 1000));
   const curves = (name) => unpack(runs[name].curves[measure], measure);
@@ -54,23 +39,17 @@ const spans = (seeds) => seeds[0].map((_, i) => span(seeds.map((values) => value
 
 const stacked = (width) => width < 520;
 
-/** Where the names of those that stand out are written: [name, rank, x, line]. */
+/** Where the names of those that stand out are written. */
 function legend(chosen, width) {
-  let [x, line] = [2, 0];
-  return chosen.map((name, i) => {
-    const needs = 32 + 8.8 * GRID.names[name].length;
-    if (x > 2 && x + needs > width) [x, line] = [2, line + 1];
-    const placed = [name, RANKS[i], x, line];
-    x += needs + 14;
-    return placed;
-  });
+  const items = chosen.map((name, i) => ({ words: GRID.names[name], rank: RANKS[i] }));
+  return inLines(items, width - 2, { sample: 32, bold: true }).map((item) => ({ ...item, x: item.x + 2 }));
 }
 
 /** Where the parts stand. */
 function places(width, { names, chosen }) {
   const tall = ROW * names.length;
   const label = 116;
-  const top = 62 + 20 * legend(chosen, width).at(-1)[3];
+  const top = 62 + 20 * legend(chosen, width).at(-1).line;
   if (stacked(width)) {
     const below = top + 282;
     return {
@@ -91,16 +70,14 @@ function scale(measure, values) {
     const ticks = Math.max(...values) > 0.5 ? [0, 25, 50, 75, 100] : [0, 10, 20, 30, 40, 50];
     return { place: (v) => 100 * v, ends: [0, ticks.at(-1)], ticks, format: String };
   }
-  const ends = [Math.min(...values), Math.max(...values)].map((v, i) => Math.log10(v) + (i ? 0.05 : -0.05));
+  const ends = [Math.min(...values), Math.max(...values)].map((v, i) => powerOf(v) + (i ? 0.05 : -0.05));
   const decades = range(Math.floor(ends[0]), Math.ceil(ends[1]));
   const wide = ends[1] - ends[0];
   const steps = wide > 2 ? [1] : wide > 0.8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 6];
-  const marks = decades.flatMap((power) => steps.map((step) => power + Math.log10(step)));
-  const format = (power) => (Math.abs(power) > 3.5 ? `10${superscript(Math.round(power))}` : String(Number((10 ** power).toPrecision(2))));
-  return { place: (v) => Math.log10(v), ends, ticks: marks.filter((t) => t >= ends[0] && t <= ends[1]), format };
+  const marks = decades.flatMap((power) => steps.map((step) => power + powerOf(step)));
+  const format = (power) => decade(power, -3.5, 3.5);
+  return { place: (v) => powerOf(v), ends, ticks: marks.filter((t) => t >= ends[0] && t <= ends[1]), format };
 }
-const superscript = (n) => String(n).replace(/[-\d]/g, (c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]));
-
 /** Every tick, or every second, third …, so that their words do not meet. */
 function roomy(ticks, across, format) {
   const half = (t) => 4 * format(t).length + 3;
@@ -118,10 +95,11 @@ function mark(pen, x, y, kind, fill, opacity) {
 
 /** The names of those that stand out, with a sample of their lines. */
 function drawLegend(pen, chosen, across) {
-  for (const [name, { stroke, width, dash, words }, x, line] of legend(chosen, across)) {
+  for (const { words: name, rank, x, line } of legend(chosen, across)) {
+    const { stroke, width, dash, words } = rank;
     const y = 11 + 20 * line;
     pen.line(x, y, x + 24, y, { stroke, width, dash });
-    pen.text(x + 30, y + 4, GRID.names[name], { fill: words, weight: 600 });
+    pen.text(x + 30, y + 4, name, { fill: words, weight: 600 });
   }
 }
 
@@ -196,9 +174,6 @@ function draw(pen, state, { width }) {
   drawCurves(pen, state, all, left);
   drawTests(pen, state, all, right);
 }
-
-/** "a, b and c". */
-const listed = (words) => words.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 /** The seeds' median at the tests, and their span. */
 function told(measure, name, values) {

@@ -1,9 +1,10 @@
 // Axes of a chart.
 import { ink } from "./colour.js";
-import { ticks } from "./numbers.js";
+import { clamp, ticks } from "./numbers.js";
 
 /**
- * Axes in a box {x, y, w, h} (pixels) over the intervals `xs`, `ys`; returns the two scales.
+ * Axes in a box {x, y, w, h} (pixels) over the intervals `xs`, `ys`; returns the two scales X, Y and `at`, the value at a pixel
+ * across, held within `xs`.
  * options: xLabel, yLabel, xTicks, yTicks (arrays), xLog, xFormat, yFormat.
  */
 export function axes(pen, box, xs, ys, options = {}) {
@@ -25,7 +26,11 @@ export function axes(pen, box, xs, ys, options = {}) {
   });
   if (xLabel) pen.text(box.x + box.w / 2, bottom + 34, xLabel, { anchor: "middle" });
   if (yLabel) pen.text(box.x, box.y - 9, yLabel);
-  return { X, Y };
+  const at = (px) => {
+    const share = clamp((px - box.x) / box.w, 0, 1);
+    return xLog ? xs[0] * (xs[1] / xs[0]) ** share : xs[0] + (xs[1] - xs[0]) * share;
+  };
+  return { X, Y, at };
 }
 
 const minus = (text) => String(text).replace("-", "−");

@@ -25,3 +25,39 @@ export function arrowShape(x1, y1, x2, y2, width, head) {
   const outline = [beside(tail, -thin), beside(tail, thin), beside(neck, thin), ...tip, beside(neck, -thin)];
   return { neck, tip, outline };
 }
+
+/** How far apart two points are. */
+export function gap([x0, y0], [x1, y1]) {
+  return Math.hypot(x1 - x0, y1 - y0);
+}
+
+/** A point of the plane as pixels, and back: the plane's origin at (cx, cy), `unit` pixels long, y up. */
+export function planeOf(cx, cy, unit) {
+  const at = ([a, b]) => [cx + a * unit, cy - b * unit];
+  const back = (px, py) => [(px - cx) / unit, (cy - py) / unit];
+  return { at, back };
+}
+
+/** A sector of a circle from angle a to angle b. */
+export function sector(cx, cy, r, a, b, steps) {
+  return [[cx, cy], ...range(0, steps).map((s) => polar(cx, cy, a + ((b - a) * s) / steps, r))];
+}
+
+/** Half an ellipse from (x1, y) to (x2, y), `tall` pixels above; below where `tall` is negative. */
+export function halfEllipse(x1, x2, y, tall) {
+  const [middle, reach] = [(x1 + x2) / 2, (x2 - x1) / 2];
+  const at = (t) => [middle + reach * Math.cos(t), y - tall * Math.sin(t)];
+  return range(0, 20).map((i) => at((Math.PI * i) / 20));
+}
+
+/** How long a line aslant may be that has `across` pixels of room. */
+export function roomAslant(across, degrees) {
+  return across / Math.cos((degrees * Math.PI) / 180);
+}
+
+/** From a point to a spot farther from the centre and to one side (to the right of the way out, where positive). */
+export function spotAside([x, y], [cx, cy], farther, aside) {
+  const far = gap([x, y], [cx, cy]) || 1;
+  const [ux, uy] = [(x - cx) / far, (y - cy) / far];
+  return [farther * ux - aside * uy, farther * uy + aside * ux];
+}

@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/encodings/absolute.py.
+// Encodings of one position: the same as rope_edu/encodings/absolute.py.
 import { invFreq } from "./frequencies.js";
 
 /** PE(p, 2i) = sin(p·θ_i), PE(p, 2i+1) = cos(p·θ_i). */

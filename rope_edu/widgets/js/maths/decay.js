@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/encodings/decay.py.
+// Scores against distance: the same as rope_edu/encodings/decay.py.
 
 /** Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary]. */
 export function pairProducts(q, k) {

@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/attention/dot_product.py.
+// Queries, keys and values: the same as rope_edu/attention/dot_product.py.
 
 /** Sum of products. */
 export function dot(a, b) {
@@ -18,4 +18,15 @@ export function softmax(scores) {
   const exps = scores.map((score) => Math.exp(score - top));
   const sum = exps.reduce((a, b) => a + b, 0);
   return exps.map((e) => e / sum);
+}
+
+/** Attention of one head: {weights, outputs}; with `causal` no query sees a later key. */
+export function attention(queries, keys, values, causal = false) {
+  const root = Math.sqrt(keys[0].length);
+  const weights = queries.map((query, m) =>
+    softmax(keys.map((key, n) => (causal && n > m ? -Infinity : dot(query, key) / root))),
+  );
+  const columns = values[0].map((_, c) => c);
+  const outputs = weights.map((row) => columns.map((c) => row.reduce((sum, w, n) => sum + w * values[n][c], 0)));
+  return { weights, outputs };
 }

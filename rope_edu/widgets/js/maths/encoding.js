@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/attention/encoding.py.
+// One head with any encoding: the same as rope_edu/attention/encoding.py.
 import { sinusoidal } from "./absolute.js";
 import { dot, matVec } from "./dot_product.js";
 import { invFreq, ropeAngles } from "./frequencies.js";

@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/encodings/frequencies.py.
+// Frequencies, angles and turns: the same as rope_edu/encodings/frequencies.py.
 
 /** θ_i = base^(−2i/headDim), radians per token, i = 0 … headDim/2 − 1. */
 export function invFreq(headDim, base = 10000) {
@@ -14,3 +14,18 @@ export function wavelength(frequencies) {
 export function ropeAngles(position, frequencies) {
   return frequencies.map((frequency) => position * frequency);
 }
+
+/** A whole turn, radians. */
+export const TURN = 2 * Math.PI;
+
+/** How many turns an angle is. */
+export const turnsOf = (angle) => angle / TURN;
+
+/** An angle less its whole turns: from 0 up to 2π. */
+export function withinTurn(angle) {
+  const rest = angle % TURN;
+  return rest < 0 ? rest + TURN : rest;
+}
+
+/** How far a pair's hand goes within a context: radians, at most a turn. */
+export const reachWithin = (context, frequency) => Math.min(context * frequency, TURN);

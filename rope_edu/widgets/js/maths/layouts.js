@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/encodings/layouts.py.
+// Which features pair: the same as rope_edu/encodings/layouts.py.
 
 /** The two features that pair i turns: neighbours, or a half apart. */
 export function pairFeatures(i, pairs, layout = "interleaved") {
@@ -10,3 +10,6 @@ export function layoutPermutation(rotaryDim) {
   const pairs = rotaryDim / 2;
   return Array.from({ length: rotaryDim }, (_, i) => (i < pairs ? 2 * i : 2 * (i - pairs) + 1));
 }
+
+/** The pair of each feature of an interleaved vector. */
+export const pairOf = (feature) => Math.floor(feature / 2);

@@ -1,4 +1,5 @@
-// The figures' side of rope_edu/encodings/precision.py.
+// What few bits leave of an angle: the same as rope_edu/encodings/precision.py.
+import { PRECISION } from "../data/precision.js";
 
 const SINGLE = new Float32Array(1);
 const SINGLE_BITS = new Uint32Array(SINGLE.buffer);
@@ -29,17 +30,14 @@ export function roundTo(x, numberFormat) {
   return ROUND[numberFormat](x);
 }
 
-const inFormats = (frequencies, positions, angles, turns) => ({ frequencies, positions, angles, turns });
-
 /** Named pipelines: the format in which each step from position to turn is kept. */
-export const PIPELINES = {
-  ours: inFormats("float64", "float64", "float64", "float32"),
-  float32: inFormats("float32", "float32", "float32", "float32"),
-  "frequencies in bfloat16": inFormats("bfloat16", "float32", "float32", "float32"),
-  "positions in bfloat16": inFormats("float32", "bfloat16", "float32", "float32"),
-  float16: inFormats("float16", "float16", "float16", "float16"),
-  "turns in bfloat16": inFormats("float64", "float64", "float64", "bfloat16"),
-};
+export const PIPELINES = PRECISION.pipelines;
+
+/** The steps of a pipeline, in their order. */
+export const STEPS = ["frequencies", "positions", "angles", "turns"];
+
+/** Half the last bit of a number, as a share of it: what rounding to a format can change. */
+export const roundoff = (numberFormat) => 2 ** -PRECISION.significandBits[numberFormat];
 
 /** The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number. */
 export function pipelineTurns(position, frequencies, pipeline) {

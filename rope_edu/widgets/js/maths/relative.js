@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/encodings/relative.py.
+// Encodings of two positions: the same as rope_edu/encodings/relative.py.
 
 /** T5's bucket of a relative position j − i (key minus query). */
 export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDistance = 128) {

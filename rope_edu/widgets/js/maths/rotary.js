@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/encodings/rotary.py.
+// Rotation: the same as rope_edu/encodings/rotary.py.
 import { pairFeatures } from "./layouts.js";
 
 /** Turn the pair [x, y] counter-clockwise by angle. */
@@ -15,4 +15,12 @@ export function applyRope(x, angles, layout = "interleaved") {
     [out[a], out[b]] = rotatePair([x[a], x[b]], angle);
   });
   return out;
+}
+
+/** The rotation matrix R, row by row: R x is x rotated. */
+export function rotationMatrix(angles, layout = "interleaved") {
+  const width = 2 * angles.length;
+  const unit = (c) => Array.from({ length: width }, (_, j) => (j === c ? 1 : 0));
+  const columns = Array.from({ length: width }, (_, c) => applyRope(unit(c), angles, layout));
+  return columns.map((_, r) => columns.map((column) => column[r]));
 }

@@ -1,4 +1,4 @@
-// The figures' side of rope_edu/encodings/scaling.py.
+// Frequencies beyond the trained length: the same as rope_edu/encodings/scaling.py.
 import { invFreq } from "./frequencies.js";
 
 /**

@@ -15,6 +15,7 @@ import numpy as np
 D_MODEL = 8  # numbers in a word's vector, and in the head's queries, keys and values
 MATRIX_SEEDS = {"w_q": 126, "w_k": 127, "w_v": 128}
 SHAW_SEED, SHAW_CLIP = 129, 4
+ALIBI_SLOPE = 0.5
 BITS_32 = 0xFFFFFFFF
 
 
@@ -70,7 +71,7 @@ def word_vectors(sentence: str, width: int = D_MODEL) -> np.ndarray:
 
 def head_matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Give the head's W_q, W_k and W_v, `(8, 8)` each; a row makes one feature, as in torch's Linear."""
-    return tuple(_rows(seed, D_MODEL) / math.sqrt(D_MODEL) for seed in MATRIX_SEEDS.values())
+    return tuple(random_matrix(seed, D_MODEL) for seed in MATRIX_SEEDS.values())
 
 
 def t5_table(*, bidirectional: bool) -> np.ndarray:
@@ -82,6 +83,11 @@ def t5_table(*, bidirectional: bool) -> np.ndarray:
 def shaw_table() -> np.ndarray:
     """Make up Shaw's vectors for one head, `(9, 8)`: relative positions −4 to 4."""
     return _rows(SHAW_SEED, 2 * SHAW_CLIP + 1)
+
+
+def random_matrix(seed: int, width: int) -> np.ndarray:
+    """Draw a square matrix of normal numbers of variance 1/width: it keeps lengths, on average."""
+    return np.array(normals(seed, width * width)).reshape(width, width) / math.sqrt(width)
 
 
 def _rows(seed: int, count: int) -> np.ndarray:

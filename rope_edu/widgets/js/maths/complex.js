@@ -1,0 +1,19 @@
+// Complex numbers as pairs [real, imaginary]; Python has them built in.
+
+/** |z|. */
+export const length = ([a, b]) => Math.hypot(a, b);
+
+/** The angle of z, radians in (−π, π]. */
+export const angleOf = ([a, b]) => Math.atan2(b, a);
+
+/** z · factor. */
+export const scaled = ([a, b], factor) => [a * factor, b * factor];
+
+/** z · conj(w): lengths multiply, angles subtract. */
+export const timesConj = ([a, b], [c, d]) => [a * c + b * d, b * c - a * d];
+
+/** |z − w|. */
+export const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
+
+/** An angle less its whole turns, nearest to 0: within [−π, π]. */
+export const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
