@@ -61,8 +61,8 @@ def test_a_swipe_over_a_slider_scrolls_and_moves_nothing(phone):
 def test_a_finger_moves_a_slider_and_sees_the_picture(phone):
     for slider in phone.figure.locator("input[type=range]").all():
         (x, y), (far, _) = centre(slider, 0.2), centre(slider, 0.8)
-        before = phone.figure.locator("svg").first.inner_html()
         touch(phone, "touchStart", (x, y))
+        before = phone.figure.locator("svg").first.inner_html()
         for i in range(1, 9):
             touch(phone, "touchMove", (x + (far - x) * i / 8, y))
         seen = phone.page.evaluate(TOGETHER, slider.element_handle())
@@ -88,10 +88,15 @@ def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
         return
     handle = phone.figure.locator(".rl-handle").first
     x, y = centre(handle)
-    way = -100 if x > 195 else 100
-    before = line(phone)
-    stroke(phone, (x, y), (x + way, y - 10))
-    assert line(phone) != before, "a finger does not drag it"
+    way = -150 if x > 195 else 150
+    states, scrolled = [line(phone)], phone.page.evaluate("scrollY")
+    touch(phone, "touchStart", (x, y))
+    for i in range(1, 21):
+        touch(phone, "touchMove", (x + way * i / 20, y + 4 * i))
+        states.append(line(phone))
+    touch(phone, "touchEnd")
+    assert states[0] != states[10] != states[20], "it does not follow the finger"
+    assert phone.page.evaluate("scrollY") == scrolled, "the page scrolls under the finger"
 
     x, y = centre(handle)
     before = line(phone)
@@ -105,7 +110,8 @@ def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
     touch(phone, "touchStart", (x, y))
     touch(phone, "touchStart", (x, y), (x + 30, y + 120))
     held = line(phone)
-    touch(phone, "touchMove", (x, y), (x + 90, y + 40))
+    for i in range(1, 6):
+        touch(phone, "touchMove", (x, y), (x + 30 + way * i / 5, y + 120))
     assert line(phone) == held, "a second finger drags"
     touch(phone, "touchEnd")
 

@@ -31,7 +31,13 @@ export function makeControls(controls, moved, tell) {
     parts[name].element.setAttribute("data-trait", name);
     element.append(parts[name].element);
   }
+  // a touch that turns out to scroll the page moves nothing: all goes back to where it was
+  let [now, before] = [];
+  element.addEventListener("pointerdown", () => (before = now));
+  element.addEventListener("pointercancel", () => moved(before));
+
   function show(state, used) {
+    now = state;
     for (const name in parts) {
       parts[name].show(state[name]);
       parts[name].element.classList.toggle("rl-idle", !used.includes(name));

@@ -45,7 +45,6 @@ export function keepInSight(root, picture, signal) {
     const { top, bottom } = control.getBoundingClientRect();
     if (!used) picture.style.height = `${picture.getBoundingClientRect().height}px`;
     used = control;
-    picture.style.setProperty("--rl-roof", `${roof()}px`);
     root.classList.add("rl-held");
     root.classList.toggle("rl-held-below", (top + bottom) / 2 < innerHeight / 2);
   }

@@ -1,5 +1,6 @@
 // A short text.
 import { html, say } from "../dom.js";
+import { graphemes } from "../words.js";
 
 const LETTERS = 16; // in a word, as the library counts them: code points
 
@@ -8,10 +9,10 @@ const wordsIn = (text) => String(text).split(/[\s\p{Cc}]+/u).filter(Boolean);
 /** The word, or as much of it as is allowed, cut between characters that are seen as one. */
 function cut(word) {
   let [held, count] = ["", 0];
-  for (const { segment } of new Intl.Segmenter().segment(word)) {
-    count += [...segment].length;
+  for (const letter of graphemes(word)) {
+    count += [...letter].length;
     if (count > LETTERS) break;
-    held += segment;
+    held += letter;
   }
   return held || [...word].slice(0, LETTERS).join("");
 }

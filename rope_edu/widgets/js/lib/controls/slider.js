@@ -11,13 +11,6 @@ function wordsOf({ log, whole, step, unit }) {
   return (value) => (log || whole ? grouped(value) : fmt(value, decimals)) + after;
 }
 
-/** A touch that turns out to scroll the page moves nothing: the slider goes back to where it was. */
-function restoreWhereATouchScrolls(input, now, move) {
-  let before;
-  input.addEventListener("pointerdown", () => (before = now()));
-  input.addEventListener("pointercancel", () => move(before));
-}
-
 export const slider = {
   /** The value nearest to `value` that the control allows; `current` where it is no number. */
   allowed(control, value, current) {
@@ -39,7 +32,6 @@ export const slider = {
       const value = from(Number(input.value));
       move(log ? Number(value.toPrecision(3)) : value);
     });
-    restoreWhereATouchScrolls(input, () => current, move);
     input.addEventListener("keydown", (event) => {
       if (!(log && whole && KEYS[event.key] && current < 1000)) return;
       event.preventDefault(); // on a logarithmic slider a key would pass over whole numbers
