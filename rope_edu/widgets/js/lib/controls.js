@@ -21,17 +21,23 @@ export function parsed(control, text) {
 
 /**
  * All controls of a figure: {element, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
- * one.
+ * one, `tell(text)` speaks.
  */
-export function makeControls(controls, moved) {
+export function makeControls(controls, moved, tell) {
   const element = html("div", { class: "rl-controls" });
   const parts = {};
   for (const [name, control] of Object.entries(controls)) {
-    parts[name] = KINDS[control.kind].make(control, (value) => moved({ [name]: value }));
+    parts[name] = KINDS[control.kind].make(control, (value) => moved({ [name]: value }), tell);
     parts[name].element.setAttribute("data-trait", name);
     element.append(parts[name].element);
   }
+  // a touch that turns out to scroll the page moves nothing: all goes back to where it was
+  let [now, before] = [];
+  element.addEventListener("pointerdown", () => (before = now));
+  element.addEventListener("pointercancel", () => moved(before));
+
   function show(state, used) {
+    now = state;
     for (const name in parts) {
       parts[name].show(state[name]);
       parts[name].element.classList.toggle("rl-idle", !used.includes(name));

@@ -7,6 +7,7 @@ import { html } from "./dom.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
 import { makeState } from "./state.js";
+import { keepInSight } from "./view.js";
 
 /**
  * Make the module of a live figure.
@@ -38,15 +39,16 @@ function mount(figure, model, el) {
   }
   const picture = makePicture(figure, moved, stops.signal);
   const readout = makeReadout();
-  const controls = makeControls(state.controls, moved);
-  const bar = makeBar(figure, state, moved);
+  const controls = makeControls(state.controls, moved, readout.tell);
+  const bar = makeBar(figure, state, { moved, rested: paint, tell: readout.tell });
   root.append(picture.element, ...readout.elements, controls.element, bar.element);
   keepKeys(root);
+  if (model.host === "page") keepInSight(root, picture.element, stops.signal);
 
   function paint() {
     const now = state.read();
     picture.paint(now);
-    readout.show(figure.readout(now));
+    readout.show(figure.readout(now), bar.playing());
     controls.show(now, figure.uses?.(now) ?? state.names);
     bar.show(now);
   }
@@ -89,7 +91,8 @@ function makeSteady(parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       const least = Number.parseFloat(target.style.minHeight) || 0;
-      if (target.offsetHeight > least) target.style.minHeight = `${target.offsetHeight}px`;
+      const { height } = target.getBoundingClientRect(); // not rounded, so that it changes nothing now
+      if (height > least) target.style.minHeight = `${height}px`;
     }
   });
   for (const part of parts) observer.observe(part);

@@ -10,7 +10,7 @@ const RADIUS = 20;
 export function makeHandles(picture, moved, signal) {
   const element = svg("g");
   const handles = {};
-  let dragging = null;
+  let held; // {name, pointer} of what is dragged
 
   function make(name) {
     const circle = svg("circle", { class: "rl-handle", r: RADIUS });
@@ -19,20 +19,24 @@ export function makeHandles(picture, moved, signal) {
     return { circle };
   }
   function grab(event, name) {
-    dragging = name;
+    if (held || event.button !== 0) return; // a second finger, another button
+    held = { name, pointer: event.pointerId };
     event.target.setPointerCapture(event.pointerId);
     event.preventDefault();
   }
   function drag(event) {
-    if (!dragging || !handles[dragging]) return;
+    if (event.pointerId !== held?.pointer || !handles[held.name]) return;
     const box = picture.getBoundingClientRect();
     const scale = box.width / picture.viewBox.baseVal.width;
     const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
-    moved({ [dragging]: handles[dragging].at(x, y) });
+    moved({ [held.name]: handles[held.name].at(x, y) });
   }
   element.addEventListener("pointermove", drag, { signal });
-  for (const type of ["pointerup", "pointercancel"]) {
-    element.addEventListener(type, () => (dragging = null), { signal });
+  function drop(event) {
+    if (event.pointerId === held?.pointer) held = undefined;
+  }
+  for (const type of ["pointerup", "pointercancel", "lostpointercapture"]) {
+    element.addEventListener(type, drop, { signal });
   }
 
   function place(wanted) {

@@ -16,8 +16,11 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
   };
 }
 
-/** {element, stop()}; play: {trait, perSecond}. It stops by itself when the figure leaves the page. */
-export function makePlay(play, state, moved) {
+/**
+ * {element, playing(), stop()}; play: {trait, perSecond}; `rested()` is called when it stops. It stops by itself when the figure
+ * leaves the page.
+ */
+export function makePlay(play, state, moved, rested) {
   const element = html("button", { type: "button", class: "rl-play" }, PLAY);
   const clock = makeClock(play, state.controls[play.trait]);
   let [playing, last] = [0, 0];
@@ -35,10 +38,13 @@ export function makePlay(play, state, moved) {
     playing = requestAnimationFrame(tick);
   }
   element.addEventListener("click", () => {
-    if (playing) return stop();
+    if (playing) {
+      stop();
+      return rested();
+    }
     element.textContent = PAUSE;
     last = performance.now();
     playing = requestAnimationFrame(tick);
   });
-  return { element, stop };
+  return { element, playing: () => playing !== 0, stop };
 }

@@ -19,8 +19,10 @@ export function makeState(model, follow) {
 
   const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
 
+  /** All values at once, allowed each; what contradicts the rest follows it. */
   function set(values) {
-    for (const name in values) model.set(name, values[name]);
+    const all = { ...values, ...follow?.(initialOf(controls), values) };
+    for (const name in all) model.set(name, all[name]);
   }
 
   function move(changes) {
@@ -55,10 +57,18 @@ export function pythonLine(figure, controls, state) {
   return `${figure}(${changed.map((name) => `${name}=${python(state[name])}`).join(", ")})`;
 }
 
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // what has no picture: control and format characters, halves of pairs
+
+/** A character as Python's strings escape it. */
+function escaped(character) {
+  const code = character.codePointAt(0);
+  return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
 /** A value as Python writes it. */
 function python(value) {
   if (typeof value === "boolean") return value ? "True" : "False";
-  if (typeof value === "string") return `'${value.replace(/\\/g, "\\\\").replace(/'/g, "\\'")}'`;
+  if (typeof value === "string") return `'${value.replace(/['\\]/g, "\\$&").replace(UNSEEN, escaped)}'`;
   if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
   return String(value);
 }

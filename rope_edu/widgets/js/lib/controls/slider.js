@@ -24,7 +24,7 @@ export const slider = {
   make(control, move) {
     const { log, whole, low, high, step, label } = control;
     const [to, from] = log ? [Math.log10, (v) => 10 ** v] : [(v) => v, (v) => v];
-    const out = html("output");
+    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext says it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
     let current;
@@ -38,11 +38,11 @@ export const slider = {
       move(clamp(current + KEYS[event.key], low, high));
     });
     return {
-      element: html("label", { class: "rl-control" }, html("span", {}, label, " ", out), input),
+      element: html("label", { class: "rl-control" }, html("span", {}, label, " ", shown), input),
       show(value) {
         current = value;
         if (Math.abs(Number(input.value) - to(value)) > (log ? 0.005 : 1e-9)) input.value = to(value);
-        say(out, words(value));
+        say(shown, words(value));
         write(input, { "aria-valuetext": words(value) });
       },
     };
