@@ -89,8 +89,19 @@ export function spotsAround([x, y], width) {
   return [11, 20].flatMap((gap) => {
     const [right, left, above, below] = [x + gap, x - gap - width, y - gap, y + gap];
     /** @type {Pair[]} */
-    const beside = [[right, y - 8], [left, y - 8], [x - width / 2, above - 15], [x - width / 2, below]];
-    const aslant = [right - 3, left + 3].flatMap((side) => /** @type {Pair[]} */ ([[side, above - 11], [side, below - 4]]));
+    const beside = [
+      [right, y - 8],
+      [left, y - 8],
+      [x - width / 2, above - 15],
+      [x - width / 2, below],
+    ];
+    const aslant = [right - 3, left + 3].flatMap(
+      (side) =>
+        /** @type {Pair[]} */ ([
+          [side, above - 11],
+          [side, below - 4],
+        ]),
+    );
     return [...beside, ...aslant];
   });
 }
@@ -118,6 +129,7 @@ export function spotsBeyond([x, y], [cx, cy], width) {
  * @param {Item[]} items
  * @param {number} width
  * @param {{sample?: number, gap?: number, bold?: boolean}} [room]
+ * @returns {(Item & {x: number, line: number})[]}
  */
 export function inLines(items, width, { sample = 34, gap = 14, bold = false } = {}) {
   let [x, line] = [0, 0];
