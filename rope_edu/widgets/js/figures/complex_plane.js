@@ -2,7 +2,7 @@ import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { planeOf } from "../lib/geometry.js";
-import { Labels, spotsBeyond } from "../lib/labels.js";
+import { Labels, spotsAround, spotsBeyond } from "../lib/labels.js";
 import { fmt, range, ticks } from "../lib/numbers.js";
 import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
@@ -131,10 +131,8 @@ function drawPlane(pen, state, x, y, side) {
   const grid = { stroke: ink.grid, width: 1 };
   pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], grid);
   pen.circle(cx, cy, unit, grid);
-  pen.text(cx + unit + 3, cy + 14, "1", { size: 12, fill: ink.muted });
-  pen.text(cx + 4, cy - unit - 4, "i", { size: 12, fill: ink.muted });
-  pen.text(x + side - 2, cy + 14, "real", { size: 12, fill: ink.muted, anchor: "end" });
-  pen.text(cx + 5, y + 11, "imaginary", { size: 12, fill: ink.muted });
+  const labels = new Labels({ x, y, w: side, h: side });
+  nameAxes(pen, labels, { x, y, side, cx, cy, unit });
   for (const { r, ...style } of circles) pen.circle(cx, cy, r * unit, style);
   for (const { from, to, ...style } of segments) pen.line(...at(from), ...at(to), style);
   for (const { r, from, to, stroke } of arcs) pen.arc(cx, cy, (r * side) / 2, from, to, { stroke, width: 2, opacity: 0.8 });
@@ -143,15 +141,27 @@ function drawPlane(pen, state, x, y, side) {
     pen.arrow(cx, cy, ...at(z), { stroke, width, dash, opacity, head });
   }
   for (const { places, r, ...style } of dots) pen.circles(places.map((z) => [...at(z), r]), style);
-  nameArrows(pen, arrows.filter(({ name }) => name), at, [cx, cy], { x, y, w: side, h: side });
+  nameArrows(pen, labels, arrows.filter(({ name }) => name), at, [cx, cy]);
   const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
   const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: steps });
   return state.line === 5 ? { q: handle(state.q) } : { q: handle(state.q), k: handle(state.k) };
 }
 
-/** Names just beyond the tips, inside the plane; a name that would cover an earlier one steps aside. */
-function nameArrows(pen, arrows, at, centre, frame) {
-  const labels = new Labels(frame);
+/** What the axes are and where 1 and i are. */
+function nameAxes(pen, labels, { x, y, side, cx, cy, unit }) {
+  const name = (left, baseline, words) => {
+    pen.text(left, baseline, words, { size: 12, fill: ink.muted });
+    labels.avoid(left - 2, baseline - 10, left + textWidth(words, 12) + 2, baseline + 3);
+  };
+  name(cx + unit + 3, cy + 14, "1");
+  name(cx + 4, cy - unit - 4, "i");
+  name(x + side - 2 - textWidth("real", 12), cy + 14, "real");
+  name(cx + 5, y + 11, "imaginary");
+}
+
+/** Names just beyond the tips, inside the plane, the last arrow's first; no name covers a tip, an axis's name or another. */
+function nameArrows(pen, labels, arrows, at, centre) {
+  for (const { z } of arrows) labels.avoidDot(at(z), 8);
   for (const { z, name, words } of [...arrows].reverse()) {
     const bold = name.length > 1;
     const width = textWidth(name, 13, bold);
@@ -180,6 +190,18 @@ function drawMarks(pen, state, x, y, width) {
   return 6 * step;
 }
 
+/** A name beside each curve, clear of all their dots and, where there is room, of the grid's lines. */
+function nameCurves(pen, curves, grid, box) {
+  const labels = new Labels(box);
+  for (const dot of curves.flatMap(({ path }) => path)) labels.avoidDot(dot, 6);
+  for (const y of grid) labels.avoid(box.x, y - 1, box.x + box.w, y + 1);
+  for (const { words, path, fill } of curves) {
+    const width = textWidth(words, 12, true);
+    const { left, baseline } = labels.place(width, [...path].reverse().flatMap((dot) => spotsAround(dot, width)));
+    pen.text(left, baseline, words, { size: 12, weight: 600, fill });
+  }
+}
+
 /** The panel beside the plane: what the chosen line says, at every position. */
 function drawPanel(pen, state, box) {
   const { line, q, k, position: m, key_position: n } = state;
@@ -193,7 +215,7 @@ function drawPanel(pen, state, box) {
     const gap = stepY.length > 1 ? stepY[1] - stepY[0] : 1;
     const ys = [Math.floor(low / gap + 1e-6) * gap, Math.max(Math.ceil(top / gap - 1e-6), 1) * gap];
     const yTicks = ticks(ys[0], ys[1], 4);
-    return axes(pen, box, [0, high], ys, { xLabel, yLabel, xTicks: range(0, high, 2), yTicks });
+    return { yTicks, ...axes(pen, box, [0, high], ys, { xLabel, yLabel, xTicks: range(0, high, 2), yTicks }) };
   };
   const dotted = (values, X, Y, colour, { dash, r = 3, from } = {}) => {
     pen.curve(at(values, X, Y, from), { stroke: colour, width: 1.8, dash });
@@ -206,20 +228,16 @@ function drawPanel(pen, state, box) {
     const { first: from, products } = slideOf(f, state);
     const lengths = products.map(length);
     const angles = followedAngles(products);
-    const { X, Y } = frame([...lengths, ...angles], "n, with m − n kept (tokens)", "Product: length, angle (rad)");
+    const { X, Y, yTicks } = frame([...lengths, ...angles], "n, with m − n kept (tokens)", "Product: length, angle (rad)");
     dotted(lengths, X, Y, ink.score, { from });
     dotted(angles, X, Y, ink.position, { from, dash: "5 3" });
     here(X(n), Y(lengths[n - from]), ink.score);
     here(X(n), Y(angles[n - from]), ink.position);
-    const name = (words, values, below, fill) => {
-      const y = Y(values[values.length - 1]) + (below ? 18 : -9);
-      const inside = y > box.y + box.h - 4 ? y - 27 : y;
-      const place = from + values.length - 1 > 3 ? "end" : "start";
-      pen.text(X(from + values.length - 1), inside, words, { anchor: place, size: 12, weight: 600, fill });
-    };
-    const longer = lengths[lengths.length - 1] >= angles[angles.length - 1];
-    name("length", lengths, !longer, ink.scoreWords);
-    name("angle", angles, longer, ink.positionWords);
+    const named = [
+      { words: "length", values: lengths, fill: ink.scoreWords },
+      { words: "angle", values: angles, fill: ink.positionWords },
+    ];
+    nameCurves(pen, named.map(({ values, ...rest }) => ({ ...rest, path: at(values, X, Y, from) })), yTicks.map(Y), box);
   } else if (line === 3) {
     const products = PLACES.map((p) => length(f(q, p)) * length(f(k, p)));
     const { X, Y } = frame([...products, length(q) * length(k)], "position m of both (tokens)", "Length times length");

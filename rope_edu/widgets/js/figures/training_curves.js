@@ -13,7 +13,7 @@ const ROW = 21; // pixels for one encoding
 /** How each of the three that stand out is drawn; all others are grey. */
 const RANKS = [
   { stroke: ink.text, words: ink.text, width: 2.6, band: 0.13, mark: "circle" },
-  { stroke: ink.other, words: ink.otherWords, width: 2.6, band: 0.25, mark: "square" },
+  { stroke: ink.other, words: ink.otherWords, width: 2.6, dash: "11 3", band: 0.25, mark: "square" },
   { stroke: ink.text, words: ink.text, width: 2.2, dash: "2 4", band: 0.07, mark: "diamond" },
 ];
 

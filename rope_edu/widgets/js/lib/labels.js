@@ -53,9 +53,9 @@ export class Labels {
   }
 }
 
-/** Spots for a label of a width around a point: right, left, above, below, then aslant, near and a little farther. */
+/** Spots for a label of a width around a point: right, left, above, below, then aslant, near and ever farther. */
 export function spotsAround([x, y], width) {
-  return [11, 20].flatMap((gap) => {
+  return [11, 20, 32, 46].flatMap((gap) => {
     const [right, left, above, below] = [x + gap, x - gap - width, y - gap, y + gap];
     const beside = [[right, y - 8], [left, y - 8], [x - width / 2, above - 15], [x - width / 2, below]];
     const aslant = [right - 3, left + 3].flatMap((side) => [[side, above - 11], [side, below - 4]]);
@@ -63,15 +63,18 @@ export function spotsAround([x, y], width) {
   });
 }
 
-/** Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side. */
+const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
+
+/** Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side, near and ever farther. */
 export function spotsBeyond([x, y], [cx, cy], width) {
-  const far = Math.hypot(x - cx, y - cy) || 1;
-  const [ux, uy] = [(x - cx) / far, (y - cy) / far];
-  return [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6].map((lean) => {
+  const far = Math.hypot(x - cx, y - cy);
+  const [ux, uy] = far ? [(x - cx) / far, (y - cy) / far] : [0, -1]; // an arrow of no length points up
+  const spot = (out, lean) => {
     const [c, s] = [Math.cos(lean), Math.sin(lean)];
-    const [dx, dy] = [15 * (ux * c - uy * s), 15 * (ux * s + uy * c)];
+    const [dx, dy] = [out * (ux * c - uy * s), out * (ux * s + uy * c)];
     return [x + dx - (dx > 3 ? 0 : dx < -3 ? width : width / 2), y + dy - 8];
-  });
+  };
+  return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
 }
 
 /** Items {words, …} in lines that are no wider than `width`: {…, x, line}; each has a sample of its sign before it. */
