@@ -63,7 +63,7 @@ function drawTokens(pen, { position, key_position }, x, y, w) {
   pen.text(x, y - 34, "Where they stand (tokens): q ●, k ○");
   const marks = range(0, 64, 8);
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
-  for (const t of marks) pen.text(X(t), y + 17, t, { anchor: "middle", size: 12, fill: ink.muted });
+  for (const t of marks) pen.text(X(t), y + 21, t, { anchor: "middle", size: 12, fill: ink.muted });
   pen.line(X(position), y, X(key_position), y, { stroke: ink.position, width: 6 });
   pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring, which shows around the dot
   pen.circle(X(position), y, 5, { fill: ink.q });
