@@ -2,7 +2,7 @@ import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { planeOf } from "../lib/geometry.js";
-import { Labels, spotsBeyond } from "../lib/labels.js";
+import { Labels, spotsAround, spotsBeyond } from "../lib/labels.js";
 import { fmt, range, ticks } from "../lib/numbers.js";
 import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
@@ -160,10 +160,8 @@ function drawPlane(pen, state, x, y, side) {
     grid,
   );
   pen.circle(cx, cy, unit, grid);
-  pen.text(cx + unit + 3, cy + 14, "1", { size: 12, fill: ink.muted });
-  pen.text(cx + 4, cy - unit - 4, "i", { size: 12, fill: ink.muted });
-  pen.text(x + side - 2, cy + 14, "real", { size: 12, fill: ink.muted, anchor: "end" });
-  pen.text(cx + 5, y + 11, "imaginary", { size: 12, fill: ink.muted });
+  const labels = new Labels({ x, y, w: side, h: side });
+  nameAxes(pen, labels, { x, y, side, cx, cy, unit });
   for (const { r, ...style } of circles) pen.circle(cx, cy, r * unit, style);
   for (const { from, to, ...style } of segments) pen.line(...at(from), ...at(to), style);
   for (const { r, from, to, stroke } of arcs)
@@ -172,26 +170,32 @@ function drawPlane(pen, state, x, y, side) {
     const { stroke, width, dash, opacity } = style;
     pen.arrow(cx, cy, ...at(z), { stroke, width, dash, opacity, head });
   }
-  for (const { places, r, ...style } of dots)
-    pen.circles(
-      places.map((z) => [...at(z), r]),
-      style,
-    );
-  nameArrows(
-    pen,
-    arrows.filter(({ name }) => name),
-    at,
-    [cx, cy],
-    { x, y, w: side, h: side },
-  );
+  for (const { places, r, ...style } of dots) {
+    const spots = places.map((z) => [...at(z), r]);
+    pen.circles(spots, style);
+  }
+  const named = arrows.filter(({ name }) => name);
+  nameArrows(pen, labels, named, at, [cx, cy]);
   const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
   const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: steps });
   return { q: handle(state.q), ...(state.line !== 5 && { k: handle(state.k) }) };
 }
 
-/** Names just beyond the tips, inside the plane; a name that would cover an earlier one steps aside. */
-function nameArrows(pen, arrows, at, centre, frame) {
-  const labels = new Labels(frame);
+/** What the axes are and where 1 and i are. */
+function nameAxes(pen, labels, { x, y, side, cx, cy, unit }) {
+  const name = (left, baseline, words) => {
+    pen.text(left, baseline, words, { size: 12, fill: ink.muted });
+    labels.avoid(left - 2, baseline - 10, left + textWidth(words, 12) + 2, baseline + 3);
+  };
+  name(cx + unit + 3, cy + 14, "1");
+  name(cx + 4, cy - unit - 4, "i");
+  name(x + side - 2 - textWidth("real", 12), cy + 14, "real");
+  name(cx + 5, y + 11, "imaginary");
+}
+
+/** Names just beyond the tips, inside the plane, the last arrow's first; no name covers a tip, an axis's name or another. */
+function nameArrows(pen, labels, arrows, at, centre) {
+  for (const { z } of arrows) labels.avoidDot(at(z), 8);
   for (const { z, name, words } of [...arrows].reverse()) {
     const bold = name.length > 1;
     const width = textWidth(name, 13, bold);
@@ -235,6 +239,21 @@ function drawMarks(pen, state, x, y, width) {
   return 6 * step;
 }
 
+/** A name beside each curve, clear of all their dots and, where there is room, of the grid's lines. */
+function nameCurves(pen, curves, grid, box) {
+  const labels = new Labels(box);
+  for (const dot of curves.flatMap(({ path }) => path)) labels.avoidDot(dot, 6);
+  for (const y of grid) labels.avoid(box.x, y - 1, box.x + box.w, y + 1);
+  for (const { words, path, fill } of curves) {
+    const width = textWidth(words, 12, true);
+    const { left, baseline } = labels.place(
+      width,
+      [...path].reverse().flatMap((dot) => spotsAround(dot, width)),
+    );
+    pen.text(left, baseline, words, { size: 12, weight: 600, fill });
+  }
+}
+
 /** A chart over positions, its vertical axis round around the values: a way to draw into it. */
 function makeChart(pen, box, values, xLabel, yLabel) {
   const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
@@ -246,6 +265,7 @@ function makeChart(pen, box, values, xLabel, yLabel) {
   return {
     X,
     Y,
+    yTicks,
     /** The values from a position on, as dots on a line. */
     dotted(list, fill, { dash = undefined, r = 3, from = 0 } = {}) {
       pen.curve(
@@ -272,15 +292,12 @@ function panelOfProduct(pen, f, state, box) {
   chart.dotted(angles, ink.position, { from, dash: "5 3" });
   chart.here(state.key_position, lengths[state.key_position - from], ink.score);
   chart.here(state.key_position, angles[state.key_position - from], ink.position);
-  const last = from + products.length - 1;
-  const name = (words, values, below, fill) => {
-    const y = chart.Y(values.at(-1)) + (below ? 18 : -9);
-    const inside = y > box.y + box.h - 4 ? y - 27 : y;
-    pen.text(chart.X(last), inside, words, { anchor: last > 3 ? "end" : "start", size: 12, weight: 600, fill });
-  };
-  const longer = lengths.at(-1) >= angles.at(-1);
-  name("length", lengths, !longer, ink.scoreWords);
-  name("angle", angles, longer, ink.positionWords);
+  const path = (values) => values.map((value, i) => [chart.X(from + i), chart.Y(value)]);
+  const curves = [
+    { words: "length", path: path(lengths), fill: ink.scoreWords },
+    { words: "angle", path: path(angles), fill: ink.positionWords },
+  ];
+  nameCurves(pen, curves, chart.yTicks.map(chart.Y), box);
 }
 
 function panelOfLengths(pen, f, { q, k, position }, box) {

@@ -81,8 +81,9 @@ const measure = memo((state) => {
   }[vectors]();
   const part = head_dim / 8;
   const ends = trivial ? [-1.06 * limit, 1.06 * limit] : [0, part];
-  const low = Math.min(ends[0], Math.floor(Math.min(...scores) / part) * part);
-  const high = Math.max(ends[1], Math.ceil(Math.max(...scores) / part) * part);
+  const shown = [...scores, ...(average ?? [])];
+  const low = Math.min(ends[0], Math.floor(Math.min(...shown) / part) * part);
+  const high = Math.max(ends[1], Math.ceil(Math.max(...shown) / part) * part);
   return { distances, scores, limit, coarse, average, low, high, raise: (value) => value };
 });
 

@@ -215,7 +215,8 @@ function drawCurve(pen, state, { most }, box, tall) {
 function verdict({ show, against, start, encoding }, { most, still }, tall) {
   const what = show === "weights" ? "weight" : "score";
   const by = show === "weights" ? `${percent(most)} points` : fmt(most, 1);
-  if (against === "none" && encoding === "none") return "No encoding: position changes nothing";
+  if (against === "none" && encoding === "none")
+    return `No encoding: ${tall ? "nothing changes" : "position changes nothing"}`;
   if (against === "start" && start === 0) return tall ? "Now move the sentence" : "At k = 0: now move the sentence";
   const change = `${what}s change by up to ${by}`;
   if (tall) return still ? `No ${what} changes` : `Largest change: ${by}`;

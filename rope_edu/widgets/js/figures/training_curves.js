@@ -10,10 +10,10 @@ import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
 const ROW = 21; // pixels for one encoding
 
-/** How each of the three that stand out is drawn; all others are grey. */
+/** How each of the three that stand out is drawn, with dark edges where `edge` says how wide they are; all others are grey. */
 const RANKS = [
   { stroke: ink.text, words: ink.text, width: 2.6, band: 0.13, mark: "circle" },
-  { stroke: ink.other, words: ink.otherWords, width: 2.6, band: 0.25, mark: "square" },
+  { stroke: ink.other, words: ink.otherWords, width: 2.6, edge: 5, band: 0.25, mark: "square" },
   { stroke: ink.text, words: ink.text, width: 2.2, dash: "2 4", band: 0.07, mark: "diamond" },
 ];
 
@@ -97,9 +97,15 @@ function roomy(ticks, across, format) {
   return some(range(1, ticks.length).find((stride) => fits(some(stride))));
 }
 
+/** A curve of one that stands out; a light colour has dark edges, which are seen without colours too. */
+function trace(pen, path, { stroke, width, dash = undefined, edge = undefined }) {
+  if (edge) pen.curve(path, { stroke: ink.text, width: edge });
+  pen.curve(path, { stroke, width, dash });
+}
+
 /** One seed's mark. */
 function mark(pen, x, y, kind, fill, opacity) {
-  if (kind === "square") pen.rect(x - 2.6, y - 2.6, 5.2, 5.2, { fill, opacity });
+  if (kind === "square") pen.rect(x - 2.6, y - 2.6, 5.2, 5.2, { fill, opacity, stroke: ink.text, width: 1 });
   else if (kind === "diamond")
     pen.area(
       [
@@ -116,10 +122,16 @@ function mark(pen, x, y, kind, fill, opacity) {
 /** The names of those that stand out, with a sample of their lines. */
 function drawLegend(pen, chosen, across) {
   for (const { words: name, rank, x, line } of legend(chosen, across)) {
-    const { stroke, width, dash, words } = rank;
     const y = 11 + 20 * line;
-    pen.line(x, y, x + 24, y, { stroke, width, dash });
-    pen.text(x + 30, y + 4, name, { fill: words, weight: 600 });
+    trace(
+      pen,
+      [
+        [x, y],
+        [x + 24, y],
+      ],
+      rank,
+    );
+    pen.text(x + 30, y + 4, name, { fill: rank.words, weight: 600 });
   }
 }
 
@@ -155,7 +167,7 @@ function drawCurves(pen, state, all, box) {
     );
   }
   const drawn = all.chosen.map((name, i) => [name, RANKS[i]]).reverse(); // the first lies on top
-  for (const [name, { stroke, width, dash, band }] of drawn) {
+  for (const [name, rank] of drawn) {
     const [low, middle, high] = [0, 1, 2].map((k) =>
       path(
         name,
@@ -163,10 +175,11 @@ function drawCurves(pen, state, all, box) {
       ),
     );
     if (every_seed) {
-      for (const seed of all.curves(name)) pen.curve(path(name, seed), { stroke, width: 1.3, dash });
+      for (const seed of all.curves(name))
+        trace(pen, path(name, seed), { ...rank, width: 1.3, edge: rank.edge && 2.6 });
     } else {
-      pen.area([...low, ...high.reverse()], { fill: stroke, opacity: band });
-      pen.curve(middle, { stroke, width, dash });
+      pen.area([...low, ...high.reverse()], { fill: rank.stroke, opacity: rank.band });
+      trace(pen, middle, rank);
     }
   }
 }

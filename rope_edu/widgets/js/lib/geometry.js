@@ -115,17 +115,3 @@ export function halfEllipse(x1, x2, y, tall) {
 export function roomAslant(across, degrees) {
   return across / Math.cos((degrees * Math.PI) / 180);
 }
-
-/**
- * From a point to a spot farther from the centre and to one side (to the right of the way out, where positive).
- * @param {Pair} point
- * @param {Pair} centre
- * @param {number} farther
- * @param {number} aside
- * @returns {Pair}
- */
-export function spotAside([x, y], [cx, cy], farther, aside) {
-  const far = gap([x, y], [cx, cy]) || 1;
-  const [ux, uy] = [(x - cx) / far, (y - cy) / far];
-  return [farther * ux - aside * uy, farther * uy + aside * ux];
-}

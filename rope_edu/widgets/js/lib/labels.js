@@ -80,13 +80,13 @@ export class Labels {
 }
 
 /**
- * Spots for a label of a width around a point: right, left, above, below, then aslant, near and a little farther.
+ * Spots for a label of a width around a point: right, left, above, below, then aslant, near and ever farther.
  * @param {Pair} point
  * @param {number} width
  * @returns {Pair[]}
  */
 export function spotsAround([x, y], width) {
-  return [11, 20].flatMap((gap) => {
+  return [11, 20, 32, 46].flatMap((gap) => {
     const [right, left, above, below] = [x + gap, x - gap - width, y - gap, y + gap];
     /** @type {Pair[]} */
     const beside = [
@@ -106,21 +106,25 @@ export function spotsAround([x, y], width) {
   });
 }
 
+const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
+
 /**
- * Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side.
+ * Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side, near and ever farther.
  * @param {Pair} tip
  * @param {Pair} centre
  * @param {number} width
  * @returns {Pair[]}
  */
 export function spotsBeyond([x, y], [cx, cy], width) {
-  const far = Math.hypot(x - cx, y - cy) || 1;
-  const [ux, uy] = [(x - cx) / far, (y - cy) / far];
-  return [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6].map((lean) => {
+  const far = Math.hypot(x - cx, y - cy);
+  const [ux, uy] = far ? [(x - cx) / far, (y - cy) / far] : [0, -1]; // an arrow of no length points up
+  /** @type {(out: number, lean: number) => Pair} */
+  const spot = (out, lean) => {
     const [c, s] = [Math.cos(lean), Math.sin(lean)];
-    const [dx, dy] = [15 * (ux * c - uy * s), 15 * (ux * s + uy * c)];
+    const [dx, dy] = [out * (ux * c - uy * s), out * (ux * s + uy * c)];
     return [x + dx - (dx > 3 ? 0 : dx < -3 ? width : width / 2), y + dy - 8];
-  });
+  };
+  return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
 }
 
 /**
