@@ -1,31 +1,18 @@
 """Every live figure in its page: each control answers, by keyboard, within its range, and says so in words."""
 
-import re
-
 import pytest
 
 from rope_edu import widgets
 from rope_edu.widgets import LiveFigure
 
-from .conftest import CHAPTERS, SITE
+from .conftest import WHERE
 
-WHERE = {
-    name: page
-    for page in CHAPTERS
-    for name in re.findall(r'"_anywidget_id": "[\w.]+\.(\w+)"', (SITE / page).read_text(encoding="utf-8"))
-}
 FIGURES = sorted(LiveFigure.figures)
 pytestmark = pytest.mark.browser
 
 
 def test_every_figure_of_the_library_is_in_the_book():
     assert set(WHERE) == set(FIGURES) == set(widgets.__all__) - {"LiveFigure"}
-
-
-@pytest.fixture(params=FIGURES)
-def name(request):
-    """The class name of each figure."""
-    return request.param
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@ import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { decade, fmt, powerOf, range, significant } from "../lib/numbers.js";
+import { textWidth } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 
 const CHART = 250; // height of the chart's box
+const NAMES = 44; // pixels before the first pair: the dots and the lines' names
 
 const height = () => CHART + 202;
 
@@ -18,12 +20,22 @@ function chart({ n, position, pair, head_dim, base }) {
   return { frequencies, chosen, lines, most: Math.max(n, position) };
 }
 
-/** How a mode places an angle on the vertical axis. */
+/**
+ * How a mode places an angle on the vertical axis.
+ * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, note: string}}
+ */
 function scale(axis, frequencies, most) {
   if (axis === "turn") {
     const words = (t) => ["0", "½π", "π", "1½π", "2π"][Math.round(turnsOf(t) * 4)];
+    /** @type {Pair} */
     const ys = [0, TURN];
-    return { place: withinTurn, ys, yTicks: range(0, 4).map((t) => (t * TURN) / 4), yFormat: words, note: "after whole turns" };
+    return {
+      place: withinTurn,
+      ys,
+      yTicks: range(0, 4).map((t) => (t * TURN) / 4),
+      yFormat: words,
+      note: "after whole turns",
+    };
   }
   if (axis === "linear") {
     return { place: (a) => a, ys: [0, most * 1.07], yFormat: String, note: "linear" };
@@ -46,7 +58,8 @@ function drawChart(pen, state, width) {
   const box = { x: 46, y: 26, w: width - 58, h: CHART };
   const { place, ys, yTicks, yFormat, note } = scale(state.axis, frequencies, most);
   const step = Math.max(1, Math.ceil(last / (width < 400 ? 4 : 8)));
-  const { X, Y } = axes(pen, box, [-last * 0.08 - 0.2, last], ys, {
+  const before = Math.max(0.08, NAMES / (box.w - NAMES)); // room for the lines' names, as a share of the pairs
+  const { X, Y } = axes(pen, box, [-last * before - 0.2, last], ys, {
     xLabel: "pair i",
     yLabel: width < 300 ? `Angle (rad, ${note})` : `Angle m·θ (radians, ${note})`,
     xTicks: range(0, last, step),
@@ -58,7 +71,9 @@ function drawChart(pen, state, width) {
   const thick = lines.filter(({ m }) => m === state.position);
   const at = (angles, i) => [X(i), Y(place(angles[i]))];
   const curves = ({ angles }) => runs(angles, state.axis).map((run) => run.map((i) => at(angles, i)));
-  const dot = (r) => ({ angles }) => [...at(angles, chosen), r];
+  const dot =
+    (r) =>
+    ({ angles }) => [...at(angles, chosen), r];
   pen.curves(thin.flatMap(curves), { stroke: ink.position, width: 1.3, opacity: 0.7 });
   pen.circles(thin.map(dot(3.5)), { fill: ink.paper, stroke: ink.position, width: 1.5 });
   pen.curves(thick.flatMap(curves), { stroke: ink.position, width: 3.5 });
@@ -101,22 +116,23 @@ function drawRuler(pen, state, width) {
   const tokens = (first) => range(first, most - 1, 2).map((m) => [X(m), y - 12, w / most, 12]);
   pen.rects(tokens(0), { fill: ink.position, stroke: ink.position, width: 1 });
   pen.rects(tokens(1), { fill: ink.paper, stroke: ink.position, width: 1 });
-  pen.lines(range(0, most).map((m) => [X(m), y, X(m), y + 5]), { stroke: ink.muted, width: 1 });
+  pen.lines(
+    range(0, most).map((m) => [X(m), y, X(m), y + 5]),
+    { stroke: ink.muted, width: 1 },
+  );
   pen.part(() => {
     for (const m of range(0, most)) {
       pen.text(X(m), y - 20, m, { anchor: "middle", size: 12, ...(m === state.position ? bold : {}) });
     }
   });
-  const labelled = [0, state.position, most].filter((m, i, all) => all.indexOf(m) === i);
-  const room = width < 400 ? 84 : 96;
-  for (const m of labelled) {
-    const crowded = m === state.position && m !== most && m !== 0 && (X(m) - X(0) < room - 50 || X(most) - X(m) < room);
-    if (crowded) continue;
-    const anchor = m === 0 ? "start" : m === most ? "end" : "middle";
-    const at = m === 0 ? x - 4 : m === most ? x + w + 10 : X(m);
-    const words = m === 0 ? "0" : `${significant(m * frequencies[chosen])} rad`;
-    pen.text(at, y + 20, words, { anchor, size: 12, ...(m === state.position ? bold : {}) });
-  }
+  const angleAt = (m) => `${significant(m * frequencies[chosen])} rad`;
+  const [start, end, middle] = [x - 4, x + w + 10, X(state.position)];
+  const ends = [start + textWidth("0", 12), end - textWidth(angleAt(most), 12)];
+  pen.text(start, y + 20, "0", { size: 12 });
+  pen.text(end, y + 20, angleAt(most), { anchor: "end", size: 12, ...(state.position === most ? bold : {}) });
+  const half = textWidth(angleAt(state.position), 12, true) / 2;
+  const fits = middle - half > ends[0] + 6 && middle + half < ends[1] - 6;
+  pen.text(middle, y + 20, fits ? angleAt(state.position) : "", { anchor: "middle", size: 12, ...bold });
   pen.text(width / 2, y + 42, "position m above, its angle below", { anchor: "middle", fill: ink.muted });
 }
 
@@ -133,7 +149,8 @@ function readout(state) {
     `Position ${m} turns pair ${chosen} by ${m} × ${significant(frequency)} = ${significant(angle)} rad, ` +
     `and every further token adds the same ${significant(frequency)}.`;
   if (state.axis === "log") return `${first} On this axis the lines are straight and parallel.`;
-  if (state.axis === "linear") return `${first} At each pair the lines are equally far apart; from pair to pair they close up.`;
+  if (state.axis === "linear")
+    return `${first} At each pair the lines are equally far apart; from pair to pair they close up.`;
   const turns = Math.floor(turnsOf(angle));
   if (!turns) return `${first} It has not completed a turn, so nothing is taken off.`;
   const times = turns === 1 ? "one whole turn" : `${turns} whole turns`;

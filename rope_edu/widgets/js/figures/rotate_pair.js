@@ -1,15 +1,15 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { planeOf, spotAside } from "../lib/geometry.js";
-import { centred } from "../lib/labels.js";
+import { planeOf } from "../lib/geometry.js";
+import { Labels, spotsBeyond } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { textWidth } from "../lib/words.js";
-import { angleOf, length, timesConj } from "../maths/complex.js";
+import { angleOf, length } from "../maths/complex.js";
 import { dot } from "../maths/dot_product.js";
 import { rotatePair } from "../maths/rotary.js";
 
-const SPAN = 1.78; // half of the plane's side, in units of the vectors
+const SPAN = 2.2; // half of the plane's side, in units of the vectors; the longest is 1.5 √2
 
 /** The turned pairs, their angles and their score. */
 function turned({ position, key_position, inv_freq, q, k }) {
@@ -26,7 +26,13 @@ function drawPlane(pen, state, x, y, side) {
   const { qAngle, kAngle, qTurned, kTurned } = turned(state);
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / SPAN];
   const { at, back } = planeOf(cx, cy, unit);
-  pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], { stroke: ink.grid, width: 1 });
+  pen.lines(
+    [
+      [x, cy, x + side, cy],
+      [cx, y, cx, y + side],
+    ],
+    { stroke: ink.grid, width: 1 },
+  );
   pen.circle(cx, cy, unit, { stroke: ink.grid, width: 1 });
   const pairs = [
     { pair: state.q, end: qTurned, angle: qAngle, colour: ink.q, words: ink.qWords, name: "q", place: "m", r: 0.5 },
@@ -37,39 +43,36 @@ function drawPlane(pen, state, x, y, side) {
     pen.arc(cx, cy, unit * r, start, start + angle, { stroke: colour, width: 2, opacity: 0.75 });
     pen.arrow(cx, cy, ...at(pair), { stroke: colour, width: 1.5, dash: "5 4" });
   }
-  for (const { pair, end, colour, words, name } of pairs) {
-    pen.arrow(cx, cy, ...at(end), { stroke: colour, width: 3.5, head: 12 });
-    label(pen, at(pair), [cx, cy], 0, name, words);
-  }
-  // the two names lean away from each other
-  const lean = Math.sign(timesConj(kTurned, qTurned)[1]) || 1;
-  label(pen, at(qTurned), [cx, cy], lean, "q turned", ink.qWords);
-  label(pen, at(kTurned), [cx, cy], -lean, "k turned", ink.kWords);
+  for (const { end, colour } of pairs) pen.arrow(cx, cy, ...at(end), { stroke: colour, width: 3.5, head: 12 });
+  nameArrows(pen, pairs, at, [cx, cy], { x, y, w: side, h: side });
   const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
   const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: steps });
   return { q: handle(state.q), k: handle(state.k) };
 }
 
-/** A name just beyond the tip of an arrow, inside the plane; lean −1 or 1 moves it to one side. */
-function label(pen, [x, y], [cx, cy], lean, words, fill) {
-  const [dx, dy] = spotAside([x, y], [cx, cy], 13, 12 * lean);
-  const anchor = lean === 0 ? "middle" : dx > 3 ? "start" : dx < -3 ? "end" : "middle";
-  const width = textWidth(words, 13, lean !== 0);
-  const room = width * { start: 0, middle: 0.5, end: 1 }[anchor];
-  const left = clamp(x + dx, room, 2 * cx - width + room);
-  pen.text(left, y + dy + 4, words, { fill, anchor, weight: lean ? 600 : 400 });
+/** A name beyond each tip, inside the plane; the turned pairs' names come first. */
+function nameArrows(pen, pairs, at, centre, frame) {
+  const labels = new Labels(frame);
+  for (const { pair, end } of pairs) for (const z of [pair, end]) labels.avoidDot(at(z), 7);
+  const name = (z, text, fill, bold) => {
+    const width = textWidth(text, 13, bold);
+    const { left, baseline } = labels.place(width, spotsBeyond(at(z), centre, width));
+    pen.text(left, baseline, text, { fill, weight: bold ? 600 : 400 });
+  };
+  for (const { end, words, name: text } of pairs) name(end, `${text} turned`, words, true);
+  for (const { pair, words, name: text } of pairs) name(pair, text, words, false);
 }
 
 /** The sentence as a row of places: where q and k stand and how far apart. */
 function drawTokens(pen, { position, key_position }, x, y, w) {
   const X = (token) => x + (w * token) / 64;
-  pen.text(x, y - 34, "Where they stand (tokens)");
+  pen.text(x, y - 34, "Where they stand (tokens): q ●, k ○");
   const marks = range(0, 64, 8);
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
-  for (const t of marks) pen.text(X(t), y + 17, t, { anchor: "middle", size: 12, fill: ink.muted });
+  for (const t of marks) pen.text(X(t), y + 21, t, { anchor: "middle", size: 12, fill: ink.muted });
   pen.line(X(position), y, X(key_position), y, { stroke: ink.position, width: 6 });
-  pen.circle(X(key_position), y, 7, { fill: ink.k });
-  pen.circle(X(position), y, 7, { fill: ink.q });
+  pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring, which shows around the dot
+  pen.circle(X(position), y, 5, { fill: ink.q });
   const middle = clamp((X(position) + X(key_position)) / 2, x + 56, x + w - 56);
   const distance = position - key_position;
   pen.text(middle, y - 13, `m − n = ${fmt(distance, 0)}`, { anchor: "middle", fill: ink.positionWords, weight: 600 });
@@ -86,7 +89,10 @@ function drawScore(pen, state, box) {
     xTicks: [-64, -32, 0, 32, 64],
     yTicks: [-most, 0, most],
   });
-  pen.curve(range(-64, 64, 0.5).map((d) => [X(d), Y(scoreAt(d))]), { stroke: ink.score, width: 2 });
+  pen.curve(
+    range(-64, 64, 0.5).map((d) => [X(d), Y(scoreAt(d))]),
+    { stroke: ink.score, width: 2 },
+  );
   const distance = position - key_position;
   const score = scoreAt(distance);
   pen.line(X(distance), Y(0), X(distance), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });

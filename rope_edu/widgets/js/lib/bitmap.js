@@ -5,6 +5,10 @@ import { clamp } from "./numbers.js";
 /**
  * A field of numbers in 0 … 1, rows from the top, as a data: URL of an 8-bit bitmap (256 colours, rows from the bottom,
  * padded to 4 bytes).
+ * @param {number} rows
+ * @param {number} columns
+ * @param {((row: number, column: number) => number)} shadeAt
+ * @param {Matrix} [colours]
  */
 export function bitmap(rows, columns, shadeAt, colours = viridis) {
   const stride = (columns + 3) & ~3;
@@ -21,7 +25,7 @@ export function bitmap(rows, columns, shadeAt, colours = viridis) {
   view.setUint16(26, 1, true);
   view.setUint16(28, 8, true);
   view.setUint32(34, stride * rows, true);
-  colours.forEach(([r, g, b], i) => bytes.set([b, g, r, 0], 54 + 4 * i));
+  for (const [i, [r, g, b]] of colours.entries()) bytes.set([b, g, r, 0], 54 + 4 * i);
   for (let r = 0; r < rows; r++) {
     const base = start + stride * (rows - 1 - r);
     for (let c = 0; c < columns; c++) bytes[base + c] = Math.round(clamp(shadeAt(r, c), 0, 1) * 255);

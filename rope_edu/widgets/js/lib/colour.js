@@ -22,6 +22,7 @@ export const ink = {
 };
 
 /** Light values, for the still picture that stands where no script runs. */
+/** @type {Record<string, string>} */
 export const LIGHT = {
   q: "#0072B2",
   k: "#D55E00",
@@ -48,7 +49,10 @@ export const cividis = ramp(
   "00224e 002e6c 1e3a6f 35456c 47516c 575d6d 666970 757575 848279 948e77 a59c74 b7a96e c8b866 dbc75a eed649 fee838",
 );
 
-/** 256 colours [r, g, b] from evenly spaced hexadecimal stops. */
+/**
+ * 256 colours [r, g, b] from evenly spaced hexadecimal stops.
+ * @param {string} stops
+ */
 function ramp(stops) {
   const colours = stops.split(" ").map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
   return range(0, 255).map((i) => {
@@ -58,12 +62,20 @@ function ramp(stops) {
   });
 }
 
-/** The CSS colour of a shade in 0 … 1. */
+/**
+ * The CSS colour of a shade in 0 … 1.
+ * @param {number} value
+ * @param {Matrix} [colours]
+ */
 export function shade(value, colours = viridis) {
   return `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
 }
 
-/** Black or white, whichever reads better on that shade. */
+/**
+ * Black or white, whichever reads better on that shade.
+ * @param {number} value
+ * @param {Matrix} [colours]
+ */
 export function onShade(value, colours = viridis) {
   const [r, g, b] = colours[Math.round(clamp(value, 0, 1) * 255)].map((c) => (c / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000000" : "#ffffff";

@@ -3,7 +3,12 @@ import { html } from "./dom.js";
 
 const [PLAY, PAUSE] = ["▶ Play", "⏸ Pause"];
 
-/** How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second. */
+/**
+ * How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
+ * @param {{perSecond: number}} play
+ * @param {Control} control
+ * @returns {(milliseconds: number, value: number) => number | undefined}
+ */
 function makeClock({ perSecond }, { low, high, step, whole }) {
   let carried = 0;
   return function after(milliseconds, value) {
@@ -16,8 +21,15 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
   };
 }
 
-/** {element, stop()}; play: {trait, perSecond}. It stops by itself when the figure leaves the page. */
-export function makePlay(play, state, moved) {
+/**
+ * {element, playing(), stop()}; play: {trait, perSecond}; `rested()` is called when it stops. It stops by itself when the figure
+ * leaves the page.
+ * @param {{trait: string, perSecond: number}} play
+ * @param {Live} state
+ * @param {Moved} moved
+ * @param {(() => void)} rested
+ */
+export function makePlay(play, state, moved, rested) {
   const element = html("button", { type: "button", class: "rl-play" }, PLAY);
   const clock = makeClock(play, state.controls[play.trait]);
   let [playing, last] = [0, 0];
@@ -27,6 +39,7 @@ export function makePlay(play, state, moved) {
     playing = 0;
     element.textContent = PLAY;
   }
+  /** @type {FrameRequestCallback} */
   function tick(now) {
     if (!element.isConnected) return stop();
     const value = clock(now - last, state.read()[play.trait]);
@@ -35,10 +48,13 @@ export function makePlay(play, state, moved) {
     playing = requestAnimationFrame(tick);
   }
   element.addEventListener("click", () => {
-    if (playing) return stop();
+    if (playing) {
+      stop();
+      return rested();
+    }
     element.textContent = PAUSE;
     last = performance.now();
     playing = requestAnimationFrame(tick);
   });
-  return { element, stop };
+  return { element, playing: () => playing !== 0, stop };
 }

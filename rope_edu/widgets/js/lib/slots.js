@@ -6,8 +6,10 @@ import { svg } from "./dom.js";
  * written only when they change, so a redraw costs the number of elements that change.
  */
 export class Slots {
+  /** @type {{group: SVGElement, slots: Slot[], next: number}} */
   #here;
 
+  /** @param {SVGElement} group */
   constructor(group) {
     this.#here = { group, slots: [], next: 0 };
   }
@@ -21,17 +23,25 @@ export class Slots {
     for (const slot of this.#here.slots.splice(this.#here.next)) slot.element.remove();
   }
 
-  /** A part whose number of elements varies: in a group of its own it moves no element that follows. */
+  /**
+   * A part whose number of elements varies: in a group of its own it moves no element that follows.
+   * @param {() => void} draw
+   */
   part(draw) {
     const [around, slot] = [this.#here, this.put("g", {})];
-    this.#here = slot.inside ??= { group: slot.element, slots: [] };
+    this.#here = slot.inside ??= { group: slot.element, slots: [], next: 0 };
     this.begin();
     draw();
     this.end();
     this.#here = around;
   }
 
-  /** The next element, with these attributes and words; an attribute that is undefined is left out. */
+  /**
+   * The next element, with these attributes and words; an attribute that is undefined is left out.
+   * @param {keyof SVGElementTagNameMap} tag
+   * @param {Attributes} attributes
+   * @param {string} [text]
+   */
   put(tag, attributes, text) {
     const slot = this.#next(tag);
     for (const name in slot.attributes) {
@@ -42,13 +52,14 @@ export class Slots {
     for (const name in attributes) {
       const value = attributes[name];
       if (value === undefined || slot.attributes[name] === value) continue;
-      slot.element.setAttribute(name, value);
+      slot.element.setAttribute(name, String(value));
       slot.attributes[name] = value;
     }
     if (text !== undefined && slot.text !== text) slot.element.textContent = slot.text = text;
     return slot;
   }
 
+  /** @param {keyof SVGElementTagNameMap} tag */
   #next(tag) {
     const here = this.#here;
     let slot = here.slots[here.next];

@@ -1,6 +1,11 @@
 // Scores against distance: the same as rope_edu/encodings/decay.py.
 
-/** Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary]. */
+/**
+ * Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary].
+ * @param {Vector} q
+ * @param {Vector} k
+ * @returns {Pair[]}
+ */
 export function pairProducts(q, k) {
   return Array.from({ length: q.length / 2 }, (_, i) => {
     const [a, b, c, d] = [q[2 * i], q[2 * i + 1], k[2 * i], k[2 * i + 1]];
@@ -11,11 +16,16 @@ export function pairProducts(q, k) {
 /**
  * A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so
  * that curves and bounds share it; to 1024 a row is the product of the rows at its two halves, which is cheap.
+ * @param {Vector} frequencies
+ * @returns {(distance: number) => Vector}
  */
 export function makeTurns(frequencies) {
+  /** @type {Map<number, Vector>} */
   const rows = new Map();
-  return function turns(distance) {
-    if (rows.has(distance)) return rows.get(distance);
+  /** @type {(distance: number) => Vector} */
+  function turns(distance) {
+    const known = rows.get(distance);
+    if (known) return known;
     let row;
     if (distance < 2 || distance > 1024) {
       row = frequencies.flatMap((frequency) => [Math.cos(distance * frequency), Math.sin(distance * frequency)]);
@@ -30,10 +40,18 @@ export function makeTurns(frequencies) {
     }
     rows.set(distance, row);
     return row;
-  };
+  }
+  return turns;
 }
 
-/** Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}). */
+/**
+ * Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
+ * @param {Vector} q
+ * @param {Vector} k
+ * @param {Vector} frequencies
+ * @param {Vector} distances
+ * @param {((distance: number) => Vector)} [turns]
+ */
 export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
   return distances.map((distance) => {
@@ -46,7 +64,14 @@ export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequ
   });
 }
 
-/** RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}. */
+/**
+ * RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
+ * @param {Vector} q
+ * @param {Vector} k
+ * @param {Vector} frequencies
+ * @param {Vector} distances
+ * @param {((distance: number) => Vector)} [turns]
+ */
 export function roformerBound(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
   let step = 0;
@@ -66,7 +91,11 @@ export function roformerBound(q, k, frequencies, distances, turns = makeTurns(fr
   });
 }
 
-/** Σ|h_i|: what no score of q and k can pass. */
+/**
+ * Σ|h_i|: what no score of q and k can pass.
+ * @param {Vector} q
+ * @param {Vector} k
+ */
 export function trivialBound(q, k) {
   return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 }

@@ -6,6 +6,7 @@ export const FARTHEST = 2 ** 20; // positions shown
 export const LOST = 3.1; // rad; a larger error than this says nothing new
 const FEW = 6; // pairs looked at where positions are spread
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
+/** @type {Record<string, number>} */
 const SMALLEST = { float16: 2 ** -24 }; // the gap below the normal numbers, where it can matter
 const TIES = tiePositions();
 const SPREAD = new Set(spreadPositions());
@@ -16,7 +17,7 @@ const FINE = sorted([...TIES, ...SPREAD]);
  * and of bfloat16, the tokens just after, where a rounded position leaps, and the middle; and the last of float16.
  */
 export function tiePositions() {
-  const around = (power) => {
+  const around = (/** @type {number} */ power) => {
     const start = 2 ** power;
     const ties = [11, 8].map((bits) => start + Math.ceil(2 ** (power - bits)));
     return [start, ...ties, ...ties.map((tie) => tie + 1), Math.round(1.5 * start)];
@@ -30,14 +31,23 @@ export function spreadPositions() {
   return sorted(range(8, 19).flatMap((power) => shares.map((share) => Math.round(2 ** power * (1 + share)))));
 }
 
-/** Where to look: finely where float32 is the coarsest format of an angle. */
+/**
+ * Where to look: finely where float32 is the coarsest format of an angle.
+ * @param {Pipeline} pipeline
+ */
 function positionsFor({ frequencies, positions, angles }) {
   const formats = [frequencies, positions, angles];
   const fine = formats.includes("float32") && !formats.some((format) => format.endsWith("float16"));
   return fine ? FINE : TIES;
 }
 
-/** By how many radians each step of a pipeline moves the hand of one pair, at a position or over the last `step` tokens. */
+/**
+ * By how many radians each step of a pipeline moves the hand of one pair, at a position or over the last `step` tokens.
+ * @param {number} position
+ * @param {number} frequency
+ * @param {Pipeline} pipeline
+ * @param {number} [step]
+ */
 export function errorParts(position, frequency, pipeline, step = 0) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
@@ -54,6 +64,10 @@ export function errorParts(position, frequency, pipeline, step = 0) {
 /**
  * A function m → i → by how many radians pair i can be off at m, without a sine: the sum of what each step can do. Nothing at
  * an m where there is no number.
+ * @param {Vector} frequencies
+ * @param {Pipeline} pipeline
+ * @param {number} step
+ * @returns {(m: number) => ((i: number) => number) | null}
  */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
@@ -73,9 +87,14 @@ export function makeErrorBound(frequencies, pipeline, step) {
 /**
  * The largest error up to each sampled position, [[position, radians], …], to where the pipeline has no number. A pair that
  * cannot raise the line by a tenth, about a pixel, is passed over.
+ * @param {Vector} frequencies
+ * @param {Pipeline} pipeline
+ * @param {number} step
+ * @returns {Pair[]}
  */
 export function errorCurve(frequencies, pipeline, step) {
   const boundAt = makeErrorBound(frequencies, pipeline, step);
+  /** @type {Pair[]} */
   const curve = [];
   let most = 0;
   for (const m of positionsFor(pipeline)) {
@@ -89,10 +108,16 @@ export function errorCurve(frequencies, pipeline, step) {
   return curve;
 }
 
-/** The curve with one more position in its place, so that no marker at it stands above its line. */
+/**
+ * The curve with one more position in its place, so that no marker at it stands above its line.
+ * @param {Pair[]} curve
+ * @param {number} position
+ * @param {number} error
+ * @returns {Pair[]}
+ */
 export function withPosition(curve, position, error) {
   if (!(error >= 0)) return curve;
   const [before, after] = [curve.filter(([m]) => m < position), curve.filter(([m]) => m >= position)];
   const here = Math.max(error, before.at(-1)?.[1] ?? 0);
-  return [...before, [position, here], ...after.map(([m, value]) => [m, Math.max(here, value)])];
+  return [...before, [position, here], ...after.map(([m, value]) => /** @type {Pair} */ ([m, Math.max(here, value)]))];
 }

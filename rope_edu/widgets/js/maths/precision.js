@@ -4,7 +4,10 @@ import { PRECISION } from "../data/precision.js";
 const SINGLE = new Float32Array(1);
 const SINGLE_BITS = new Uint32Array(SINGLE.buffer);
 
-/** The nearest float32 whose significand has 8 bits, ties to even: add just under half of the last bit kept, and cut. */
+/**
+ * The nearest float32 whose significand has 8 bits, ties to even: add just under half of the last bit kept, and cut.
+ * @param {number} x
+ */
 function toBfloat16(x) {
   SINGLE[0] = x;
   if (!Number.isFinite(SINGLE[0])) return SINGLE[0];
@@ -12,7 +15,10 @@ function toBfloat16(x) {
   return SINGLE[0];
 }
 
-/** By way of float32 the nearest float16, ties to even: beside 2⁵² of its last bits a float64 holds no fraction of one. */
+/**
+ * By way of float32 the nearest float16, ties to even: beside 2⁵² of its last bits a float64 holds no fraction of one.
+ * @param {number} x
+ */
 function toFloat16(x) {
   SINGLE[0] = x;
   const value = SINGLE[0];
@@ -23,23 +29,43 @@ function toFloat16(x) {
   return value < 0 || Object.is(value, -0) ? -size : size;
 }
 
+/** @type {Record<string, (x: number) => number>} */
 const ROUND = { float64: (x) => x, float32: Math.fround, bfloat16: toBfloat16, float16: toFloat16 };
 
-/** The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even. */
+/**
+ * The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even.
+ * @param {number} x
+ * @param {string} numberFormat
+ */
 export function roundTo(x, numberFormat) {
   return ROUND[numberFormat](x);
 }
 
-/** Named pipelines: the format in which each step from position to turn is kept. */
+/** @type {Record<string, number>} */
+const BITS = PRECISION.significandBits;
+
+/**
+ * Named pipelines: the format in which each step from position to turn is kept.
+ * @type {Record<string, Pipeline>}
+ */
 export const PIPELINES = PRECISION.pipelines;
 
 /** The steps of a pipeline, in their order. */
-export const STEPS = ["frequencies", "positions", "angles", "turns"];
+export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "turns"]);
 
-/** Half the last bit of a number, as a share of it: what rounding to a format can change. */
-export const roundoff = (numberFormat) => 2 ** -PRECISION.significandBits[numberFormat];
+/**
+ * Half the last bit of a number, as a share of it: what rounding to a format can change.
+ * @param {string} numberFormat
+ */
+export const roundoff = (numberFormat) => 2 ** -BITS[numberFormat];
 
-/** The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number. */
+/**
+ * The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number.
+ * @param {number} position
+ * @param {Vector} frequencies
+ * @param {Pipeline} pipeline
+ * @returns {Pair[]}
+ */
 export function pipelineTurns(position, frequencies, pipeline) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.turns]];
   const m = ROUND[pipeline.positions](position);
@@ -49,7 +75,13 @@ export function pipelineTurns(position, frequencies, pipeline) {
   });
 }
 
-/** By how many radians each pair is off: its angle, or with a step k > 0 its turn from the token k before. */
+/**
+ * By how many radians each pair is off: its angle, or with a step k > 0 its turn from the token k before.
+ * @param {number} position
+ * @param {Vector} frequencies
+ * @param {Pipeline} pipeline
+ * @param {number} [step]
+ */
 export function angleError(position, frequencies, pipeline, step = 0) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.turns]];
   const [m, n] = [position, position - step].map(ROUND[pipeline.positions]);
