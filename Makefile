@@ -20,9 +20,10 @@ test: lint  ## everything that CI runs
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
 	$(BIN)/python -m pytest -n auto tests/book
 
-lint: .venv/test  ## check format and style
+lint: .venv/test  ## check format, style and the types of scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python book/tools/lint_scripts.py
 
 notebooks: .venv/test  ## execute every notebook and write it back with its outputs
 	$(BIN)/python book/tools/notebooks.py $(ONLY)

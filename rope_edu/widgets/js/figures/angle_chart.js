@@ -20,12 +20,22 @@ function chart({ n, position, pair, head_dim, base }) {
   return { frequencies, chosen, lines, most: Math.max(n, position) };
 }
 
-/** How a mode places an angle on the vertical axis. */
+/**
+ * How a mode places an angle on the vertical axis.
+ * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, note: string}}
+ */
 function scale(axis, frequencies, most) {
   if (axis === "turn") {
     const words = (t) => ["0", "½π", "π", "1½π", "2π"][Math.round(turnsOf(t) * 4)];
+    /** @type {Pair} */
     const ys = [0, TURN];
-    return { place: withinTurn, ys, yTicks: range(0, 4).map((t) => (t * TURN) / 4), yFormat: words, note: "after whole turns" };
+    return {
+      place: withinTurn,
+      ys,
+      yTicks: range(0, 4).map((t) => (t * TURN) / 4),
+      yFormat: words,
+      note: "after whole turns",
+    };
   }
   if (axis === "linear") {
     return { place: (a) => a, ys: [0, most * 1.07], yFormat: String, note: "linear" };
@@ -61,7 +71,9 @@ function drawChart(pen, state, width) {
   const thick = lines.filter(({ m }) => m === state.position);
   const at = (angles, i) => [X(i), Y(place(angles[i]))];
   const curves = ({ angles }) => runs(angles, state.axis).map((run) => run.map((i) => at(angles, i)));
-  const dot = (r) => ({ angles }) => [...at(angles, chosen), r];
+  const dot =
+    (r) =>
+    ({ angles }) => [...at(angles, chosen), r];
   pen.curves(thin.flatMap(curves), { stroke: ink.position, width: 1.3, opacity: 0.7 });
   pen.circles(thin.map(dot(3.5)), { fill: ink.paper, stroke: ink.position, width: 1.5 });
   pen.curves(thick.flatMap(curves), { stroke: ink.position, width: 3.5 });
@@ -104,7 +116,10 @@ function drawRuler(pen, state, width) {
   const tokens = (first) => range(first, most - 1, 2).map((m) => [X(m), y - 12, w / most, 12]);
   pen.rects(tokens(0), { fill: ink.position, stroke: ink.position, width: 1 });
   pen.rects(tokens(1), { fill: ink.paper, stroke: ink.position, width: 1 });
-  pen.lines(range(0, most).map((m) => [X(m), y, X(m), y + 5]), { stroke: ink.muted, width: 1 });
+  pen.lines(
+    range(0, most).map((m) => [X(m), y, X(m), y + 5]),
+    { stroke: ink.muted, width: 1 },
+  );
   pen.part(() => {
     for (const m of range(0, most)) {
       pen.text(X(m), y - 20, m, { anchor: "middle", size: 12, ...(m === state.position ? bold : {}) });
@@ -134,7 +149,8 @@ function readout(state) {
     `Position ${m} turns pair ${chosen} by ${m} × ${significant(frequency)} = ${significant(angle)} rad, ` +
     `and every further token adds the same ${significant(frequency)}.`;
   if (state.axis === "log") return `${first} On this axis the lines are straight and parallel.`;
-  if (state.axis === "linear") return `${first} At each pair the lines are equally far apart; from pair to pair they close up.`;
+  if (state.axis === "linear")
+    return `${first} At each pair the lines are equally far apart; from pair to pair they close up.`;
   const turns = Math.floor(turnsOf(angle));
   if (!turns) return `${first} It has not completed a turn, so nothing is taken off.`;
   const times = turns === 1 ? "one whole turn" : `${turns} whole turns`;

@@ -5,7 +5,7 @@ import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { placeLineNames } from "../lib/line_names.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, clamp, decade, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
+import { abbreviated, decade, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { angleOf, timesConj, wrapped } from "../maths/complex.js";
 import { errorCurve, errorParts, FARTHEST, LOST, withPosition } from "../maths/error_curve.js";
 import { invFreq, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
@@ -13,9 +13,14 @@ import { angleError, PIPELINES, pipelineTurns, roundTo, STEPS } from "../maths/p
 
 const FLOOR = -9.5; // what is smaller than 10 to this lies on the bottom
 
-/** The pipeline of a state: a known one, or the reader's four formats. */
+const formatsOf = (state) => /** @type {any} */ (Object.fromEntries(STEPS.map((step) => [step, state[`${step}_in`]])));
+
+/**
+ * The pipeline of a state: a known one, or the reader's four formats.
+ * @returns {Pipeline}
+ */
 function pipelineOf(state) {
-  return PIPELINES[state.pipeline] ?? Object.fromEntries(STEPS.map((step) => [step, state[`${step}_in`]]));
+  return PIPELINES[state.pipeline] ?? formatsOf(state);
 }
 
 /** A known pipeline that is the same, or nothing. */
@@ -25,7 +30,9 @@ function nameOf(pipeline) {
 
 const knownCurves = memo((headDim, base, step) => {
   const frequencies = invFreq(headDim, base);
-  return Object.entries(PIPELINES).map(([name, pipeline]) => [name, errorCurve(frequencies, pipeline, step)]);
+  return Object.entries(PIPELINES).map(
+    ([name, pipeline]) => /** @type {[string, Pair[]]} */ ([name, errorCurve(frequencies, pipeline, step)]),
+  );
 });
 const ownCurve = memo((pipeline, headDim, base, step) => errorCurve(invFreq(headDim, base), pipeline, step));
 
@@ -45,6 +52,7 @@ function worst(state) {
   const pair = Math.max(0, errors.indexOf(error));
   const theta = [frequencies[pair]];
   const [to] = pipelineTurns(position, theta, pipeline);
+  /** @type {Pair[]} */
   const [from] = step ? pipelineTurns(position - 1, theta, pipeline) : [[1, 0]];
   const hand = angleOf(timesConj(to, from));
   const [exact] = ropeAngles(step || position, theta);
@@ -98,55 +106,79 @@ const chartHeight = (width) => (width < 480 ? 270 : 310);
 const clockRadius = (width) => (width < 300 ? 40 : width < 480 ? 48 : 62);
 const height = (width) => 54 + chartHeight(width) + 96 + 2 * clockRadius(width);
 
+/** The axes of the chart, and where a point of a curve lies. */
+function drawAxes(pen, box, width, step) {
+  const { X, Y, at } = axes(pen, box, [1, FARTHEST], [FLOOR, 1.1], {
+    xLabel: width < 400 ? "position m (tokens)" : "position m (tokens, logarithmic)",
+    yLabel:
+      width < 480
+        ? "Largest error up to m (rad)"
+        : `Largest error ${step ? "of a token's turn" : "of an angle"} up to m (radians)`,
+    xLog: true,
+    xTicks: range(0, 6, width < 300 ? 2 : 1).map((power) => Number(`1e${power}`)),
+    xFormat: abbreviated,
+    yTicks: [FLOOR, -8, -6, -4, -2, 0],
+    yFormat: (power) => (power === FLOOR ? "≈ 0" : decade(power, 0, 0)),
+  });
+  const [most, right] = [Y(powerOf(Math.PI)), box.x + box.w];
+  pen.line(box.x, most, right, most, { stroke: ink.text, width: 1.2, dash: "6 4" });
+  pen.text(box.x + 4, most - 6, width < 480 ? "π: opposite" : "π: the hand points the opposite way", { size: 12 });
+  /** @type {(point: Pair) => Pair} */
+  const place = ([m, value]) => [X(m), Y(Math.max(FLOOR, powerOf(value)))];
+  return { X, at, place };
+}
+
+/** The known curves in grey and the chosen one, to a cross where it ends. paths: [[name, path], …]. */
+function drawCurves(pen, box, paths, chosen, ended) {
+  pen.curves(
+    paths.map(([, path]) => path),
+    { stroke: ink.muted, width: 1.5, opacity: 0.75 },
+  );
+  pen.curve(chosen, { stroke: ink.other, width: 4 });
+  const [x, y] = chosen.at(-1) ?? [box.x, box.y];
+  const cross = [
+    [x - 6, y - 6, x + 6, y + 6],
+    [x - 6, y + 6, x + 6, y - 6],
+  ];
+  pen.lines(ended ? cross : [], { stroke: ink.text, width: 2 });
+}
+
+/** The names of the curves. lines: [[name, path], …], the chosen one's name apart. */
+function drawNames(pen, box, lines, chosen) {
+  /** @type {(path: Pair[]) => Pair[]} */
+  const pixels = (path) => path.map(([x, y]) => [Math.round(x), Math.round(y)]);
+  const rounded = lines.map(([name, path]) => /** @type {[string, Pair[]]} */ ([name, pixels(path)]));
+  for (const { name, x, y, half } of placeNames(rounded, box)) {
+    pen.rect(x - half - 2, y - 11, 2 * half + 4, 14, { fill: ink.paper, opacity: 0.7 });
+    const style = name === chosen ? { fill: ink.otherWords, weight: 700 } : { fill: ink.muted };
+    pen.text(x, y, name, { size: 12, anchor: "middle", ...style });
+  }
+}
+
+/** The chart; returns how its position is dragged. */
 function drawChart(pen, state, width, seen) {
   const { position, head_dim, base } = state;
   const { pipeline, step, error } = seen;
   const box = { x: 50, y: 54, w: width - 66, h: chartHeight(width) };
-  const powers = [-8, -6, -4, -2, 0];
-  const { X, Y, at } = axes(pen, box, [1, FARTHEST], [FLOOR, 1.1], {
-    xLabel: width < 400 ? "position m (tokens)" : "position m (tokens, logarithmic)",
-    yLabel: width < 480 ? "Largest error up to m (rad)" : `Largest error ${step ? "of a token's turn" : "of an angle"} up to m (radians)`,
-    xLog: true,
-    xTicks: range(0, 6, width < 300 ? 2 : 1).map((power) => Number(`1e${power}`)),
-    xFormat: abbreviated,
-    yTicks: [FLOOR, ...powers],
-    yFormat: (power) => (power === FLOOR ? "≈ 0" : decade(power, 0, 0)),
-  });
-  const place = ([m, value]) => [X(m), Y(Math.max(FLOOR, powerOf(value)))];
-  const right = box.x + box.w;
+  const { X, at, place } = drawAxes(pen, box, width, step);
 
-  const most = Y(powerOf(Math.PI));
-  pen.line(box.x, most, right, most, { stroke: ink.text, width: 1.2, dash: "6 4" });
-  pen.text(box.x + 4, most - 6, width < 480 ? "π: opposite" : "π: the hand points the opposite way", { size: 12 });
-
-  const known = knownCurves(head_dim, base, step);
   const mine = curveOf(pipeline, head_dim, base, step);
-  const name = nameOf(pipeline);
-  const paths = known.map(([key, curve]) => [key, curve.map(place)]);
-  const thick = withPosition(mine, position, error).map(place);
-  pen.curves(paths.map(([, path]) => path), { stroke: ink.muted, width: 1.5, opacity: 0.75 });
-  pen.curve(thick, { stroke: ink.other, width: 4 });
-  const [endX, endY] = thick.at(-1) ?? [box.x, box.y];
-  const ends = mine.at(-1)?.[0] < FARTHEST ? [[-1, 1], [-1, -1]] : [];
-  pen.lines(ends.map(([dx, dy]) => [endX + 6 * dx, endY + 6 * dy, endX - 6 * dx, endY - 6 * dy]), { stroke: ink.text, width: 2 });
+  const paths = knownCurves(head_dim, base, step).map(([key, curve]) => [key, curve.map(place)]);
+  const chosen = withPosition(mine, position, error).map(place);
+  drawCurves(pen, box, paths, chosen, mine.at(-1)?.[0] < FARTHEST);
 
   const cx = X(position);
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = `m = ${grouped(position)}`;
-  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
+  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
 
+  const name = nameOf(pipeline);
   const short = (key) => (width < 480 ? (SHORT[key] ?? key) : key);
   const own = name ? [] : [["chosen", mine.map(place)]];
   const named = [...own, ...paths.map(([key, path]) => [short(key), path])];
-  const rounded = named.map(([key, path]) => [key, path.map((point) => point.map(Math.round))]);
-  pen.part(() => {
-    for (const { name: key, x, y, half } of placeNames(rounded, box)) {
-      const mineToo = key === "chosen" || key === short(name);
-      pen.rect(x - half - 2, y - 11, 2 * half + 4, 14, { fill: ink.paper, opacity: 0.7 });
-      const style = mineToo ? { fill: ink.otherWords, weight: 700 } : { fill: ink.muted };
-      pen.text(x, y, key, { size: 12, anchor: "middle", ...style });
-    }
-  });
+  pen.part(() => drawNames(pen, box, named, name ? short(name) : "chosen"));
+
   const missing = Number.isNaN(error);
   const cy = missing ? box.y + box.h - 14 : place([position, error])[1];
   pen.circle(cx, cy, 6.5, { fill: missing ? ink.paper : ink.other, stroke: ink.text, width: 1.5 });
@@ -176,7 +208,8 @@ function drawClock(pen, state, width, seen) {
   pen.circle(cx, cy, 3, { fill: ink.text });
 
   const x = 2 * r + (width < 300 ? 18 : narrow ? 22 : 34);
-  const tell = (dy, words, style) => pen.text(x + (width < 300 ? 20 : 30), y + dy, words, { size: width < 300 ? 12 : 13, ...style });
+  const tell = (dy, words, style) =>
+    pen.text(x + (width < 300 ? 20 : 30), y + dy, words, { size: width < 300 ? 12 : 13, ...style });
   const key = width < 300 ? 14 : 22;
   const rest = (angle) => `${fmt(withinTurn(angle), 2)} rad`;
   const turns = Math.floor(turnsOf(exact));
@@ -201,7 +234,9 @@ function readout(state) {
   const { position, head_dim, base } = state;
   const seen = worst(state);
   const { pipeline, step, pair, error } = seen;
-  const place = step ? `From token ${grouped(position - 1)} to ${grouped(position)}` : `At position ${grouped(position)}`;
+  const place = step
+    ? `From token ${grouped(position - 1)} to ${grouped(position)}`
+    : `At position ${grouped(position)}`;
   if (Number.isNaN(error)) {
     const which = Number.isFinite(roundTo(position, pipeline.positions)) ? "angle" : "position";
     return `${place} pair 0 has no number: the ${which} is infinite in ${pipeline[`${which}s`]}, and infinity has no cosine.`;
@@ -210,7 +245,8 @@ function readout(state) {
   const sofar = curve.filter(([m]) => m < position).at(-1)?.[1] ?? 0;
   const top = sofar < LOST ? radians(sofar) : "almost π";
   const most = sofar > 1.05 * error ? ` Up to here the line has reached ${top}.` : "";
-  if (error === 0) return `${place} no pair is off: nothing is rounded beyond float64, against which it is measured.${most}`;
+  if (error === 0)
+    return `${place} no pair is off: nothing is rounded beyond float64, against which it is measured.${most}`;
   return `${place} the worst pair, pair ${pair}, is off by ${radians(error)}: ${cause(state, seen)}.${most}`;
 }
 

@@ -66,13 +66,17 @@ function drawMatrix(pen, state, row, x, y, side) {
   pen.raster(x, y, side, side, length, length, (i, j) => shadeOf[j - i + length - 1]);
   if (isCausal(scheme)) {
     const steps = range(1, length - 1).map((n) => n * cell);
-    const stairs = steps.flatMap((at, n) => [[x + at, y + (n ? steps[n - 1] : 0)], [x + at, y + at]]);
+    const stairs = steps.flatMap((at, n) => [
+      [x + at, y + (n ? steps[n - 1] : 0)],
+      [x + at, y + at],
+    ]);
     pen.area([...stairs, [x + side, y + side - cell], [x + side, y]], { fill: ink.grid });
     pen.text(x + side - 8, y + 22, "masked", { anchor: "end", fill: ink.text });
   }
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
   pen.part(() => {
-    for (const t of marks) pen.text(x + (t + 0.5) * cell, y + side + 15, t, { anchor: "middle", size: 12, fill: ink.muted });
+    for (const t of marks)
+      pen.text(x + (t + 0.5) * cell, y + side + 15, t, { anchor: "middle", size: 12, fill: ink.muted });
     for (const t of marks) {
       const words = Math.abs(t - row.query) * cell < 14 ? "" : t; // beside the followed row there is no room
       pen.text(x - 6, y + (t + 0.5) * cell + 4, words, { anchor: "end", size: 12, fill: ink.muted });
@@ -87,7 +91,7 @@ function drawMatrix(pen, state, row, x, y, side) {
   const [cx, cy] = [x + (row.query + 0.5) * cell, top + cell / 2];
   pen.circle(cx, cy, 6.5, { fill: ink.q, stroke: ink.paper, width: 2 });
   drawScale(pen, state, x, y + side + 48, side);
-  const at = (px, py) => clamp(Math.floor((py - y) / cell), 0, length - 1);
+  const at = (_px, py) => clamp(Math.floor((py - y) / cell), 0, length - 1);
   return { query: { x: cx, y: cy, at } };
 }
 
@@ -151,7 +155,12 @@ function drawWeights(pen, { length }, row, box) {
   const thick = Math.max(2, (box.w / length) * 0.72);
   const bar = (key, n) => {
     const [left, right, top] = [X(key) - thick / 2, X(key) + thick / 2, Y(row.weights[n])];
-    return [[left, Y(0)], [left, top], [right, top], [right, Y(0)]];
+    return [
+      [left, Y(0)],
+      [left, top],
+      [right, top],
+      [right, Y(0)],
+    ];
   };
   pen.area(row.keys.flatMap(bar), { fill: ink.score }); // one comb: cheaper than a shape for each key
   pen.area(bar(row.query, row.query), { fill: ink.q });

@@ -8,8 +8,8 @@ import { applyRope, rotationMatrix } from "../maths/rotary.js";
 
 // The vector that is rotated: small numbers, so that no pair is longer than 1 and one colour scale serves all cells.
 const FEATURES = [
-  0.7, 0.2, 0.5, -0.6, -0.3, 0.7, 0.6, 0.4, -0.7, 0.1, 0.3, 0.6, -0.5, -0.4, 0.7, -0.2,
-  0.1, -0.7, 0.4, 0.5, 0.6, -0.1, -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
+  0.7, 0.2, 0.5, -0.6, -0.3, 0.7, 0.6, 0.4, -0.7, 0.1, 0.3, 0.6, -0.5, -0.4, 0.7, -0.2, 0.1, -0.7, 0.4, 0.5, 0.6, -0.1,
+  -0.6, 0.3, 0.2, 0.7, -0.4, -0.7, 0.5, 0.1, -0.2, 0.6,
 ];
 const TOP = 42; // above the cells: the headings
 const BELOW = 202; // below the cells: the row in numbers and the count
@@ -60,7 +60,7 @@ function cell(pen, value, x, y, w, h) {
 /** A column of cells with a heading; `marked` rows get a frame. */
 function drawColumn(pen, values, heading, x, { column, cell: h }, marked) {
   pen.text(x + column / 2, TOP - 12, heading, { anchor: "middle", weight: 600 });
-  values.forEach((value, j) => cell(pen, value, x, TOP + j * h, column, h));
+  for (const [j, value] of values.entries()) cell(pen, value, x, TOP + j * h, column, h);
   for (const j of marked) frame(pen, x, TOP + j * h, column, h);
 }
 
@@ -194,19 +194,21 @@ function draw(pen, state, { width }) {
   pen.text(4, y, products, { weight: 600 });
   const parts = [words.symbols, words.numbers];
   const lines = narrow ? parts.flat() : parts.map((part) => part.join(" "));
-  lines.forEach((line, i) => pen.text(narrow && i === 1 ? 44 : 4, y + 20 * (i + 1), line));
+  for (const [i, line] of lines.entries()) pen.text(narrow && i === 1 ? 44 : 4, y + 20 * (i + 1), line);
   drawCount(pen, state, y + 20 * lines.length + 36, width);
 }
 
-function readout({ position, form, ...rest }) {
-  const { x, j, partner, pairOf, angles } = rotated({ position, ...rest });
+function readout(state) {
+  const { position, form } = state;
+  const { x, j, partner, pairOf, angles } = rotated(state);
   const [first, second] = [j, partner[j]].sort((a, b) => a - b);
   const angle = angles[pairOf[j]];
   const decimals = angle === 0 || angle >= 0.1 ? 2 : 5;
   const turned =
     `Row ${j} belongs to pair ${pairOf[j]} (features ${first} and ${second}), which has turned by ${fmt(angle, decimals)} rad, ` +
     `${fmt(turnsOf(angle), decimals)} turns; its length is still ${fmt(length([x[first], x[second]]))}.`;
-  if (form === "matrix") return `${turned} In a head of width 128, 126 of the 128 products of each row would be by zero.`;
+  if (form === "matrix")
+    return `${turned} In a head of width 128, 126 of the 128 products of each row would be by zero.`;
   return `${turned} cos and sin do not depend on x: computed once, they serve every vector at position ${position}.`;
 }
 

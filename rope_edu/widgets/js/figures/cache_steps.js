@@ -74,7 +74,10 @@ function drawNow(pen, state, width, at) {
     stroke(pen, X(newest), query + r, X(position), keys - r - 1, { stroke: ink.score, width: 1.3 });
   }
   face(pen, X(newest), query, r, { stroke: ink.q, width: 2, fill: ink.paper });
-  hand(pen, X(newest), query, r - 2, keyAngle(state.store, state.pair, newest, state.step), { stroke: ink.q, width: 3 });
+  hand(pen, X(newest), query, r - 2, keyAngle(state.store, state.pair, newest, state.step), {
+    stroke: ink.q,
+    width: 3,
+  });
   const words = `query of the newest token, m = ${newest}`;
   pen.text(centred(X(newest), words, 0, width), 17, words, { anchor: "middle", fill: ink.qWords });
   for (const position of range(0, STEPS - 1)) {
@@ -107,24 +110,26 @@ function drawKey(pen, { store }, key, cx, cy, r) {
   }
 }
 
-/** What the signs mean, as [words, draw(x, y)]. */
+/**
+ * What the signs mean: draw(x, y) draws one.
+ * @returns {{words: string, sign: (x: number, y: number) => void}[]}
+ */
 function signs(pen, { store, capacity, step }) {
   const swatch = (colour, opacity) => (x, y) => box(pen, x, y - 11, 14, 13, colour, opacity);
   const sample = (style) => (x, y) => stroke(pen, x, y - 4, x + 15, y - 4, style);
   return [
-    ["new", swatch(ink.k, 0.45)],
-    store === "unrotated" && ["stored", sample({ stroke: ink.k, width: 1.5 })],
-    store === "unrotated" && ["turned again at this step", sample({ stroke: ink.position, width: 3 })],
-    store !== "unrotated" && ["kept as it is", sample({ stroke: ink.k, width: 3 })],
-    store === "dynamic" && ["where it belongs", sample({ stroke: ink.position, width: 2, dash: "3 2" })],
-    store === "dynamic" && ["stale", swatch(ink.text, 0.3)],
-    step > capacity && ["evicted", (x, y) => pen.text(x + 3, y, "×", { fill: ink.muted })],
+    { words: "new", sign: swatch(ink.k, 0.45) },
+    store === "unrotated" && { words: "stored", sign: sample({ stroke: ink.k, width: 1.5 }) },
+    store === "unrotated" && { words: "turned again at this step", sign: sample({ stroke: ink.position, width: 3 }) },
+    store !== "unrotated" && { words: "kept as it is", sign: sample({ stroke: ink.k, width: 3 }) },
+    store === "dynamic" && { words: "where it belongs", sign: sample({ stroke: ink.position, width: 2, dash: "3 2" }) },
+    store === "dynamic" && { words: "stale", sign: swatch(ink.text, 0.3) },
+    step > capacity && { words: "evicted", sign: (x, y) => pen.text(x + 3, y, "×", { fill: ink.muted }) },
   ].filter(Boolean);
 }
 
 function drawLegend(pen, state, width, y) {
-  const items = signs(pen, state).map(([words, sign]) => ({ words, sign }));
-  for (const { words, sign, x, line } of inLines(items, width - 2, { sample: 20, gap: 12 })) {
+  for (const { words, sign, x, line } of inLines(signs(pen, state), width - 2, { sample: 20, gap: 12 })) {
     sign(x + 2, y + 20 * line);
     pen.text(x + 22, y + 20 * line, words);
   }
@@ -146,36 +151,43 @@ function drawHistory(pen, state, width, at) {
       const fill = key.kind === "new" ? ink.k : again ? ink.position : ink.text;
       const opacity = key.kind === "new" ? 0.45 : again ? 0.25 : dark;
       if (opacity > 0.003) box(pen, x + 0.5, y + 0.5, side - 1, tall - 1, fill, opacity);
-      hand(pen, cx, cy, tall / 2 - 1, key.used, { stroke: state.store === "unrotated" ? ink.position : ink.k, width: 1.8 });
+      hand(pen, cx, cy, tall / 2 - 1, key.used, {
+        stroke: state.store === "unrotated" ? ink.position : ink.k,
+        width: 1.8,
+      });
     }
   }
   const y = history + (state.step - 1) * tall;
   const first = Math.max(0, state.step - state.capacity);
   const [left, right] = [Math.max(0.6, first * side), Math.min(width - 0.6, state.step * side)];
-  const rim = [[left, y], [right, y], [right, y + tall], [left, y + tall], [left, y]];
+  const rim = [
+    [left, y],
+    [right, y],
+    [right, y + tall],
+    [left, y + tall],
+    [left, y],
+  ];
   pen.curve(rim, { stroke: ink.text, width: 1.2 });
 }
 
-/** Two sums as bars, with and without a cache. */
+/** A sum as two bars, with and without a cache, `full` at most. */
+function drawBars(pen, { name, values, full, fill }, x, y, w) {
+  const share = w - 118;
+  pen.text(x, y, name, { weight: 600 });
+  for (const [i, words] of ["with cache", "without"].entries()) {
+    const top = y + 7 + 19 * i;
+    const long = (share * values[i]) / full;
+    pen.text(x, top + 11, words, { size: 12, fill: ink.muted });
+    box(pen, x + 68, top + 1, Math.max(1, long), 12, fill, i ? 0.4 : 1);
+    pen.text(x + 74 + long, top + 12, values[i], { size: 12 });
+  }
+}
+
+/** The work of all steps so far. */
 function drawWork(pen, state, x, y, w) {
   const { turned, products } = decodingWork(state.store, state.capacity, state.step);
-  const most = { turned: 136, products: 816 };
-  const share = w - 118;
-  let line = y;
-  for (const [name, values, full] of [
-    ["Keys turned, all steps", turned, most.turned],
-    ["Dot products, all steps", products, most.products],
-  ]) {
-    pen.text(x, line, name, { weight: 600 });
-    ["with cache", "without"].forEach((words, i) => {
-      const top = line + 7 + 19 * i;
-      const colour = name.startsWith("Keys") ? ink.position : ink.score;
-      pen.text(x, top + 11, words, { size: 12, fill: ink.muted });
-      box(pen, x + 68, top + 1, Math.max(1, (share * values[i]) / full), 12, colour, i ? 0.4 : 1);
-      pen.text(x + 74 + (share * values[i]) / full, top + 12, values[i], { size: 12 });
-    });
-    line += 63;
-  }
+  drawBars(pen, { name: "Keys turned, all steps", values: turned, full: 136, fill: ink.position }, x, y, w);
+  drawBars(pen, { name: "Dot products, all steps", values: products, full: 816, fill: ink.score }, x, y + 63, w);
 }
 
 function draw(pen, state, { width }) {
@@ -192,9 +204,11 @@ function readout(state) {
   const earlier = held(state, step).length - 1;
   const { count, worst } = stale(state);
   const added = `Step ${step} writes one key, at position ${step - 1}.`;
-  const gone = step > capacity ? ` The ${step - capacity === 1 ? "oldest is" : `oldest ${step - capacity} are`} evicted.` : "";
+  const gone =
+    step > capacity ? ` The ${step - capacity === 1 ? "oldest is" : `oldest ${step - capacity} are`} evicted.` : "";
   if (!earlier) return added;
-  if (store === "unrotated") return `${added} All ${counted(earlier + 1, "key")} are turned, to their positions, at every step.${gone}`;
+  if (store === "unrotated")
+    return `${added} All ${counted(earlier + 1, "key")} are turned, to their positions, at every step.${gone}`;
   if (store === "rotated" || !count) {
     const why = store === "dynamic" && pair === 0 ? " Dynamic NTK never changes pair 0." : "";
     return `${added} The ${counted(earlier, "key")} before it ${earlier === 1 ? "stays" : "stay"} as stored.${why}${gone}`;

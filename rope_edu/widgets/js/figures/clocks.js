@@ -50,9 +50,19 @@ function draw(pen, state, { width }) {
   const all = hands(state);
   const { columns, cell, row, left } = grid(width, all.length);
   const wide = width >= 480;
-  pen.text(2, 14, wide ? "In the corner: pair i. Below a face: tokens for a full turn." : "Corner: pair i. Below: tokens per turn.");
+  pen.text(
+    2,
+    14,
+    wide ? "In the corner: pair i. Below a face: tokens for a full turn." : "Corner: pair i. Below: tokens per turn.",
+  );
   pen.rect(2, 25, 12, 12, { fill: ink.position, opacity: 0.28, stroke: ink.position, width: 1 });
-  pen.text(20, 36, wide ? "where the hand goes within the context; a dashed rim: no full turn there" : "where it goes within the context");
+  pen.text(
+    20,
+    36,
+    wide
+      ? "where the hand goes within the context; a dashed rim: no full turn there"
+      : "where it goes within the context",
+  );
 
   const r = cell / 2 - 9;
   const faces = all.map((hand, i) => {
@@ -66,7 +76,10 @@ function draw(pen, state, { width }) {
   pen.areas(partly.map(swept), { fill: ink.position, opacity: 0.28 });
   pen.circles(round.map(rim), { stroke: ink.position, width: 2 });
   pen.circles(partly.map(rim), { stroke: ink.muted, width: 1.2, dash: "3 3" });
-  pen.lines(faces.map(({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 3)]), { stroke: ink.text, width: 2.4 });
+  pen.lines(
+    faces.map(({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 3)]),
+    { stroke: ink.text, width: 2.4 },
+  );
   for (const { i, cx, cy, wave, complete } of faces) {
     pen.text(cx - r - 5, cy - r + 7, i, { size: 12, fill: ink.muted, anchor: "middle" });
     const fill = complete ? ink.positionWords : ink.muted;

@@ -33,90 +33,113 @@ const TITLES = [
   ["Line 6: the score is the real part;", "it sees the distance m − n only"],
 ];
 
-/** What the plane shows: arrows, dots, circles, arcs and segments in the units of the pairs. */
-function scene(state) {
-  const { line, q, k, position: m, key_position: n } = state;
-  const f = functionOf(state);
-  const at = line === 3 || line === 4 ? m : n; // lines 3 and 4 put k where q is
-  const blue = { stroke: ink.q, words: ink.qWords };
-  const red = { stroke: ink.k, words: ink.kWords };
-  const own = [
-    { z: q, ...blue, name: "q", width: 1.5, dash: "5 4" },
-    { z: k, ...red, name: "k", width: 1.5, dash: "5 4" },
+const BLUE = { stroke: ink.q, words: ink.qWords };
+const RED = { stroke: ink.k, words: ink.kWords };
+const SCORE = { stroke: ink.score, words: ink.scoreWords };
+
+/** The pairs as they are given. */
+const own = ({ q, k }) => [
+  { z: q, ...BLUE, name: "q", width: 1.5, dash: "5 4" },
+  { z: k, ...RED, name: "k", width: 1.5, dash: "5 4" },
+];
+const ofQuery = (z, width = 3.5, opacity) => ({ z, ...BLUE, name: "f(q, m)", width, opacity });
+const ofKey = (z, place, width = 3.5, opacity) => ({ z, ...RED, name: `f(k, ${place})`, width, opacity });
+const fan = (f, z, stroke) => PLACES.map((p) => ({ z: f(z, p), stroke, width: 1.3, opacity: 0.55, head: 6 }));
+
+/** Line 1: sums of a real and an imaginary part, lengths and angles. */
+function sceneOfStart(f, state) {
+  const { q, k } = state;
+  const parts = (z, stroke) => [
+    { from: [0, 0], to: [z[0], 0], stroke, width: 5, opacity: 0.45 },
+    { from: [z[0], 0], to: z, stroke, width: 1.5, dash: "2 3" },
   ];
-  if (line === 1) {
-    const parts = (z, stroke) => [
-      { from: [0, 0], to: [z[0], 0], stroke, width: 5, opacity: 0.45 },
-      { from: [z[0], 0], to: z, stroke, width: 1.5, dash: "2 3" },
-    ];
-    return {
-      segments: [...parts(q, ink.q), ...parts(k, ink.k)],
-      arcs: [
-        { r: 0.42, from: 0, to: angleOf(q), stroke: ink.q },
-        { r: 0.28, from: 0, to: angleOf(k), stroke: ink.k },
-      ],
-      arrows: [...own, { z: f(q, 0), ...blue, width: 3.5 }, { z: f(k, 0), ...red, width: 3.5 }],
-    };
-  }
-  if (line === 2 || line === 6) {
-    const { products } = slideOf(f, state);
-    const [qm, kn] = [f(q, m), f(k, n)];
-    const product = timesConj(qm, kn);
-    const difference = angleOf(product);
-    const faint = line === 6 ? 0.55 : 1;
-    const arcs = [{ r: 0.3, from: 0, to: difference, stroke: ink.position }];
-    if (line === 2) arcs.push({ r: 0.38, from: angleOf(kn), to: angleOf(kn) + difference, stroke: ink.position });
-    const drops = line === 2 ? [] : products.map((z) => ({ from: z, to: [z[0], 0], stroke: ink.score, width: 1 }));
-    const score = [
+  return {
+    segments: [...parts(q, ink.q), ...parts(k, ink.k)],
+    arcs: [
+      { r: 0.42, from: 0, to: angleOf(q), stroke: ink.q },
+      { r: 0.28, from: 0, to: angleOf(k), stroke: ink.k },
+    ],
+    arrows: [...own(state), { z: f(q, 0), ...BLUE, width: 3.5 }, { z: f(k, 0), ...RED, width: 3.5 }],
+  };
+}
+
+/** Line 2: the product, here and wherever else the distance is the same. */
+function sceneOfProduct(f, state) {
+  const [qm, kn] = [f(state.q, state.position), f(state.k, state.key_position)];
+  const product = timesConj(qm, kn);
+  const [start, difference] = [angleOf(kn), angleOf(product)];
+  return {
+    arcs: [
+      { r: 0.3, from: 0, to: difference, stroke: ink.position },
+      { r: 0.38, from: start, to: start + difference, stroke: ink.position },
+    ],
+    dots: [{ places: slideOf(f, state).products, fill: ink.score, r: 4.5 }],
+    arrows: [
+      ...own(state),
+      ofQuery(qm, 2.5, 1),
+      ofKey(kn, "n", 2.5, 1),
+      { z: product, ...SCORE, name: "product", width: 3.5 },
+    ],
+  };
+}
+
+/** Line 3: circles that a pair stays on as long as its length is kept. */
+function sceneOfLengths(f, state) {
+  const { q, k, position: m } = state;
+  const trail = (z, fill) => ({ places: PLACES.map((p) => f(z, p)), fill, r: 3.5, opacity: 0.7 });
+  return {
+    circles: [
+      { r: length(q), stroke: ink.q, width: 1.2, dash: "5 4" },
+      { r: length(k), stroke: ink.k, width: 1.2, dash: "5 4" },
+    ],
+    dots: [trail(q, ink.q), trail(k, ink.k)],
+    arrows: [...own(state), ofQuery(f(q, m)), ofKey(f(k, m), "m")],
+  };
+}
+
+/** Line 4: how far both have turned at the same position. */
+function sceneOfTurns(f, state) {
+  const { q, k, position: m } = state;
+  const arc = (z, stroke, r) => ({ r, from: angleOf(z), to: angleOf(z) + turnsOf(f, z)[m], stroke });
+  return {
+    arcs: [arc(q, ink.q, 0.42), arc(k, ink.k, 0.28)],
+    arrows: [...fan(f, q, ink.q), ...fan(f, k, ink.k), ...own(state), ofQuery(f(q, m)), ofKey(f(k, m), "m")],
+  };
+}
+
+/** Line 5: the steps from each position to the next. */
+function sceneOfSteps(f, state) {
+  const { q, position: m } = state;
+  const turns = turnsOf(f, q).map((turn) => angleOf(q) + turn);
+  const arc = (p) => ({ r: p % 2 ? 0.42 : 0.37, from: turns[p - 1], to: turns[p], stroke: ink.position });
+  return { arcs: PLACES.slice(1).map(arc), arrows: [...fan(f, q, ink.q), own(state)[0], ofQuery(f(q, m))] };
+}
+
+/** Line 6: the real part of the product. */
+function sceneOfScore(f, state) {
+  const scene = sceneOfProduct(f, state);
+  const product = scene.arrows.at(-1).z;
+  const drops = scene.dots[0].places.map((z) => ({ from: z, to: [z[0], 0], stroke: ink.score, width: 1 }));
+  return {
+    segments: [
+      ...drops,
       { from: [0, 0], to: [product[0], 0], stroke: ink.score, width: 7 },
       { from: product, to: [product[0], 0], stroke: ink.score, width: 1.5, dash: "3 3" },
-    ];
-    return {
-      segments: line === 2 ? [] : [...drops, ...score],
-      arcs,
-      dots: [{ places: products, fill: ink.score, r: 4.5 }],
-      arrows: [
-        ...own,
-        { z: qm, ...blue, name: "f(q, m)", width: 2.5, opacity: faint },
-        { z: kn, ...red, name: "f(k, n)", width: 2.5, opacity: faint },
-        { z: product, stroke: ink.score, words: ink.scoreWords, name: "product", width: 3.5 },
-      ],
-    };
-  }
-  if (line === 3) {
-    const trail = (z, fill) => ({ places: PLACES.map((p) => f(z, p)), fill, r: 3.5, opacity: 0.7 });
-    return {
-      circles: [
-        { r: length(q), stroke: ink.q, width: 1.2, dash: "5 4" },
-        { r: length(k), stroke: ink.k, width: 1.2, dash: "5 4" },
-      ],
-      dots: [trail(q, ink.q), trail(k, ink.k)],
-      arrows: [
-        ...own,
-        { z: f(q, m), ...blue, name: "f(q, m)", width: 3.5 },
-        { z: f(k, at), ...red, name: "f(k, m)", width: 3.5 },
-      ],
-    };
-  }
-  const fan = (z, stroke) => PLACES.map((p) => ({ z: f(z, p), stroke, width: 1.3, opacity: 0.55, head: 6 }));
-  if (line === 4) {
-    const arc = (z, stroke, r) => ({ r, from: angleOf(z), to: angleOf(z) + turnsOf(f, z)[m], stroke });
-    return {
-      arcs: [arc(q, ink.q, 0.42), arc(k, ink.k, 0.28)],
-      arrows: [
-        ...fan(q, ink.q),
-        ...fan(k, ink.k),
-        ...own,
-        { z: f(q, m), ...blue, name: "f(q, m)", width: 3.5 },
-        { z: f(k, at), ...red, name: "f(k, m)", width: 3.5 },
-      ],
-    };
-  }
-  const turns = turnsOf(f, q).map((turn) => angleOf(q) + turn);
-  return {
-    arcs: PLACES.slice(1).map((p) => ({ r: p % 2 ? 0.42 : 0.37, from: turns[p - 1], to: turns[p], stroke: ink.position })),
-    arrows: [...fan(q, ink.q), own[0], { z: f(q, m), ...blue, name: "f(q, m)", width: 3.5 }],
+    ],
+    arcs: scene.arcs.slice(0, 1),
+    dots: scene.dots,
+    arrows: scene.arrows.map((arrow) => (arrow.width === 2.5 ? { ...arrow, opacity: 0.55 } : arrow)),
   };
+}
+
+const SCENES = [sceneOfStart, sceneOfProduct, sceneOfLengths, sceneOfTurns, sceneOfSteps, sceneOfScore];
+
+/**
+ * What the plane shows, in the units of the pairs.
+ * @returns {{segments?: any[], arcs?: any[], circles?: any[], dots?: any[], arrows: any[]}}
+ */
+function scene(state) {
+  return SCENES[state.line - 1](functionOf(state), state);
 }
 
 /** The plane in a square of pixels; returns where q and k can be taken. */
@@ -129,22 +152,33 @@ function drawPlane(pen, state, x, y, side) {
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / span];
   const { at, back } = planeOf(cx, cy, unit);
   const grid = { stroke: ink.grid, width: 1 };
-  pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], grid);
+  pen.lines(
+    [
+      [x, cy, x + side, cy],
+      [cx, y, cx, y + side],
+    ],
+    grid,
+  );
   pen.circle(cx, cy, unit, grid);
   const labels = new Labels({ x, y, w: side, h: side });
   nameAxes(pen, labels, { x, y, side, cx, cy, unit });
   for (const { r, ...style } of circles) pen.circle(cx, cy, r * unit, style);
   for (const { from, to, ...style } of segments) pen.line(...at(from), ...at(to), style);
-  for (const { r, from, to, stroke } of arcs) pen.arc(cx, cy, (r * side) / 2, from, to, { stroke, width: 2, opacity: 0.8 });
+  for (const { r, from, to, stroke } of arcs)
+    pen.arc(cx, cy, (r * side) / 2, from, to, { stroke, width: 2, opacity: 0.8 });
   for (const { z, head = 10, ...style } of arrows) {
     const { stroke, width, dash, opacity } = style;
     pen.arrow(cx, cy, ...at(z), { stroke, width, dash, opacity, head });
   }
-  for (const { places, r, ...style } of dots) pen.circles(places.map((z) => [...at(z), r]), style);
-  nameArrows(pen, labels, arrows.filter(({ name }) => name), at, [cx, cy]);
+  for (const { places, r, ...style } of dots) {
+    const spots = places.map((z) => [...at(z), r]);
+    pen.circles(spots, style);
+  }
+  const named = arrows.filter(({ name }) => name);
+  nameArrows(pen, labels, named, at, [cx, cy]);
   const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
   const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: steps });
-  return state.line === 5 ? { q: handle(state.q) } : { q: handle(state.q), k: handle(state.k) };
+  return { q: handle(state.q), ...(state.line !== 5 && { k: handle(state.k) }) };
 }
 
 /** What the axes are and where 1 and i are. */
@@ -183,8 +217,23 @@ function drawMarks(pen, state, x, y, width) {
     const pencil = { stroke: fails ? ink.paper : ink.text, width: 2 };
     pen.text(left + step / 2 - 12, y + 17, i + 1, { fill: pencil.stroke, weight: chosen ? 700 : 400 });
     const [mx, my] = [left + step / 2 + 5, y + 12];
-    const cross = [[[mx - 4, my - 4], [mx + 4, my + 4]], [[mx - 4, my + 4], [mx + 4, my - 4]]];
-    const tick = [[[mx - 5, my], [mx - 1, my + 4], [mx + 6, my - 5]]];
+    const cross = [
+      [
+        [mx - 4, my - 4],
+        [mx + 4, my + 4],
+      ],
+      [
+        [mx - 4, my + 4],
+        [mx + 4, my - 4],
+      ],
+    ];
+    const tick = [
+      [
+        [mx - 5, my],
+        [mx - 1, my + 4],
+        [mx + 6, my - 5],
+      ],
+    ];
     pen.curves(fails ? cross : tick, pencil);
   }
   return 6 * step;
@@ -197,82 +246,114 @@ function nameCurves(pen, curves, grid, box) {
   for (const y of grid) labels.avoid(box.x, y - 1, box.x + box.w, y + 1);
   for (const { words, path, fill } of curves) {
     const width = textWidth(words, 12, true);
-    const { left, baseline } = labels.place(width, [...path].reverse().flatMap((dot) => spotsAround(dot, width)));
+    const { left, baseline } = labels.place(
+      width,
+      [...path].reverse().flatMap((dot) => spotsAround(dot, width)),
+    );
     pen.text(left, baseline, words, { size: 12, weight: 600, fill });
   }
 }
 
+/** A chart over positions, its vertical axis round around the values: a way to draw into it. */
+function makeChart(pen, box, values, xLabel, yLabel) {
+  const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const marks = ticks(low, Math.max(top, low + 1), 4);
+  const gap = marks.length > 1 ? marks[1] - marks[0] : 1;
+  const [bottom, high] = [Math.floor(low / gap + 1e-6) * gap, Math.max(Math.ceil(top / gap - 1e-6), 1) * gap];
+  const yTicks = ticks(bottom, high, 4);
+  const { X, Y } = axes(pen, box, [0, LAST], [bottom, high], { xLabel, yLabel, xTicks: range(0, LAST, 2), yTicks });
+  return {
+    X,
+    Y,
+    yTicks,
+    /** The values from a position on, as dots on a line. */
+    dotted(list, fill, { dash = undefined, r = 3, from = 0 } = {}) {
+      pen.curve(
+        list.map((value, i) => [X(from + i), Y(value)]),
+        { stroke: fill, width: 1.8, dash },
+      );
+      pen.circles(
+        list.map((value, i) => [X(from + i), Y(value), r]),
+        { fill },
+      );
+    },
+    /** The value that all should have. */
+    reference: (value) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" }),
+    here: (place, value, fill) => pen.circle(X(place), Y(value), 6, { fill, stroke: ink.text, width: 1.5 }),
+  };
+}
+
+function panelOfProduct(pen, f, state, box) {
+  const { first: from, products } = slideOf(f, state);
+  const [lengths, angles] = [products.map(length), followedAngles(products)];
+  const label = "Product: length, angle (rad)";
+  const chart = makeChart(pen, box, [...lengths, ...angles], "n, with m − n kept (tokens)", label);
+  chart.dotted(lengths, ink.score, { from });
+  chart.dotted(angles, ink.position, { from, dash: "5 3" });
+  chart.here(state.key_position, lengths[state.key_position - from], ink.score);
+  chart.here(state.key_position, angles[state.key_position - from], ink.position);
+  const path = (values) => values.map((value, i) => [chart.X(from + i), chart.Y(value)]);
+  const curves = [
+    { words: "length", path: path(lengths), fill: ink.scoreWords },
+    { words: "angle", path: path(angles), fill: ink.positionWords },
+  ];
+  nameCurves(pen, curves, chart.yTicks.map(chart.Y), box);
+}
+
+function panelOfLengths(pen, f, { q, k, position }, box) {
+  const products = PLACES.map((p) => length(f(q, p)) * length(f(k, p)));
+  const wanted = length(q) * length(k);
+  const chart = makeChart(pen, box, [...products, wanted], "position m of both (tokens)", "Length times length");
+  chart.reference(wanted);
+  chart.dotted(products, ink.score);
+  chart.here(position, products[position], ink.score);
+}
+
+function panelOfTurns(pen, f, { q, k, position }, box) {
+  const [qTurns, kTurns] = [turnsOf(f, q), turnsOf(f, k)];
+  const label = "Turned so far, φ(m) (rad)";
+  const chart = makeChart(pen, box, [...qTurns, ...kTurns], "position m of both (tokens)", label);
+  const x = chart.X(position);
+  pen.line(x, box.y, x, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "3 3" });
+  chart.dotted(qTurns, ink.q, { r: 5.5 });
+  chart.dotted(kTurns, ink.k, { dash: "5 5", r: 2.8 });
+}
+
+function panelOfSteps(pen, f, { q }, box) {
+  const steps = stepsOf(f, q);
+  const { X, Y, reference } = makeChart(pen, box, steps, "from m to m + 1 (tokens)", "Step of q (rad)");
+  const wide = (X(1) - X(0)) * 0.6;
+  const bar = (step, p) => [X(p + 0.5) - wide / 2, Y(0), wide, Y(step) - Y(0)];
+  pen.rects(steps.map(bar), { fill: ink.position });
+  reference(steps[0]);
+}
+
+function panelOfScore(pen, f, state, box) {
+  const { position: m, key_position: n } = state;
+  const { first: from, products } = slideOf(f, state);
+  const scores = products.map(([re]) => re);
+  const label = `Score at distance ${fmt(m - n, 0)}`;
+  const chart = makeChart(pen, box, scores, "n, with m − n kept (tokens)", label);
+  chart.reference(scores[n - from]);
+  chart.dotted(scores, ink.score, { from });
+  chart.here(n, scores[n - from], ink.score);
+}
+
+const PANELS = [drawNumbers, panelOfProduct, panelOfLengths, panelOfTurns, panelOfSteps, panelOfScore];
+
 /** The panel beside the plane: what the chosen line says, at every position. */
 function drawPanel(pen, state, box) {
-  const { line, q, k, position: m, key_position: n } = state;
-  const f = functionOf(state);
-  if (line === 1) return drawNumbers(pen, state, box);
-  const at = (values, X, Y, from = 0) => values.map((value, i) => [X(from + i), Y(value)]);
-  const frame = (values, xLabel, yLabel, high = LAST) => {
-    const low = Math.min(0, ...values);
-    const top = Math.max(0, ...values);
-    const stepY = ticks(low, Math.max(top, low + 1), 4);
-    const gap = stepY.length > 1 ? stepY[1] - stepY[0] : 1;
-    const ys = [Math.floor(low / gap + 1e-6) * gap, Math.max(Math.ceil(top / gap - 1e-6), 1) * gap];
-    const yTicks = ticks(ys[0], ys[1], 4);
-    return { yTicks, ...axes(pen, box, [0, high], ys, { xLabel, yLabel, xTicks: range(0, high, 2), yTicks }) };
-  };
-  const dotted = (values, X, Y, colour, { dash, r = 3, from } = {}) => {
-    pen.curve(at(values, X, Y, from), { stroke: colour, width: 1.8, dash });
-    pen.circles(at(values, X, Y, from).map((place) => [...place, r]), { fill: colour });
-  };
-  const reference = (value, X, Y) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" });
-  const here = (px, py, fill) => pen.circle(px, py, 6, { fill, stroke: ink.text, width: 1.5 });
-
-  if (line === 2) {
-    const { first: from, products } = slideOf(f, state);
-    const lengths = products.map(length);
-    const angles = followedAngles(products);
-    const { X, Y, yTicks } = frame([...lengths, ...angles], "n, with m − n kept (tokens)", "Product: length, angle (rad)");
-    dotted(lengths, X, Y, ink.score, { from });
-    dotted(angles, X, Y, ink.position, { from, dash: "5 3" });
-    here(X(n), Y(lengths[n - from]), ink.score);
-    here(X(n), Y(angles[n - from]), ink.position);
-    const named = [
-      { words: "length", values: lengths, fill: ink.scoreWords },
-      { words: "angle", values: angles, fill: ink.positionWords },
-    ];
-    nameCurves(pen, named.map(({ values, ...rest }) => ({ ...rest, path: at(values, X, Y, from) })), yTicks.map(Y), box);
-  } else if (line === 3) {
-    const products = PLACES.map((p) => length(f(q, p)) * length(f(k, p)));
-    const { X, Y } = frame([...products, length(q) * length(k)], "position m of both (tokens)", "Length times length");
-    reference(length(q) * length(k), X, Y);
-    dotted(products, X, Y, ink.score);
-    here(X(m), Y(products[m]), ink.score);
-  } else if (line === 4) {
-    const [qTurns, kTurns] = [turnsOf(f, q), turnsOf(f, k)];
-    const { X, Y } = frame([...qTurns, ...kTurns], "position m of both (tokens)", "Turned so far, φ(m) (rad)");
-    pen.line(X(m), box.y, X(m), box.y + box.h, { stroke: ink.position, width: 1.5, dash: "3 3" });
-    dotted(qTurns, X, Y, ink.q, { r: 5.5 });
-    dotted(kTurns, X, Y, ink.k, { dash: "5 5", r: 2.8 });
-  } else if (line === 5) {
-    const steps = stepsOf(f, q);
-    const { X, Y } = frame(steps, "from m to m + 1 (tokens)", "Step of q (rad)");
-    const wide = (X(1) - X(0)) * 0.6;
-    const bar = (step, p) => [X(p + 0.5) - wide / 2, Y(0), wide, Y(step) - Y(0)];
-    pen.rects(steps.map(bar), { fill: ink.position });
-    reference(steps[0], X, Y);
-  } else {
-    const { first: from, products } = slideOf(f, state);
-    const scores = products.map(([re]) => re);
-    const { X, Y } = frame(scores, "n, with m − n kept (tokens)", `Score at distance ${fmt(m - n, 0)}`);
-    reference(scores[n - from], X, Y);
-    dotted(scores, X, Y, ink.score, { from });
-    here(X(n), Y(scores[n - from]), ink.score);
-  }
+  PANELS[state.line - 1](pen, functionOf(state), state, box);
 }
 
 const complex = ([a, b]) => `${fmt(a)} ${b < -0.005 ? "−" : "+"} ${fmt(Math.abs(b))} i`;
 
 /** Line 1 in numbers: sum form, polar form, and what position 0 does. */
-function drawNumbers(pen, state, { x, y }) {
-  const f = functionOf(state);
-  const rows = [["q", state.q, ink.qWords], ["k", state.k, ink.kWords]];
+function drawNumbers(pen, f, state, { x, y }) {
+  const rows = [
+    ["q", state.q, ink.qWords],
+    ["k", state.k, ink.kWords],
+  ];
   let top = y - 8;
   for (const [name, z, fill] of rows) {
     pen.text(x - 20, top, `${name} = ${complex(z)}`, { fill, weight: 600, size: 14 });
@@ -332,7 +413,9 @@ function readout(state) {
   const amounts = breaksOf(state);
   const unit = line === 4 || line === 5 ? " rad" : "";
   const verdict =
-    amounts[line - 1] > HOLDS ? `Line ${line} breaks, by up to ${fmt(amounts[line - 1])}${unit}.` : `Line ${line} holds.`;
+    amounts[line - 1] > HOLDS
+      ? `Line ${line} breaks, by up to ${fmt(amounts[line - 1])}${unit}.`
+      : `Line ${line} holds.`;
   const broken = amounts.flatMap((amount, i) => (amount > HOLDS ? [i + 1] : []));
   const all = broken.length
     ? `This f breaks ${broken.length > 1 ? "lines" : "line"} ${listed(broken)} (positions 0 to 8).`

@@ -29,7 +29,10 @@ function head(d) {
     unconverted: (m) => [turn(q, m, "half_split"), turn(k, m - DISTANCE, "half_split")],
     mixed: (m) => [turn(q, m, "interleaved"), turn(k, m - DISTANCE, "half_split")],
   };
-  const score = (way, m) => dot(...rows[way](m));
+  const score = (way, m) => {
+    const [query, key] = rows[way](m);
+    return dot(query, key);
+  };
   const trained = score("trained", DISTANCE);
   const curves = {};
   for (const way of ["converted", "unconverted", "mixed"]) {
@@ -75,13 +78,19 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
   const zero = bars + BAR / 2;
   const home = (seat) => pairOf(feature[seat]); // the trained pair
   const seats = values.map((value, seat) => ({ seat, left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) }));
-  pen.rects(seats.map(({ left }) => [left, bars, inner, BAR]), { stroke: ink.grid, width: 1 });
+  pen.rects(
+    seats.map(({ left }) => [left, bars, inner, BAR]),
+    { stroke: ink.grid, width: 1 },
+  );
   for (const pair of range(0, pairs - 1)) {
     const bar = ({ left, tall }) => [left + inner * 0.22, zero, inner * 0.56, -tall];
     const own = seats.filter(({ seat }) => home(seat) === pair);
     pen.rects([...own.map(bar), ...own.map(({ left }) => [left, tab, inner, TAB])], { fill: shade(TINT(pair, pairs)) });
   }
-  pen.lines(seats.map(({ left }) => [left, zero, left + inner, zero]), { stroke: ink.muted, width: 1 });
+  pen.lines(
+    seats.map(({ left }) => [left, zero, left + inner, zero]),
+    { stroke: ink.muted, width: 1 },
+  );
   for (const { seat, left } of seats) {
     const middle = left + inner / 2;
     const fillOn = onShade(TINT(home(seat), pairs));
@@ -150,7 +159,10 @@ function drawScore(pen, { now, trained, curve, most }, position, run, box) {
     xTicks: [4, 16, 32, 48, 64],
     yTicks: [-most, 0, most],
   });
-  pen.curve(curve.map(([m, s]) => [X(m), Y(s)]), { stroke: ink.score, width: run === "mixed" ? 2 : 3.5 });
+  pen.curve(
+    curve.map(([m, s]) => [X(m), Y(s)]),
+    { stroke: ink.score, width: run === "mixed" ? 2 : 3.5 },
+  );
   pen.line(X(DISTANCE), Y(trained), X(64), Y(trained), { stroke: ink.text, width: 1.5, dash: "4 4" });
   pen.line(X(position), Y(-most), X(position), Y(now), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(position), Y(now), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });

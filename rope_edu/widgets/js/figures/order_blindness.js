@@ -14,8 +14,8 @@ const key = (word) => word.toLowerCase();
 
 /** For each place of `words`, how many times that word has come before, as a name: "the 0", "the 1". */
 function tokens(words) {
-  const seen = {};
-  return words.map((word) => `${key(word)} ${(seen[key(word)] = (seen[key(word)] ?? -1) + 1)}`);
+  const before = (place) => words.slice(0, place).filter((word) => key(word) === key(words[place])).length;
+  return words.map((word, place) => `${key(word)} ${before(place)}`);
 }
 
 /** The two sentences, read, and which place of the second each word of the first has gone to (−1: nowhere). */
@@ -27,7 +27,8 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   const [here, there] = [tokens(first.words), tokens(second.words)];
   const to = here.map((token) => there.indexOf(token));
   const looked = clamp(look, 1, first.words.length) - 1;
-  const moves = to.map((n, m) => (n < 0 ? NaN : distance(first.outputs[m], second.outputs[n])));
+  const at = (sentence, place) => /** @type {Pair} */ (sentence.outputs[place]);
+  const moves = to.map((n, m) => (n < 0 ? NaN : distance(at(first, m), at(second, n))));
   const sameWords = here.length === there.length && !to.includes(-1);
   const unmoved = moves.filter((move) => move < STILL).length;
   return { first, second, to, looked, moves, sameWords, unmoved };
@@ -67,8 +68,8 @@ function drawSentences(pen, { first, second, to, looked }, width) {
     const style = { size, anchor: "middle", weight: marked ? 600 : undefined };
     pen.text(X(place), y + boxHeight / 2 + 4.5, shortened(word, w - 4, size, marked), style);
   };
-  first.words.forEach((word, m) => box(word, m, top, false, m === looked, to[m] < 0));
-  second.words.forEach((word, n) => box(word, n, bottom, true, n === to[looked], !to.includes(n)));
+  for (const [m, word] of first.words.entries()) box(word, m, top, false, m === looked, to[m] < 0);
+  for (const [n, word] of second.words.entries()) box(word, n, bottom, true, n === to[looked], !to.includes(n));
   if (to[looked] < 0 || second.words.length < 2) return {};
   const middle = clamp(X(to[looked]), x0 + 62, width - 62);
   pen.text(middle, bottom + boxHeight + 16, "← drag this word →", { size: 12, anchor: "middle", fill: ink.muted });
@@ -99,8 +100,19 @@ function drawOutputs(pen, seen, x, y, side) {
   const [cx, cy] = [x + side / 2, y + side / 2];
   const { at } = planeOf(cx, cy, unit);
   pen.rect(x, y, side, side, { stroke: ink.grid, width: 1 });
-  pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], { stroke: ink.grid, width: 1 });
-  const diamond = ([px, py], r) => [[px, py - r], [px + r, py], [px, py + r], [px - r, py]];
+  pen.lines(
+    [
+      [x, cy, x + side, cy],
+      [cx, y, cx, y + side],
+    ],
+    { stroke: ink.grid, width: 1 },
+  );
+  const diamond = ([px, py], r) => [
+    [px, py - r],
+    [px + r, py],
+    [px, py + r],
+    [px - r, py],
+  ];
   const labels = new Labels({ x, y, w: side, h: side });
 
   // what one half of each axis is worth
@@ -177,7 +189,15 @@ function drawLegend(pen, x, y) {
   pen.text(x + 21, y, "sentence 1", { size: 12 });
   pen.circle(x + 103, y - 4, 5, { fill: ink.value, stroke: ink.text, width: 1 });
   pen.text(x + 113, y, "sentence 2", { size: 12 });
-  pen.area([[x + 193, y - 9], [x + 198, y - 4], [x + 193, y + 1], [x + 188, y - 4]], { fill: ink.muted });
+  pen.area(
+    [
+      [x + 193, y - 9],
+      [x + 198, y - 4],
+      [x + 193, y + 1],
+      [x + 188, y - 4],
+    ],
+    { fill: ink.muted },
+  );
   pen.text(x + 202, y, "mean", { size: 12 });
 }
 
@@ -246,7 +266,7 @@ function draw(pen, state, { width }) {
 
 // ------------------------------------------------------------------------------------------------ in words
 
-const vector = ([a, b]) => `(${fmt(a)}, ${fmt(b)})`;
+const vector = (z) => `(${fmt(z[0])}, ${fmt(z[1])})`;
 const ordinal = (place) => ["1st", "2nd", "3rd", "4th", "5th", "6th"][place];
 const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
@@ -271,7 +291,8 @@ function readout(state) {
   if (!sameWords) return `${outcome} The two sentences hold different words: attention sees which words there are.`;
   if (inOrder(first.words) === inOrder(second.words)) return `${outcome} Give sentence 2 another order.`;
   if (!state.causal) {
-    const places = looked === place ? "" : ` It is the ${ordinal(looked)} word of one and the ${ordinal(place)} of the other.`;
+    const places =
+      looked === place ? "" : ` It is the ${ordinal(looked)} word of one and the ${ordinal(place)} of the other.`;
     return `${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
   }
   const [before, after] = [first.words.slice(0, looked), second.words.slice(0, place)];
@@ -279,7 +300,8 @@ function readout(state) {
     const views = `${behind(before)} in sentence 1 and ${behind(after)} in sentence 2`;
     return `${outcome} Before it stands ${views}: with the mask it sees other words.`;
   }
-  if (inOrder(before) === inOrder(after)) return `${outcome} What it sees, itself and the words before it, is the same in both.`;
+  if (inOrder(before) === inOrder(after))
+    return `${outcome} What it sees, itself and the words before it, is the same in both.`;
   return stayed
     ? `${outcome} The same words stand before it in another order, and one masked layer cannot tell.`
     : `${outcome} The same words stand before it in another order: layer 1 has changed their rows, and layer 2 reads those.`;

@@ -26,7 +26,13 @@ function drawPlane(pen, state, x, y, side) {
   const { qAngle, kAngle, qTurned, kTurned } = turned(state);
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / SPAN];
   const { at, back } = planeOf(cx, cy, unit);
-  pen.lines([[x, cy, x + side, cy], [cx, y, cx, y + side]], { stroke: ink.grid, width: 1 });
+  pen.lines(
+    [
+      [x, cy, x + side, cy],
+      [cx, y, cx, y + side],
+    ],
+    { stroke: ink.grid, width: 1 },
+  );
   pen.circle(cx, cy, unit, { stroke: ink.grid, width: 1 });
   const pairs = [
     { pair: state.q, end: qTurned, angle: qAngle, colour: ink.q, words: ink.qWords, name: "q", place: "m", r: 0.5 },
@@ -83,7 +89,10 @@ function drawScore(pen, state, box) {
     xTicks: [-64, -32, 0, 32, 64],
     yTicks: [-most, 0, most],
   });
-  pen.curve(range(-64, 64, 0.5).map((d) => [X(d), Y(scoreAt(d))]), { stroke: ink.score, width: 2 });
+  pen.curve(
+    range(-64, 64, 0.5).map((d) => [X(d), Y(scoreAt(d))]),
+    { stroke: ink.score, width: 2 },
+  );
   const distance = position - key_position;
   const score = scoreAt(distance);
   pen.line(X(distance), Y(0), X(distance), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });

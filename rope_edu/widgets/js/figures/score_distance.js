@@ -1,9 +1,9 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { inLines } from "../lib/labels.js";
+import { centred, inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { applyRope } from "../maths/rotary.js";
@@ -106,78 +106,96 @@ function rises(scores) {
 
 /** What the lines are, in the order of the legend. */
 function entries({ vectors, reach, bound, trivial }) {
+  const entry = (words, stroke, width, dash = undefined) => ({ words, style: { stroke, width, dash } });
   return [
-    [bound ? "size of the score" : "score", { stroke: ink.score, width: 2.5 }],
-    reach === 256 && !bound && ["steps on which it rises", { stroke: ink.text, width: 3.5 }],
-    vectors !== "constant" && !bound && ["average over all draws", { stroke: ink.muted, width: 1.8, dash: "2 4" }],
-    bound && ["RoFormer bound", { stroke: ink.text, width: 1.6, dash: "9 3 2 3" }],
-    trivial && ["trivial bound", { stroke: ink.text, width: 1.3, dash: "6 4" }],
+    entry(bound ? "size of the score" : "score", ink.score, 2.5),
+    reach === 256 && !bound && entry("steps on which it rises", ink.text, 3.5),
+    vectors !== "constant" && !bound && entry("average over all draws", ink.muted, 1.8, "2 4"),
+    bound && entry("RoFormer bound", ink.text, 1.6, "9 3 2 3"),
+    trivial && entry("trivial bound", ink.text, 1.3, "6 4"),
   ].filter(Boolean);
 }
 
 /** Where each entry of the legend stands, line by line. */
 function legend(state, width) {
-  return inLines(entries(state).map(([words, style]) => ({ words, style })), width);
+  return inLines(entries(state), width);
 }
 
 const legendLines = (state, width) => legend(state, width).at(-1).line + 1;
 const height = (width, state) => 20 * legendLines(state, width) + (width < 480 ? 310 : 350);
 
-function draw(pen, state, { width, height: tall }) {
-  const { vectors, distance, reach, peak, bound, trivial } = state;
-  const all = measure(withoutCursor(state));
+/** The lines of the legend; returns the style of each by its words. */
+function drawLegend(pen, state, width) {
   const styles = {};
   for (const { words, style, x, line } of legend(state, width)) {
     styles[words] = style;
     pen.line(x + 2, 11 + 20 * line, x + 28, 11 + 20 * line, style);
     pen.text(x + 34, 15 + 20 * line, words);
   }
-  const top = 20 * legendLines(state, width) + 54;
-  const box = { x: 50, y: top, w: width - 72, h: tall - top - 48 };
+  return styles;
+}
+
+/** The axes: the scales, and where a distance beyond the reach is shown. */
+function drawAxes(pen, { reach, bound }, { low, high }, box, width) {
   const log = reach === LOG;
-  const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [all.low, all.high], {
+  const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
     xLabel: width < 480 ? "distance m − n (tokens)" : `distance m − n (tokens${log ? ", logarithmic" : ""})`,
     yLabel: bound ? `Size of the score, |q·k|${width < 340 ? "" : ", logarithmic"}` : "Score, q·k",
     xLog: log,
     xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
     xFormat: log ? abbreviated : grouped,
-    yTicks: bound ? range(Math.ceil(all.low), all.high) : undefined,
+    yTicks: bound ? range(Math.ceil(low), high) : undefined,
     yFormat: bound ? (power) => abbreviated(Number(`1e${power}`)) : undefined,
   });
   if (!bound) pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
-  const place = (r) => X(clamp(r, log ? 1 : 0, reach));
-  const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
+  return { X, Y, at, place: (r) => X(clamp(r, log ? 1 : 0, reach)) };
+}
 
-  if (trivial) {
-    for (const sign of bound ? [1] : [1, -1]) {
-      const y = Y(all.raise(sign * all.limit));
-      pen.line(box.x, y, box.x + box.w, y, styles["trivial bound"]);
-    }
+/** The bounds, the curve and where it rises, and the average over all draws. */
+function drawCurves(pen, { reach, bound, trivial }, all, { X, Y }, box, styles) {
+  const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
+  for (const limit of trivial ? [all.limit, -all.limit].slice(0, bound ? 1 : 2) : []) {
+    const y = Y(all.raise(limit));
+    pen.line(box.x, y, box.x + box.w, y, styles["trivial bound"]);
   }
   if (bound) pen.curve(path(all.coarse, all.looser), styles["RoFormer bound"]);
   const drawn = path(all.distances, all.scores);
   pen.curve(drawn, { stroke: ink.score, width: reach === 256 ? 2.5 : 1.6 });
   if (reach === 256 && !bound) {
-    pen.curves(rises(all.scores).map((run) => run.map((i) => drawn[i])), { stroke: ink.text, width: 3.5 });
+    const rising = rises(all.scores).map((run) => run.map((i) => drawn[i]));
+    pen.curves(rising, { stroke: ink.text, width: 3.5 });
   }
   if (all.average) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
+}
 
-  // the key's turn, and the cursor
-  if (vectors === "rotated" && peak <= reach) {
-    const [x, right] = [place(peak), place(peak) < box.x + box.w - 64];
-    pen.line(x, box.y, x, box.y + box.h, { stroke: ink.k, width: 1.5, dash: "1 4" });
-    pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, { anchor: right ? "start" : "end", fill: ink.kWords });
-  }
+/** The distance by which the key is turned. */
+function drawPeak(pen, { peak }, place, box) {
+  const [x, right] = [place(peak), place(peak) < box.x + box.w - 64];
+  pen.line(x, box.y, x, box.y + box.h, { stroke: ink.k, width: 1.5, dash: "1 4" });
+  const style = { anchor: right ? "start" : "end", fill: ink.kWords };
+  pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, style);
+}
+
+function draw(pen, state, { width, height: tall }) {
+  const { vectors, distance, reach, peak } = state;
+  const all = measure(withoutCursor(state));
+  const styles = drawLegend(pen, state, width);
+  const top = 20 * legendLines(state, width) + 54;
+  const box = { x: 50, y: top, w: width - 72, h: tall - top - 48 };
+  const scales = drawAxes(pen, state, all, box, width);
+  drawCurves(pen, state, all, scales, box, styles);
+  if (vectors === "rotated" && peak <= reach) drawPeak(pen, state, scales.place, box);
+
   const off = distance > reach;
-  const [cx, score] = [place(distance), kernel(state).scores([distance])[0]];
+  const cx = scales.place(distance);
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;
-  const room = 4.4 * words.length + 2;
-  pen.text(clamp(cx, room, width - room), box.y - 26, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
+  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 26, words, bold);
   if (off) return {};
-  const cy = Y(all.raise(score));
+  const cy = scales.Y(all.raise(kernel(state).scores([distance])[0]));
   pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
-  return { distance: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
+  return { distance: { x: cx, y: cy, at: (px) => Math.round(scales.at(px)) } };
 }
 
 function readout(state) {
@@ -198,7 +216,8 @@ function readout(state) {
 function follow(before, held) {
   const now = { ...before, ...held };
   if (!("vectors" in held)) {
-    const asks = "peak" in held ? "rotated" : "seed" in held && now.vectors === "constant" ? "independent" : now.vectors;
+    const asks =
+      "peak" in held ? "rotated" : "seed" in held && now.vectors === "constant" ? "independent" : now.vectors;
     if (asks !== now.vectors) return { vectors: asks, ...follow(before, { ...held, vectors: asks }) };
   }
   if ("reach" in held) return { distance: clamp(now.distance, now.reach === LOG ? 1 : 0, Math.min(now.reach, 1024)) };

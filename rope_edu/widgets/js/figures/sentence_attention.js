@@ -23,7 +23,12 @@ const NAMES = {
 
 /** k → what is shown of the sentence at k, under an encoding: scores or weights. */
 const readingOf = memo((sentence, show, causal, encoding) => {
-  const scoresAt = makeHead(sentence.split(" ").map((word) => wordVector(word)), readingHead(causal), encoding, causal);
+  const scoresAt = makeHead(
+    sentence.split(" ").map((word) => wordVector(word)),
+    readingHead(causal),
+    encoding,
+    causal,
+  );
   return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
 }, 24);
 const reading = ({ sentence, show, causal }, encoding) => readingOf(sentence, show, causal, encoding);
@@ -43,7 +48,8 @@ const curveOf = memo((sentence, show, causal, against, encoding) => {
   const [at, before] = [reading(state, encoding), reference(state, encoding)];
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
 }, 24);
-const changeCurve = ({ sentence, show, causal, against }, encoding) => curveOf(sentence, show, causal, against, encoding);
+const changeCurve = ({ sentence, show, causal, against }, encoding) =>
+  curveOf(sentence, show, causal, against, encoding);
 
 /** All that the picture shows. */
 function seen(state) {
@@ -75,7 +81,16 @@ function places(width, count) {
   const top = 152;
   const block = HEADER + cell * count + 26;
   const below = top + (tall ? 2 * block + 50 : block + 34);
-  return { tall, names, panel, cell, top, block, curve: { x: 34, y: below, w: width - 52, h: 104 }, height: below + 148 };
+  return {
+    tall,
+    names,
+    panel,
+    cell,
+    top,
+    block,
+    curve: { x: 34, y: below, w: width - 52, h: 104 },
+    height: below + 148,
+  };
 }
 const height = (width, { sentence }) => places(width, sentence.split(" ").length).height;
 
@@ -85,7 +100,15 @@ function drawPlace(pen, { start }, words, width, tall) {
   const X = (token) => x0 + (w * token) / (FARTHEST + words.length);
   const step = width / words.length;
   const ends = [X(start), X(start + words.length)];
-  pen.area([[ends[0], y], [ends[1], y], [width - 3, top], [3, top]], { fill: ink.position, opacity: 0.16 });
+  pen.area(
+    [
+      [ends[0], y],
+      [ends[1], y],
+      [width - 3, top],
+      [3, top],
+    ],
+    { fill: ink.position, opacity: 0.16 },
+  );
   pen.line(x0, y, x0 + w, y, { stroke: ink.muted, width: 1.5 });
   for (const t of range(0, FARTHEST, tall ? 500 : 250)) {
     pen.line(X(t), y - 4, X(t), y, { stroke: ink.muted, width: 1 });
@@ -192,7 +215,8 @@ function drawCurve(pen, state, { most }, box, tall) {
 function verdict({ show, against, start, encoding }, { most, still }, tall) {
   const what = show === "weights" ? "weight" : "score";
   const by = show === "weights" ? `${percent(most)} points` : fmt(most, 1);
-  if (against === "none" && encoding === "none") return `No encoding: ${tall ? "nothing changes" : "position changes nothing"}`;
+  if (against === "none" && encoding === "none")
+    return `No encoding: ${tall ? "nothing changes" : "position changes nothing"}`;
   if (against === "start" && start === 0) return tall ? "Now move the sentence" : "At k = 0: now move the sentence";
   const change = `${what}s change by up to ${by}`;
   if (tall) return still ? `No ${what} changes` : `Largest change: ${by}`;

@@ -45,7 +45,9 @@ const curveOf = memo((dModel, base, between, p) => {
 /** The vertical interval, the same for every p. */
 const spanOf = memo((dModel, base, between) => {
   const places = between === "projection" ? range(0, 95, 7) : [0];
-  const seen = places.flatMap((p) => offsetsOf(p, between === "projection" ? 6 : 1).map(scorer(dModel, base, between, p)));
+  const seen = places.flatMap((p) =>
+    offsetsOf(p, between === "projection" ? 6 : 1).map(scorer(dModel, base, between, p)),
+  );
   const [low, high] = [Math.min(0, ...seen), Math.max(0, ...seen)];
   const room = between === "projection" ? 0.12 * (high - low) : 0;
   return [Math.floor(low - room), Math.ceil(high + room)];
@@ -70,7 +72,10 @@ function drawField(pen, state, box) {
   pen.text(0, 14, "Positions down, features across", { weight: 600 });
   pen.raster(box.x, box.y, box.w, box.h, pictureOf(d_model, base));
   const marks = range(0, ROWS, 40).map((p) => [p, box.y + (box.h * p) / ROWS]);
-  pen.lines(marks.map(([, y]) => [box.x - 4, y, box.x, y]), { stroke: ink.muted, width: 1 });
+  pen.lines(
+    marks.map(([, y]) => [box.x - 4, y, box.x, y]),
+    { stroke: ink.muted, width: 1 },
+  );
   for (const [p, y] of marks) pen.text(box.x - 7, y + 4, p, { anchor: "end", size: 12, fill: ink.muted });
   const bottom = box.y + box.h;
   pen.rect(X(2 * i), bottom + 2, X(2 * i + 2) - X(2 * i), 5, { fill: ink.text });
@@ -89,7 +94,10 @@ function drawField(pen, state, box) {
   const apart = Y(rows[1].p) - Y(rows[0].p);
   const lean = Math.max(0, (15 - apart) / 2);
   const handles = {};
-  pen.lines(rows.map(({ p }) => [box.x, Y(p), box.x + box.w, Y(p)]), { stroke: ink.paper, width: 5 });
+  pen.lines(
+    rows.map(({ p }) => [box.x, Y(p), box.x + box.w, Y(p)]),
+    { stroke: ink.paper, width: 5 },
+  );
   for (const { p, dash } of rows) {
     pen.line(box.x, Y(p), box.x + box.w + 4, Y(p), { stroke: ink.position, width: 2.5, dash });
   }
@@ -108,8 +116,8 @@ function drawField(pen, state, box) {
 function drawLegend(pen, x, y, w) {
   pen.text(x + w / 2, y - 5, "value", { anchor: "middle", size: 12, fill: ink.muted });
   pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, cividis);
-  for (const [at, words] of [[0, "−1"], [0.5, "0"], [1, "1"]]) {
-    pen.text(x + w * at, y + 24, words, { anchor: "middle", size: 12, fill: ink.muted });
+  for (const [i, words] of ["−1", "0", "1"].entries()) {
+    pen.text(x + (w * i) / 2, y + 24, words, { anchor: "middle", size: 12, fill: ink.muted });
   }
 }
 
@@ -118,7 +126,13 @@ function drawPair(pen, state, cx, cy, r) {
   const { i, frequency, turn } = chosen(state);
   const start = state.position * frequency;
   const at = (angle, far) => polar(cx, cy, angle, far);
-  pen.lines([[cx - r - 6, cy, cx + r + 6, cy], [cx, cy - r - 6, cx, cy + r + 6]], { stroke: ink.grid, width: 1 });
+  pen.lines(
+    [
+      [cx - r - 6, cy, cx + r + 6, cy],
+      [cx, cy - r - 6, cx, cy + r + 6],
+    ],
+    { stroke: ink.grid, width: 1 },
+  );
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1 });
   pen.text(cx + r + 8, cy + 4, "cos", { size: 12, fill: ink.muted });
   pen.text(cx, cy - r - 9, "sin", { size: 12, fill: ink.muted, anchor: "middle" });
@@ -154,7 +168,10 @@ function drawProduct(pen, state, box) {
   const score = scorer(d_model, base, between, position)(offset);
   pen.line(X(offset), Y(low), X(offset), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(offset), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
-  pen.text(0, box.y - 28, projected ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)", { weight: 600, fill: ink.scoreWords });
+  pen.text(0, box.y - 28, projected ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)", {
+    weight: 600,
+    fill: ink.scoreWords,
+  });
   pen.text(0, box.y - 11, "thick: your p; thin: p = 0, 15, …, 90", { size: 12, fill: ink.muted });
 }
 

@@ -25,7 +25,9 @@ const unpack = (texts, measure) => texts.map(measure === "loss" ? losses : share
 function measured({ task, measure, against, doublings, ...state }) {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
-  const chosen = [state.first, state.second, state.third].filter((name, i, all) => names.includes(name) && all.indexOf(name) === i);
+  const chosen = [state.first, state.second, state.third].filter(
+    (name, i, all) => names.includes(name) && all.indexOf(name) === i,
+  );
   const times = [1, 2, 4][doublings];
   const place = lengths.indexOf(times * lengths[0]);
   const cost = (name) => steps.map((step) => (against === "steps" ? step : (step * runs[name].ms) / 1000));
@@ -41,6 +43,7 @@ const stacked = (width) => width < 520;
 
 /** Where the names of those that stand out are written. */
 function legend(chosen, width) {
+  /** @type {{words: string, rank: typeof RANKS[number]}[]} */
   const items = chosen.map((name, i) => ({ words: GRID.names[name], rank: RANKS[i] }));
   return inLines(items, width - 2, { sample: 32, bold: true }).map((item) => ({ ...item, x: item.x + 2 }));
 }
@@ -60,17 +63,25 @@ function places(width, { names, chosen }) {
   }
   const w = Math.round(width * 0.5) - 68;
   const x = w + 76 + label;
-  return { left: { x: 40, y: top, w, h: tall }, right: { x, y: top, w: width - x - 16, h: tall }, height: top + tall + 46 };
+  return {
+    left: { x: 40, y: top, w, h: tall },
+    right: { x, y: top, w: width - x - 16, h: tall },
+    height: top + tall + 46,
+  };
 }
 const height = (width, state) => places(width, measured(state)).height;
 
-/** The scale of a measure: per cent to 100 or 50; the loss logarithmic, with round numbers beside it. */
+/**
+ * The scale of a measure: per cent to 100 or 50; the loss logarithmic, with round numbers beside it.
+ * @returns {{place: (v: number) => number, ends: Pair, ticks: number[], format: (t: number) => string}}
+ */
 function scale(measure, values) {
   if (measure === "accuracy") {
     const ticks = Math.max(...values) > 0.5 ? [0, 25, 50, 75, 100] : [0, 10, 20, 30, 40, 50];
     return { place: (v) => 100 * v, ends: [0, ticks.at(-1)], ticks, format: String };
   }
-  const ends = [Math.min(...values), Math.max(...values)].map((v, i) => powerOf(v) + (i ? 0.05 : -0.05));
+  /** @type {Pair} */
+  const ends = [powerOf(Math.min(...values)) - 0.05, powerOf(Math.max(...values)) + 0.05];
   const decades = range(Math.floor(ends[0]), Math.ceil(ends[1]));
   const wide = ends[1] - ends[0];
   const steps = wide > 2 ? [1] : wide > 0.8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 6];
@@ -87,7 +98,7 @@ function roomy(ticks, across, format) {
 }
 
 /** A curve of one that stands out; a light colour has dark edges, which are seen without colours too. */
-function trace(pen, path, { stroke, width, dash, edge }) {
+function trace(pen, path, { stroke, width, dash = undefined, edge = undefined }) {
   if (edge) pen.curve(path, { stroke: ink.text, width: edge });
   pen.curve(path, { stroke, width, dash });
 }
@@ -95,7 +106,16 @@ function trace(pen, path, { stroke, width, dash, edge }) {
 /** One seed's mark. */
 function mark(pen, x, y, kind, fill, opacity) {
   if (kind === "square") pen.rect(x - 2.6, y - 2.6, 5.2, 5.2, { fill, opacity, stroke: ink.text, width: 1 });
-  else if (kind === "diamond") pen.area([[x, y - 3.8], [x + 3.8, y], [x, y + 3.8], [x - 3.8, y]], { fill, opacity });
+  else if (kind === "diamond")
+    pen.area(
+      [
+        [x, y - 3.8],
+        [x + 3.8, y],
+        [x, y + 3.8],
+        [x - 3.8, y],
+      ],
+      { fill, opacity },
+    );
   else pen.circle(x, y, 2.8, { fill, opacity });
 }
 
@@ -103,7 +123,14 @@ function mark(pen, x, y, kind, fill, opacity) {
 function drawLegend(pen, chosen, across) {
   for (const { words: name, rank, x, line } of legend(chosen, across)) {
     const y = 11 + 20 * line;
-    trace(pen, [[x, y], [x + 24, y]], rank);
+    trace(
+      pen,
+      [
+        [x, y],
+        [x + 24, y],
+      ],
+      rank,
+    );
     pen.text(x + 30, y + 4, name, { fill: rank.words, weight: 600 });
   }
 }
@@ -123,17 +150,33 @@ function drawCurves(pen, state, all, box) {
     xFormat: grouped,
   });
   if (measure === "accuracy") {
-    pen.line(box.x, Y(100 * all.level), box.x + box.w, Y(100 * all.level), { stroke: ink.muted, width: 1, dash: "5 4" });
+    pen.line(box.x, Y(100 * all.level), box.x + box.w, Y(100 * all.level), {
+      stroke: ink.muted,
+      width: 1,
+      dash: "5 4",
+    });
   }
   const path = (name, ys) => ys.map((y, i) => [X(all.cost(name)[i]), Y(place(y))]);
   for (const name of all.names.filter((other) => !all.chosen.includes(other))) {
-    pen.curve(path(name, medians[name].map(([, middle]) => middle)), { stroke: ink.muted, width: 1, opacity: 0.55 });
+    pen.curve(
+      path(
+        name,
+        medians[name].map(([, middle]) => middle),
+      ),
+      { stroke: ink.muted, width: 1, opacity: 0.55 },
+    );
   }
   const drawn = all.chosen.map((name, i) => [name, RANKS[i]]).reverse(); // the first lies on top
   for (const [name, rank] of drawn) {
-    const [low, middle, high] = [0, 1, 2].map((k) => path(name, medians[name].map((part) => part[k])));
+    const [low, middle, high] = [0, 1, 2].map((k) =>
+      path(
+        name,
+        medians[name].map((part) => part[k]),
+      ),
+    );
     if (every_seed) {
-      for (const seed of all.curves(name)) trace(pen, path(name, seed), { ...rank, width: 1.3, edge: rank.edge && 2.6 });
+      for (const seed of all.curves(name))
+        trace(pen, path(name, seed), { ...rank, width: 1.3, edge: rank.edge && 2.6 });
     } else {
       pen.area([...low, ...high.reverse()], { fill: rank.stroke, opacity: rank.band });
       trace(pen, middle, rank);
@@ -201,7 +244,13 @@ function speed({ against }, { chosen, curves, cost, level }) {
 function readout(state) {
   const { measure } = state;
   const all = measured(state);
-  const tests = all.chosen.map((name) => told(measure, name, all.tests(name).map((values) => values[all.place])));
+  const tests = all.chosen.map((name) =>
+    told(
+      measure,
+      name,
+      all.tests(name).map((values) => values[all.place]),
+    ),
+  );
   const texts = `${all.times === 1 ? "of the same length" : `${all.times}× as long`} (${all.lengths[all.place]} ${all.unit})`;
   const what = measure === "loss" ? "the loss is" : "these are right, in %";
   const seeds = all.curves(all.names[0]).length;

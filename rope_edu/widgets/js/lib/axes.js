@@ -26,7 +26,10 @@ export function axes(pen, box, xs, ys, options = {}) {
   const [right, bottom] = [box.x + box.w, box.y + box.h];
   /** @type {(t: number) => Segment} */
   const stroke = (t) => [X(t), bottom, X(t), bottom + 4];
-  pen.lines(yTicks.map((t) => /** @type {Segment} */ ([box.x, Y(t), right, Y(t)])), { stroke: ink.grid, width: 1 });
+  pen.lines(
+    yTicks.map((t) => /** @type {Segment} */ ([box.x, Y(t), right, Y(t)])),
+    { stroke: ink.grid, width: 1 },
+  );
   pen.lines([...xTicks.map(stroke), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
   /** @type {(x: number, y: number, text: unknown, anchor: string) => void} */
   const words = (x, y, text, anchor) => pen.text(x, y, minus(text), { anchor, size: 12, fill: ink.muted });

@@ -3,26 +3,35 @@ import { html, say } from "./dom.js";
 import { makePlay } from "./play.js";
 import { initialOf, pythonLine } from "./state.js";
 
+/**
+ * @param {string} words
+ * @param {(() => void)} click
+ * @param {Attributes} [attributes]
+ */
 function button(words, click, attributes = {}) {
   const element = html("button", { type: "button", ...attributes }, words);
   element.addEventListener("click", click);
   return element;
 }
 
-/** A button that copies the words of an element; where there is no clipboard they are selected, to be copied by hand. */
+/**
+ * A button that copies the words of an element; where there is no clipboard they are selected, to be copied by hand.
+ * @param {HTMLElement} from
+ * @param {Tell} tell
+ */
 function makeCopy(from, tell) {
   const word = html("span", {}, "Copy");
-  const done = (text) => {
+  const done = (/** @type {string} */ text) => {
     say(word, text);
     tell(`${text}: ${from.textContent}`);
     setTimeout(() => say(word, "Copy"), 1500);
   };
   async function copy() {
     try {
-      await navigator.clipboard.writeText(from.textContent);
+      await navigator.clipboard.writeText(from.textContent ?? "");
       done("Copied");
     } catch {
-      getSelection().selectAllChildren(from);
+      getSelection()?.selectAllChildren(from);
       done("Selected");
     }
   }
@@ -31,7 +40,12 @@ function makeCopy(from, tell) {
   return element;
 }
 
-/** {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks. */
+/**
+ * {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks.
+ * @param {Figure} figure
+ * @param {Live} state
+ * @param {{moved: Moved, rested: () => void, tell: Tell}} calls
+ */
 export function makeBar({ name, play, buttons = [] }, state, { moved, rested, tell }) {
   const element = html("div", { class: "rl-bar" });
   const code = html("code");
@@ -44,7 +58,7 @@ export function makeBar({ name, play, buttons = [] }, state, { moved, rested, te
   );
   return {
     element,
-    show: (values) => say(code, pythonLine(name, state.controls, values)),
+    show: (/** @type {State} */ values) => say(code, pythonLine(name, state.controls, values)),
     playing: () => player?.playing() ?? false,
     stop: () => player?.stop(),
   };

@@ -22,6 +22,7 @@ export const ink = {
 };
 
 /** Light values, for the still picture that stands where no script runs. */
+/** @type {Record<string, string>} */
 export const LIGHT = {
   q: "#0072B2",
   k: "#D55E00",

@@ -21,17 +21,26 @@ import { keepInSight } from "./view.js";
  * uses      (state) → names of the controls that mean something now; the others are dimmed (without it none are)
  * play      {trait, perSecond} or nothing: a button that moves a slider by itself
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
+ * @param {Figure} figure
  */
 export function live(figure) {
-  return { render: ({ model, el }) => mount(figure, model, el) };
+  /** @type {(place: {model: Model, el: HTMLElement}) => () => void} */
+  const render = ({ model, el }) => mount(figure, model, el);
+  return { render };
 }
 
-/** Bring a figure to life in an element; returns the function that takes it away. */
+/**
+ * Bring a figure to life in an element; returns the function that takes it away.
+ * @param {Figure} figure
+ * @param {Model} model
+ * @param {HTMLElement} el
+ */
 function mount(figure, model, el) {
   const stops = new AbortController();
   const root = html("div", { class: "rope-live", role: "group", "aria-label": figure.title, "data-live": figure.name });
   const state = makeState(model, figure.follow);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
+  /** @type {Moved} */
   function moved(changes) {
     state.move(changes);
     paint();
@@ -68,7 +77,7 @@ function mount(figure, model, el) {
   readout.stop(); // nothing has moved yet
   root.dataset.ready = "true";
   watch.observe(picture.element);
-  root.still = () => picture.still(figure.readout(state.read()));
+  Object.assign(root, { still: () => picture.still(figure.readout(state.read())) });
 
   return () => {
     stops.abort();
@@ -79,17 +88,24 @@ function mount(figure, model, el) {
   };
 }
 
-/** JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must stand on it). */
+/**
+ * JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must stand on it).
+ * @param {HTMLElement} root
+ */
 function keepKeys(root) {
   for (const input of root.querySelectorAll("input, select, button")) {
     input.setAttribute("data-lm-suppress-shortcuts", "true");
   }
 }
 
-/** What stands below must not jump when a sentence takes another line: each part keeps its greatest height. */
+/**
+ * What stands below must not jump when a sentence takes another line: each part keeps its greatest height.
+ * @param {HTMLElement[]} parts
+ */
 function makeSteady(parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {
+      if (!(target instanceof HTMLElement)) continue;
       const least = Number.parseFloat(target.style.minHeight) || 0;
       const { height } = target.getBoundingClientRect(); // not rounded, so that it changes nothing now
       if (height > least) target.style.minHeight = `${height}px`;

@@ -89,8 +89,19 @@ export function spotsAround([x, y], width) {
   return [11, 20, 32, 46].flatMap((gap) => {
     const [right, left, above, below] = [x + gap, x - gap - width, y - gap, y + gap];
     /** @type {Pair[]} */
-    const beside = [[right, y - 8], [left, y - 8], [x - width / 2, above - 15], [x - width / 2, below]];
-    const aslant = [right - 3, left + 3].flatMap((side) => /** @type {Pair[]} */ ([[side, above - 11], [side, below - 4]]));
+    const beside = [
+      [right, y - 8],
+      [left, y - 8],
+      [x - width / 2, above - 15],
+      [x - width / 2, below],
+    ];
+    const aslant = [right - 3, left + 3].flatMap(
+      (side) =>
+        /** @type {Pair[]} */ ([
+          [side, above - 11],
+          [side, below - 4],
+        ]),
+    );
     return [...beside, ...aslant];
   });
 }
@@ -107,6 +118,7 @@ const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
 export function spotsBeyond([x, y], [cx, cy], width) {
   const far = Math.hypot(x - cx, y - cy);
   const [ux, uy] = far ? [(x - cx) / far, (y - cy) / far] : [0, -1]; // an arrow of no length points up
+  /** @type {(out: number, lean: number) => Pair} */
   const spot = (out, lean) => {
     const [c, s] = [Math.cos(lean), Math.sin(lean)];
     const [dx, dy] = [out * (ux * c - uy * s), out * (ux * s + uy * c)];
@@ -121,6 +133,7 @@ export function spotsBeyond([x, y], [cx, cy], width) {
  * @param {Item[]} items
  * @param {number} width
  * @param {{sample?: number, gap?: number, bold?: boolean}} [room]
+ * @returns {(Item & {x: number, line: number})[]}
  */
 export function inLines(items, width, { sample = 34, gap = 14, bold = false } = {}) {
   let [x, line] = [0, 0];

@@ -30,7 +30,9 @@ function walk(path, gap) {
 function counter(dots, box) {
   const [columns, rows] = [box.x + box.w, box.y + box.h].map((end) => Math.ceil(end / CELL) + 2);
   const sums = new Int32Array(columns * rows);
-  const [column, row] = [columns, rows].map((all) => (/** @type {number} */ v) => clamp(Math.round(v / CELL), 0, all - 1));
+  const [column, row] = [columns, rows].map(
+    (all) => (/** @type {number} */ v) => clamp(Math.round(v / CELL), 0, all - 1),
+  );
   for (const [x, y] of dots) sums[row(y) * columns + column(x)] += 1;
   for (let i = 1; i < columns; i++) sums[i] += sums[i - 1];
   for (let i = columns; i < sums.length; i++) {
@@ -55,7 +57,8 @@ function counter(dots, box) {
  */
 function isFree([x, y], half, box, placed) {
   const inside = x - half > box.x + 2 && x + half < box.x + box.w && y > box.y + 42 && y < box.y + box.h - 4;
-  const clear = (/** @type {LineName} */ other) => Math.abs(other.x - x) > half + other.half + 8 || Math.abs(other.y - y) > 16;
+  const clear = (/** @type {LineName} */ other) =>
+    Math.abs(other.x - x) > half + other.half + 8 || Math.abs(other.y - y) > 16;
   return inside && placed.every(clear);
 }
 
@@ -71,13 +74,19 @@ function bestPlace(dots, half, all, mine, free) {
   /** @type {Count} */
   const others = (...corners) => all(...corners) - mine(...corners);
   /** @type {(at: Pair) => number} */
-  const cover = ([x, y]) => 10 * all(x - half, y - 12, x + half, y + 4) + others(x - half - 9, y - 21, x + half + 9, y + 13);
+  const cover = ([x, y]) =>
+    10 * all(x - half, y - 12, x + half, y + 4) + others(x - half - 9, y - 21, x + half + 9, y + 13);
   let best;
   for (let i = 0; i < dots.length; i += 4) {
     const [x, y] = dots[i];
     const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // where two lines run together a name could be either's
     /** @type {Pair[]} */
-    const spots = [[x, y - 10], [x, y + 18], [x + half + 8, y + 4], [x - half - 8, y + 4]];
+    const spots = [
+      [x, y - 10],
+      [x, y + 18],
+      [x + half + 8, y + 4],
+      [x - half - 8, y + 4],
+    ];
     for (const at of spots) {
       if (beside >= (best?.cost ?? Infinity) || !free(at)) continue;
       const cost = beside + cover(at);

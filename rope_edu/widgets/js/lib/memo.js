@@ -3,7 +3,7 @@
 /**
  * f, which remembers its last `most` values; its arguments are told apart by their JSON, so they are
  * plain values.
- * @template {unknown[]} Values
+ * @template {any[]} Values
  * @template Value
  * @param {(...values: Values) => Value} f
  * @param {number} [most]

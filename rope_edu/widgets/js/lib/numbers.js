@@ -15,7 +15,9 @@ export function fmt(value, decimals = 2) {
  * @param {number} value
  */
 export function grouped(value) {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f").replace("-", "−");
+  return String(Math.round(value))
+    .replace(/\B(?=(\d{3})+$)/g, "\u202f")
+    .replace("-", "−");
 }
 
 /** @type {Record<string, string>} */

@@ -54,7 +54,12 @@ export class Pen extends Slots {
    * @type {(list: Segment[], style?: Style) => void}
    */
   lines(list, style) {
-    const d = list.map(([a, b, c, d]) => trace([[a, b], [c, d]]));
+    const d = list.map(([a, b, c, d]) =>
+      trace([
+        [a, b],
+        [c, d],
+      ]),
+    );
     this.put("path", { d: d.join(""), ...stroked(style) });
   }
 
@@ -90,7 +95,15 @@ export class Pen extends Slots {
    * @type {(list: Segment[], style?: Style) => void}
    */
   rects(list, style = {}) {
-    const d = list.map(([x, y, w, h]) => `${trace([[x, y], [x + w, y], [x + w, y + h], [x, y + h]])}Z`);
+    const d = list.map(
+      ([x, y, w, h]) =>
+        `${trace([
+          [x, y],
+          [x + w, y],
+          [x + w, y + h],
+          [x, y + h],
+        ])}Z`,
+    );
     this.put("path", { d: d.join(""), ...filled(style) });
   }
 

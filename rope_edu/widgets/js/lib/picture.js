@@ -7,7 +7,12 @@ import { Pen } from "./pen.js";
 
 const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last where nothing is laid out
 
-/** {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file} */
+/**
+ * {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file}
+ * @param {Figure} figure
+ * @param {Moved} moved
+ * @param {AbortSignal} signal
+ */
 export function makePicture({ title, height, draw }, moved, signal) {
   const group = svg("g");
   const canvas = svg("svg", { role: "img", "aria-label": title }, group);
@@ -23,21 +28,27 @@ export function makePicture({ title, height, draw }, moved, signal) {
     width = now;
     return changed;
   }
+  /** @type {(state: State) => void} */
   function paint(state) {
-    const size = { width: width || UNSEEN };
-    size.height = height(size.width, state);
+    const across = width || UNSEEN;
+    const size = { width: across, height: height(across, state) };
     write(canvas, { viewBox: `0 0 ${size.width} ${size.height}`, ...size });
     pen.begin();
     const dragged = draw(pen, state, size);
     pen.end();
-    handles.place(dragged ?? {});
+    handles.place(dragged || {});
   }
-  return { element, paint, measure, still: (words) => still(canvas, title, words) };
+  return { element, paint, measure, still: (/** @type {string} */ words) => still(canvas, title, words) };
 }
 
-/** The picture as a file of its own: light colours, white ground, its words inside. */
+/**
+ * The picture as a file of its own: light colours, white ground, its words inside.
+ * @param {SVGSVGElement} canvas
+ * @param {string} title
+ * @param {string} words
+ */
 function still(canvas, title, words) {
-  const copy = canvas.cloneNode(true);
+  const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));
   for (const handle of copy.querySelectorAll(".rl-handle")) handle.remove();
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("font-family", "system-ui, 'DejaVu Sans', sans-serif");

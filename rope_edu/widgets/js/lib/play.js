@@ -3,7 +3,12 @@ import { html } from "./dom.js";
 
 const [PLAY, PAUSE] = ["▶ Play", "⏸ Pause"];
 
-/** How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second. */
+/**
+ * How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
+ * @param {{perSecond: number}} play
+ * @param {Control} control
+ * @returns {(milliseconds: number, value: number) => number | undefined}
+ */
 function makeClock({ perSecond }, { low, high, step, whole }) {
   let carried = 0;
   return function after(milliseconds, value) {
@@ -19,6 +24,10 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
 /**
  * {element, playing(), stop()}; play: {trait, perSecond}; `rested()` is called when it stops. It stops by itself when the figure
  * leaves the page.
+ * @param {{trait: string, perSecond: number}} play
+ * @param {Live} state
+ * @param {Moved} moved
+ * @param {(() => void)} rested
  */
 export function makePlay(play, state, moved, rested) {
   const element = html("button", { type: "button", class: "rl-play" }, PLAY);
@@ -30,6 +39,7 @@ export function makePlay(play, state, moved, rested) {
     playing = 0;
     element.textContent = PLAY;
   }
+  /** @type {FrameRequestCallback} */
   function tick(now) {
     if (!element.isConnected) return stop();
     const value = clock(now - last, state.read()[play.trait]);

@@ -12,12 +12,15 @@ const REST = 500; // ms: a screen reader hears the words once the hand rests
 export function makeReadout() {
   const words = html("p", { class: "rl-readout" });
   const spoken = html("p", { class: "rl-spoken", role: "status" });
+  /** @type {number | undefined} */
   let speaking;
   const stop = () => clearTimeout(speaking);
+  /** @type {Tell} */
   function tell(text) {
     stop();
     say(spoken, text === spoken.textContent ? `${text}\u00a0` : text); // the same words again are news too
   }
+  /** @type {(text: string, moving?: boolean) => void} */
   function show(text, moving = false) {
     say(words, text);
     stop();

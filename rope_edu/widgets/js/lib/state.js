@@ -1,6 +1,10 @@
 // The state of a figure: what its model holds, what a hand may make of it, and how Python writes it.
 import { allowed } from "./controls.js";
 
+/**
+ * @param {unknown} a
+ * @param {unknown} b
+ */
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
@@ -11,22 +15,29 @@ export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
  * set(values)    take values that are allowed
  * move(changes)  take what a hand has moved, held to what is allowed
  * listen(f)      call f when something else than a hand changes a value; returns a function that ends it
+ * @param {Model} model
+ * @param {Figure['follow']} follow
+ * @returns {Live}
  */
 export function makeState(model, follow) {
-  const controls = Object.fromEntries(model.get("_controls").map((control) => [control.name, control]));
+  /** @type {Controls} */
+  const controls = Object.fromEntries(
+    model.get("_controls").map((/** @type {Control} */ control) => [control.name, control]),
+  );
   const names = Object.keys(controls);
   let byHand = false;
 
   const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
 
   /** All values at once, allowed each; what contradicts the rest follows it. */
-  function set(values) {
+  function set(/** @type {State} */ values) {
     const all = { ...values, ...follow?.(initialOf(controls), values) };
     for (const name in all) model.set(name, all[name]);
   }
 
-  function move(changes) {
+  function move(/** @type {State} */ changes) {
     const before = read();
+    /** @type {State} */
     const held = {};
     for (const name in changes) held[name] = allowed(controls[name], changes[name], before[name]);
     Object.assign(held, follow?.(before, held));
@@ -36,8 +47,10 @@ export function makeState(model, follow) {
     model.save_changes();
   }
 
-  function listen(f) {
-    const heard = () => byHand || f();
+  function listen(/** @type {() => void} */ f) {
+    const heard = () => {
+      if (!byHand) f();
+    };
     for (const name of names) model.on(`change:${name}`, heard);
     return () => {
       for (const name of names) model.off(`change:${name}`, heard);
@@ -46,12 +59,21 @@ export function makeState(model, follow) {
   return { controls, names, read, set, move, listen };
 }
 
-/** The values with which the figure was made. */
+/**
+ * The values with which the figure was made.
+ * @param {Controls} controls
+ * @returns {State}
+ */
 export function initialOf(controls) {
   return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.initial]));
 }
 
-/** The Python line that makes this state. */
+/**
+ * The Python line that makes this state.
+ * @param {string} figure
+ * @param {Controls} controls
+ * @param {State} state
+ */
 export function pythonLine(figure, controls, state) {
   const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
   return `${figure}(${changed.map((name) => `${name}=${python(state[name])}`).join(", ")})`;
@@ -59,13 +81,20 @@ export function pythonLine(figure, controls, state) {
 
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // what has no picture: control and format characters, halves of pairs
 
-/** A character as Python's strings escape it. */
+/**
+ * A character as Python's strings escape it.
+ * @param {string} character
+ */
 function escaped(character) {
-  const code = character.codePointAt(0);
+  const code = Number(character.codePointAt(0));
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** A value as Python writes it. */
+/**
+ * A value as Python writes it.
+ * @param {unknown} value
+ * @returns {string}
+ */
 function python(value) {
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "string") return `'${value.replace(/['\\]/g, "\\$&").replace(UNSEEN, escaped)}'`;

@@ -8,8 +8,5 @@ import { invFreq } from "./frequencies.js";
  * @param {number} [base]
  */
 export function sinusoidal(position, dModel, base = 10000) {
-  return invFreq(dModel, base).flatMap((frequency) => [
-    Math.sin(position * frequency),
-    Math.cos(position * frequency),
-  ]);
+  return invFreq(dModel, base).flatMap((frequency) => [Math.sin(position * frequency), Math.cos(position * frequency)]);
 }

@@ -112,7 +112,8 @@ export function breaks(f, q, k) {
     const steps = stepsOf(f, z);
     return Math.max(...steps.map((step) => Math.abs(wrapped(step - steps[0]))));
   };
-  const turned = (/** @type {number} */ m) => Math.abs(wrapped(angleOf(timesConj(qs[m], q)) - angleOf(timesConj(ks[m], k))));
+  const turned = (/** @type {number} */ m) =>
+    Math.abs(wrapped(angleOf(timesConj(qs[m], q)) - angleOf(timesConj(ks[m], k))));
   return [
     Math.max(apart(qs[0], q), apart(ks[0], k)),
     product,

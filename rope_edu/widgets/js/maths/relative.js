@@ -23,7 +23,8 @@ export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDi
  */
 export function alibiSlopes(nHeads) {
   const power = 2 ** Math.floor(Math.log2(nHeads));
-  const slopes = (/** @type {number} */ heads) => Array.from({ length: heads }, (_, h) => 2 ** ((-8 * (h + 1)) / heads));
+  const slopes = (/** @type {number} */ heads) =>
+    Array.from({ length: heads }, (_, h) => 2 ** ((-8 * (h + 1)) / heads));
   const extra = slopes(2 * power).filter((_, h) => h % 2 === 0);
   return [...slopes(power), ...extra.slice(0, nHeads - power)];
 }

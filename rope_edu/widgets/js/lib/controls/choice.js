@@ -1,6 +1,7 @@
 // One of a few named options.
 import { html } from "../dom.js";
 
+/** @type {ControlKind} */
 export const choice = {
   allowed({ options }, value, current) {
     const option = options.find(([v]) => String(v) === String(value));

@@ -2,9 +2,12 @@
 import { html } from "../dom.js";
 import { clamp } from "../numbers.js";
 
+/** @type {ControlKind} */
 export const point = {
   allowed: ({ limit }, value, current) =>
-    value.map((v, i) => (Number.isFinite(v) ? clamp(v, -limit, limit) : current[i])),
+    value.map((/** @type {number} */ v, /** @type {number} */ i) =>
+      Number.isFinite(v) ? clamp(v, -limit, limit) : current[i],
+    ),
 
   parse: (text) => [0, 1].map((i) => Number(text.split(",")[i] || NaN)),
 

@@ -4,9 +4,18 @@ import { graphemes } from "../words.js";
 
 const LETTERS = 16; // in a word, as the library counts them: code points
 
-const wordsIn = (text) => String(text).split(/[\s\p{Cc}]+/u).filter(Boolean);
+/**
+ * @param {unknown} text
+ */
+const wordsIn = (text) =>
+  String(text)
+    .split(/[\s\p{Cc}]+/u)
+    .filter(Boolean);
 
-/** The word, or as much of it as is allowed, cut between characters that are seen as one. */
+/**
+ * The word, or as much of it as is allowed, cut between characters that are seen as one.
+ * @param {string} word
+ */
 function cut(word) {
   let [held, count] = ["", 0];
   for (const letter of graphemes(word)) {
@@ -17,6 +26,7 @@ function cut(word) {
   return held || [...word].slice(0, LETTERS).join("");
 }
 
+/** @type {ControlKind} */
 export const sentence = {
   allowed({ max_words: most }, value, current) {
     const words = wordsIn(value).slice(0, most);

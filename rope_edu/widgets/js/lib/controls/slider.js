@@ -2,15 +2,21 @@
 import { html, say, write } from "../dom.js";
 import { clamp, fmt, grouped } from "../numbers.js";
 
+/** @type {Record<string, number>} */
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
-/** The number as a reader sees it. */
+/**
+ * The number as a reader sees it.
+ * @param {Control} control
+ * @returns {(value: number) => string}
+ */
 function wordsOf({ log, whole, step, unit }) {
   const decimals = (String(step).split(".")[1] ?? "").length;
   const after = unit ? ` ${unit}` : "";
   return (value) => (log || whole ? grouped(value) : fmt(value, decimals)) + after;
 }
 
+/** @type {ControlKind} */
 export const slider = {
   /** The value nearest to `value` that the control allows; `current` where it is no number. */
   allowed(control, value, current) {
@@ -23,11 +29,12 @@ export const slider = {
 
   make(control, move) {
     const { log, whole, low, high, step, label } = control;
+    /** @type {((v: number) => number)[]} */
     const [to, from] = log ? [Math.log10, (v) => 10 ** v] : [(v) => v, (v) => v];
     const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext says it
     const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
     const words = wordsOf(control);
-    let current;
+    let current = low;
     input.addEventListener("input", () => {
       const value = from(Number(input.value));
       move(log ? Number(value.toPrecision(3)) : value);
@@ -41,7 +48,7 @@ export const slider = {
       element: html("label", { class: "rl-control" }, html("span", {}, label, " ", shown), input),
       show(value) {
         current = value;
-        if (Math.abs(Number(input.value) - to(value)) > (log ? 0.005 : 1e-9)) input.value = to(value);
+        if (Math.abs(Number(input.value) - to(value)) > (log ? 0.005 : 1e-9)) input.value = String(to(value));
         say(shown, words(value));
         write(input, { "aria-valuetext": words(value) });
       },

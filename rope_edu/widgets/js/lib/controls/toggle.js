@@ -1,6 +1,7 @@
 // Yes or no.
 import { html } from "../dom.js";
 
+/** @type {ControlKind} */
 export const toggle = {
   allowed: (_, value) => Boolean(value),
 
