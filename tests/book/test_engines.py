@@ -151,6 +151,19 @@ def test_a_click_on_a_label_reaches_its_control(alive):
         assert reached == trait, f"{engine.name}: the label of {name}.{trait} focuses {reached}"
 
 
+ON_ONE_LINE = """return [...book.figure(arguments[0]).querySelectorAll(".rl-value")].map((value) => {
+    const label = document.createRange();
+    label.selectNode(value.previousSibling.previousSibling ?? value.previousSibling);
+    const [first, second] = [label, value].map((part) => part.getClientRects()[0]);
+    return second.top >= first.bottom ? 0 : Math.abs(first.bottom - second.bottom);
+})"""
+
+
+def test_a_value_stands_on_the_line_of_its_label(alive):
+    engine, name = alive
+    assert max(engine.js(ON_ONE_LINE, name)) < 1.5
+
+
 def test_figure_answers_in_every_engine(alive):
     engine, name = alive
     engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)

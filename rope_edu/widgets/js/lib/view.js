@@ -3,6 +3,7 @@
 const SETTLED = 10_000; // ms after which a page is laid out: stills are replaced, formulas set
 const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
 const ENOUGH = 0.7; // of the picture: then it is in sight
+const GAP = 8; // pixels between it and the control in use
 
 /**
  * Bring a figure's picture to the top of the window, and again whenever the page moves, until a hand takes over.
@@ -54,10 +55,13 @@ export function keepInSight(root, picture, signal) {
   function hold(/** @type {Element} */ control) {
     if (shareSeen(picture) >= ENOUGH) return release();
     const { top, bottom } = control.getBoundingClientRect();
+    const [above, below] = [top - roof(), innerHeight - bottom];
     if (!used) picture.style.height = `${picture.getBoundingClientRect().height}px`;
     used = control;
+    picture.style.setProperty("--rl-roof", `${roof()}px`);
+    picture.style.setProperty("--rl-room", `${Math.max(above, below) - GAP}px`);
     root.classList.add("rl-held");
-    root.classList.toggle("rl-held-below", (top + bottom) / 2 < innerHeight / 2);
+    root.classList.toggle("rl-held-below", below > above);
   }
   function use(/** @type {Event} */ { type, target }) {
     if (!(target instanceof Element)) return;
@@ -65,7 +69,7 @@ export function keepInSight(root, picture, signal) {
     if (control && (type !== "focusin" || target.matches(":focus-visible"))) hold(control);
   }
   const leave = (/** @type {Event} */ { target }) => used && !root.contains(/** @type {Node} */ (target)) && release();
-  const scrolled = () => used && (shareSeen(picture) >= ENOUGH || !shareSeen(used) ? release() : hold(used));
+  const scrolled = () => used && (shareSeen(picture) >= ENOUGH || !shareSeen(used)) && release();
 
   for (const type of ["input", "click", "focusin"]) root.addEventListener(type, use, { signal });
   root.addEventListener("pointercancel", release, { signal }); // a touch that scrolls
