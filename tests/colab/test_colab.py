@@ -5,7 +5,7 @@ it. It takes Python 3.13, which Colab has, where `python3.13` is on the PATH and
 the Python that runs the tests. Colab's torch 2.11 is taken where PyTorch's index of CPU builds answers;
 elsewhere (PyPI's builds for Linux bring gigabytes of CUDA) the CPU build of the project's own pin stands in for
 it, and where there is none, the notebooks that import torch are left out. What was taken is printed. Nothing is
-kept from run to run.
+kept from run to run, unless COLAB_PYTHON names the Python of an environment with these pins that you made.
 """
 
 import json
@@ -44,8 +44,8 @@ class Colab:
 
     def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess:
         """Run this environment's Python, out of sight of the working tree."""
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        environment |= {"MPLBACKEND": "agg", "PYTHONNOUSERSITE": "1"}
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MPL"))}
+        environment = kept | {"PYTHONNOUSERSITE": "1"}
         command = [str(self.python), *arguments]
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
@@ -77,7 +77,9 @@ def answers(python: str) -> bool:
 
 @pytest.fixture(scope="session")
 def colab(tmp_path_factory) -> Colab:
-    """Make the environment."""
+    """Make the environment, or take the one that is named."""
+    if python := os.environ.get("COLAB_PYTHON"):
+        return Colab(Path(python), Colab(Path(python), None).packages().get("torch"))
     pythons = [
         python for python in (shutil.which("python3.13"), sys.executable) if python and answers(python)
     ]

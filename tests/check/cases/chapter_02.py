@@ -38,7 +38,7 @@ def move(k, frequency):
 RIGHT = {
     "2.1": [encode],
     "2.2": [first_slow_pair],
-    "2.3": [move, lambda k, frequency: np.matrix(move(k, frequency))],
+    "2.3": [move],
     "2.4": [shift_matrix(1, 64), 3 * shift_matrix(1, 64)],
     "2.5": [
         {"word-place", "place-word"},
