@@ -45,7 +45,7 @@ const height = (width) => plan(width).bars + 66;
 function drawCache(pen, { step }, { x, y, w, h }) {
   const column = w / TOKENS;
   pen.text(x, 15, "Cache", { weight: 600 });
-  pen.text(x, 33, "a column a token: key above, value below", { size: 12, fill: ink.muted });
+  pen.text(x, 33, "key above, value below", { size: 12, fill: ink.muted });
   pen.rect(x, y, w, h, { fill: ink.grid, opacity: 0.35 });
   pen.raster(x, y, column * step, h, 2 * WIDTH, step, (row, n) => toShade(CACHE[n][row]));
   pen.line(x, y + h / 2, x + column * step, y + h / 2, { stroke: ink.paper, width: 2 });
