@@ -7,7 +7,7 @@ import numpy as np
 
 from rope_edu.attention import elu_plus_one, linear_attention
 from rope_edu.check.exercise import Exercise, Verdict, close
-from rope_edu.encodings import apply_rope, dynamic_ntk_inv_freq, inv_freq, rope_angles
+from rope_edu.encodings import apply_rope, dynamic_ntk, inv_freq, rope_angles
 
 NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
@@ -65,7 +65,7 @@ def _scores_by_the_rule(scores_now: Callable[..., Any]) -> Verdict:
     rng = np.random.default_rng(3)
 
     def rule(length: int) -> np.ndarray:
-        return dynamic_ntk_inv_freq(8, length, 10, factor=3.0)
+        return dynamic_ntk(8, length, 10, factor=3.0).inv_freq
 
     for n in (1, 10, 25):
         q, keys = rng.normal(size=8), rng.normal(size=(n, 8))

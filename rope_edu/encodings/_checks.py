@@ -52,10 +52,17 @@ def check_positive_number(name: str, value: object) -> float:
     return float(value)
 
 
-def check_base(base: object) -> float:
+def check_at_least_one(name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and value >= 1):
+        raise ValueError(f"{name} must be a finite number of at least 1, got {value!r}")
+    return float(value)
+
+
+def check_base(base: object, name: str = "base") -> float:
     """Return `base` as a float if it is a finite number above 1, so that frequencies fall with i."""
     if isinstance(base, bool) or not isinstance(base, Real) or not (math.isfinite(base) and base > 1):
-        raise ValueError(f"base must be a finite number above 1, got {base!r}")
+        raise ValueError(f"{name} must be a finite number above 1, got {base!r}")
     return float(base)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import rope_edu
 from rope_edu.attention import Additive, NoPosition, Rotary, ScoreBias
+from rope_edu.encodings import dynamic_ntk
 from rope_edu.widgets import words
 from rope_edu.widgets._bundle import JS, source
 
@@ -213,7 +214,7 @@ def test_head_gives_the_weights_of_the_library(rope, encoding, causal):
 )
 def test_dynamic_ntk(rope, width, trained, factor, base):
     for length in (1, trained - 1, trained, trained + 1, 2 * trained, 10 * trained):
-        expected = rope_edu.dynamic_ntk_inv_freq(width, length, trained, factor=factor, base=base)
+        expected = dynamic_ntk(width, length, trained, factor=factor, base=base).inv_freq
         assert_same(rope("dynamicNtkInvFreq", width, length, trained, factor, base), expected)
 
 
