@@ -8,28 +8,28 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rope_edu import (
+from rope_edu import KVCache, Rotary, alibi_bias, causal_mask, inv_freq, multi_head_attention, sinusoidal
+from rope_edu.attention import (
     Additive,
     DynamicRotary,
-    KVCache,
     NoPosition,
     PositionEncoding,
-    Rotary,
     ScoreBias,
     XPos,
-    alibi_bias,
-    causal_mask,
-    inv_freq,
-    look_up,
+    attention,
     merge_heads,
-    multi_head_attention,
-    shaw_scores,
-    sinusoidal,
     split_heads,
-    t5_bias,
 )
-from rope_edu.attention import attention
-from rope_edu.encodings import dynamic_ntk, longrope, p_rope, partial_rope, yarn
+from rope_edu.encodings import (
+    dynamic_ntk,
+    longrope,
+    look_up,
+    p_rope,
+    partial_rope,
+    shaw_scores,
+    t5_bias,
+    yarn,
+)
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 SEQ, D_MODEL, N_HEADS, HEAD_DIM = 21, 24, 4, 8

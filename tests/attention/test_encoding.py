@@ -7,20 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
-    Additive,
-    DynamicRotary,
-    NoPosition,
-    PositionEncoding,
-    Rotary,
-    ScoreBias,
-    XPos,
-    alibi_bias,
-    inv_freq,
-    sinusoidal,
-    t5_bias,
-)
-from rope_edu.encodings import RopeSpec, dynamic_ntk, p_rope, partial_rope, plain_rope, yarn
+from rope_edu import Rotary, alibi_bias, inv_freq, sinusoidal
+from rope_edu.attention import Additive, DynamicRotary, NoPosition, PositionEncoding, ScoreBias, XPos
+from rope_edu.encodings import RopeSpec, dynamic_ntk, p_rope, partial_rope, plain_rope, t5_bias, yarn
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 layouts = pytest.mark.parametrize("layout", ["interleaved", "half_split"])

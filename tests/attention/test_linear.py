@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
-    LinearState,
-    elu_plus_one,
-    inv_freq,
-    linear_attention,
-    linear_attention_step,
-    rope_angles,
-)
+from rope_edu import inv_freq, rope_angles
+from rope_edu.attention import LinearState, elu_plus_one, linear_attention, linear_attention_step
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 layouts = pytest.mark.parametrize("layout", ["interleaved", "half_split"])

@@ -54,11 +54,12 @@ def test_frequencies_wavelengths_and_angles(rope, width, base):
 
 @pytest.mark.parametrize("angle", [-7.5, -0.3, 0.0, 0.25, np.pi / 2, 3.0, 100.0])
 def test_rotating_a_pair(rope, angle):
-    assert_same(rope("rotatePair", [1.2, -0.3], angle), rope_edu.rotate_pair([1.2, -0.3], angle))
+    assert_same(rope("rotatePair", [1.2, -0.3], angle), rope_edu.encodings.rotate_pair([1.2, -0.3], angle))
 
 
 @pytest.mark.parametrize(
-    ("width", "layout", "position"), list(itertools.product(WIDTHS, rope_edu.LAYOUTS, [0, 1, 777, 4096]))
+    ("width", "layout", "position"),
+    list(itertools.product(WIDTHS, rope_edu.encodings.LAYOUTS, [0, 1, 777, 4096])),
 )
 def test_rotating_a_head_and_passing_its_tail(rope, width, layout, position):
     x, angles = VECTORS[width][0], rope_edu.rope_angles(position, frequencies(width))
@@ -73,7 +74,7 @@ def test_rotating_a_head_and_passing_its_tail(rope, width, layout, position):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_layout_permutation(rope, width):
-    assert rope("layoutPermutation", width) == list(rope_edu.layout_permutation(width))
+    assert rope("layoutPermutation", width) == list(rope_edu.encodings.layout_permutation(width))
 
 
 @pytest.mark.parametrize(("width", "base"), GRID)
@@ -89,12 +90,13 @@ def test_score_curve_and_bound(rope, width):
     q, k = VECTORS[width]
     distances = [-300, -1, *POSITIONS]
     arguments = [q.tolist(), k.tolist(), frequencies(width).tolist(), distances]
-    expected = rope_edu.score_curve(q, k, frequencies(width), distances)
+    expected = rope_edu.encodings.score_curve(q, k, frequencies(width), distances)
     assert_same(rope("scoreCurve", *arguments), expected)
     assert_same(
-        rope("roformerBound", *arguments), rope_edu.roformer_bound(q, k, frequencies(width), distances)
+        rope("roformerBound", *arguments),
+        rope_edu.encodings.roformer_bound(q, k, frequencies(width), distances),
     )
-    assert_same(rope("trivialBound", q.tolist(), k.tolist()), rope_edu.trivial_bound(q, k))
+    assert_same(rope("trivialBound", q.tolist(), k.tolist()), rope_edu.encodings.trivial_bound(q, k))
     products = np.asarray(rope("pairProducts", q.tolist(), k.tolist()))
     assert_same(products[:, 0].sum(), q @ k)
 
@@ -127,7 +129,7 @@ def test_t5_buckets(rope, bidirectional, buckets, longest):
 
 @pytest.mark.parametrize("clip", [1, 2, 5, 24])
 def test_shaw_index(rope, clip):
-    expected = rope_edu.shaw_index(48, 48, clip)
+    expected = rope_edu.encodings.shaw_index(48, 48, clip)
     for i, j in [(0, 0), (0, 47), (47, 0), (20, 22), (22, 20), (30, 29)]:
         assert rope("shawIndex", j - i, clip) == expected[i, j]
 
@@ -173,12 +175,14 @@ HEADS = {
     "sinusoidal": lambda causal: Additive(lambda positions: rope_edu.sinusoidal(positions, 8)),
     "alibi": lambda causal: ScoreBias(lambda q, k_len: rope_edu.alibi_bias(8, q.shape[-2], k_len)[:1]),
     "t5": lambda causal: ScoreBias(
-        lambda q, k_len: rope_edu.t5_bias(
+        lambda q, k_len: rope_edu.encodings.t5_bias(
             words.t5_table(bidirectional=not causal), q.shape[-2], k_len, bidirectional=not causal
         )
     ),
     "shaw": lambda causal: ScoreBias(
-        lambda q, k_len: rope_edu.shaw_scores(q, np.zeros((k_len, 8)), words.shaw_table()) / math.sqrt(8)
+        lambda q, k_len: (
+            rope_edu.encodings.shaw_scores(q, np.zeros((k_len, 8)), words.shaw_table()) / math.sqrt(8)
+        )
     ),
     "rotary": lambda causal: Rotary(rope_edu.inv_freq(8)),
 }
@@ -227,10 +231,10 @@ ROUNDED = [
     sign * x for sign in (1, -1) for x in (*range(200, 600), *range(65_400, 65_540), *TIES, *ENDS, *SIZES)
 ]
 PIPES = {
-    **rope_edu.PIPELINES,
-    "float64": rope_edu.Pipeline(*("float64",) * 4),
-    "bfloat16": rope_edu.Pipeline(*("bfloat16",) * 4),
-    "mixed": rope_edu.Pipeline("float32", "bfloat16", "float16", "float64"),
+    **rope_edu.encodings.PIPELINES,
+    "float64": rope_edu.encodings.Pipeline(*("float64",) * 4),
+    "bfloat16": rope_edu.encodings.Pipeline(*("bfloat16",) * 4),
+    "mixed": rope_edu.encodings.Pipeline("float32", "bfloat16", "float16", "float64"),
 }
 PLACES = [0, 1, 255, 256, 257, 777, 2049, 4100, 65_519, 65_520, 99_999, 2**20 - 1, 2**20]
 
@@ -239,18 +243,18 @@ def steps_of(pipeline):
     return {step: getattr(pipeline, step) for step in ("frequencies", "positions", "angles", "turns")}
 
 
-@pytest.mark.parametrize("number_format", rope_edu.NUMBER_FORMATS)
+@pytest.mark.parametrize("number_format", rope_edu.encodings.NUMBER_FORMATS)
 def test_rounding_to_a_format_bit_for_bit(rope, number_format):
     rounded = rope("((list, f) => list.map((x) => roundTo(x, f)))", ROUNDED, number_format)
     found = np.array(rounded, float)  # a whole one comes as an int
-    expected = rope_edu.round_to(ROUNDED, number_format)
+    expected = rope_edu.encodings.round_to(ROUNDED, number_format)
     np.testing.assert_array_equal(found, expected)
     assert (np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all()
 
 
 def test_named_pipelines_are_those_of_python(rope):
     found = rope("(() => Object.entries(PIPELINES))")
-    assert found == [[name, steps_of(pipeline)] for name, pipeline in rope_edu.PIPELINES.items()]
+    assert found == [[name, steps_of(pipeline)] for name, pipeline in rope_edu.encodings.PIPELINES.items()]
 
 
 @pytest.mark.parametrize("name", PIPES)
@@ -259,13 +263,13 @@ def test_turns_of_a_pipeline_and_their_errors(rope, name):
         rates, pipeline = frequencies(width, base), PIPES[name]
         arguments = rates.tolist(), steps_of(pipeline)
         turns = rope("((ms, ...rest) => ms.map((m) => pipelineTurns(m, ...rest)))", PLACES, *arguments)
-        expected = rope_edu.pipeline_turns(PLACES, rates, pipeline)
+        expected = rope_edu.encodings.pipeline_turns(PLACES, rates, pipeline)
         assert_same(turns, np.stack([expected.real, expected.imag], -1))
         for step in (0, 1, 300):
             errors = rope(
                 "((ms, ...rest) => ms.map((m) => angleError(m, ...rest)))", PLACES, *arguments, step
             )
-            assert_same(errors, rope_edu.angle_error(PLACES, rates, pipeline, step=step))
+            assert_same(errors, rope_edu.encodings.angle_error(PLACES, rates, pipeline, step=step))
 
 
 def test_every_function_of_rope_js_is_compared_here():

@@ -49,10 +49,10 @@ def reference(name, encoding):
         return lambda q, k: q @ k.mT / math.sqrt(8) + torch.tensor(rope_edu.alibi_bias(2, 5, 5))
     if name == "t5":
         return lambda q, k: (
-            q @ k.mT / math.sqrt(8) + rope_edu.t5_bias(encoding.table, 5, 5, bidirectional=False)
+            q @ k.mT / math.sqrt(8) + rope_edu.encodings.t5_bias(encoding.table, 5, 5, bidirectional=False)
         )
     table = torch.cat((encoding.table, torch.zeros(16, 8)))  # keys to the right are masked
-    return lambda q, k: rope_edu.shaw_scores(q, k, table) / math.sqrt(8)
+    return lambda q, k: rope_edu.encodings.shaw_scores(q, k, table) / math.sqrt(8)
 
 
 @pytest.mark.parametrize(
