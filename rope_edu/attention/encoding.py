@@ -162,11 +162,11 @@ class Rotary(PositionEncoding):
 
 @dataclass(frozen=True, eq=False)
 class XPos(Rotary):
-    r"""Rotate as RoPE does, and stretch queries and shrink keys so that far keys count less.
+    r"""Rotate as RoPE does, and scale queries and keys by their positions so that far keys count less.
 
         q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   so that pair i of the score gains ζ_i^((m−n)/s)
 
-    Since ζ < 1, the query shrinks with its position and the key grows.
+    Since ζ_i < 1, queries shrink with their position, keys grow, and what is left of the score falls with m − n.
 
     Args:
         rope, layout, attention_factor: as for `Rotary`.

@@ -1,4 +1,4 @@
-r"""xPos: the rotation, and a stretch by position that lets far keys count less."""
+r"""xPos: the rotation, and a scale by position that lets far keys count less."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from rope_edu.encodings._checks import Array, as_positions, check_even_dim, chec
 
 
 def xpos_scale(positions: int | list | range | Array, rotary_dim: int, scale_base: float = 512.0) -> Array:
-    r"""Compute by how much xPos stretches each pair of a query; a key shrinks by the same factor.
+    r"""Compute by how much xPos scales each pair of a query; a key is scaled by one over it.
 
         scale(n, i) = ζ_i^(n / scale_base),   ζ_i = (2i + 0.4 d) / (1.4 d),   d = rotary_dim
 
     Multiply the pairs of q by the scale and those of k by 1/scale: pair i of the score of a query at m and a
-    key at n gains ζ_i^((m−n)/scale_base), which falls with the distance since ζ_i < 1.
+    key at n gains ζ_i^((m−n)/scale_base). Since ζ_i < 1, queries shrink with their position, keys grow, and the
+    score falls with the distance.
 
     The paper writes ζ_i^n; dividing n by 512 and the 0.4 are the authors' code, and without that division
     float16 would overflow within ten tokens. With it, the fastest pair of a key, 1 times 3.5^(n/512), overflows

@@ -223,7 +223,7 @@ class _ByRule(Encoding):
 
 
 class XPosRotary(_ByRule):
-    r"""Rotate as RoPE does, and stretch queries and shrink keys by position: the library's `XPos`.
+    r"""Rotate as RoPE does, and scale queries and keys by position: the library's `XPos`.
 
     Args:
         rope, layout: as for `RotaryModule`.

@@ -14,7 +14,7 @@ from rope_edu.encodings import (
     smallest_base,
 )
 
-PUBLISHED = {  # Men 2024, arXiv 2405.14591, table 2; lengths in units of 1,024
+PUBLISHED = {  # Men 2024, arXiv 2405.14591; lengths in units of 1,024
     1: 4.3e3,
     2: 1.6e4,
     4: 2.7e4,

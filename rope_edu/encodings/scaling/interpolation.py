@@ -35,7 +35,7 @@ def position_interpolation(
     >>> position_interpolation(4, 8).inv_freq.tolist()
     [0.125, 0.00125]
 
-    Source: Chen 2023, arXiv 2306.15595, eq. 3; transformers' rope type "linear". Chapter 15.
+    Source: Chen 2023, arXiv 2306.15595, §2.3; transformers' rope type "linear". Chapter 15.
     """
     factor = check_at_least_one("factor", factor)
     frequencies = start_frequencies(head_dim, base, rotary_dim) / factor

@@ -53,7 +53,7 @@ def longrope(
     >>> round(longrope(4, 32, 4096, length=1, **lists).attention_factor, 4)  # Phi-3-mini, 4k to 128k
     1.1902
 
-    Source: Ding 2024, arXiv 2402.13753, §3; Phi-3's code, as in transformers' rope type "longrope". Chapter 16.
+    Source: Ding 2024, arXiv 2402.13753; Phi-3's code, as in transformers' rope type "longrope". Chapter 16.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     frequencies = start_frequencies(head_dim, base, rotary_dim)
