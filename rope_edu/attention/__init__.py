@@ -15,6 +15,7 @@ from rope_edu.attention.encoding import (
 from rope_edu.attention.five_wishes import scorecard, wishes
 from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attention, linear_attention_step
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
+from rope_edu.attention.rerope import rerope_attention
 
 # Without the function `attention`: what takes all these names must not hide this module.
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "linear_attention_step",
     "merge_heads",
     "multi_head_attention",
+    "rerope_attention",
     "scorecard",
     "softmax",
     "split_heads",

@@ -59,9 +59,14 @@ def check_positive_number(name: str, value: object) -> float:
     return float(_check_number(name, value, "a finite number above 0", lambda x: x > 0))
 
 
-def check_base(base: object) -> float:
+def check_at_least_one(name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number of at least 1."""
+    return float(_check_number(name, value, "a finite number of at least 1", lambda x: x >= 1))
+
+
+def check_base(base: object, name: str = "base") -> float:
     """Return `base` as a float if it is a finite number above 1, so that frequencies fall with i."""
-    return float(_check_number("base", base, "a finite number above 1", lambda x: x > 1))
+    return float(_check_number(name, base, "a finite number above 1", lambda x: x > 1))
 
 
 def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:

@@ -3,21 +3,10 @@
 import numpy as np
 import pytest
 
-from rope_edu import (
-    Additive,
-    DynamicRotary,
-    NoPosition,
-    PositionEncoding,
-    Rotary,
-    ScoreBias,
-    alibi_bias,
-    dynamic_ntk_inv_freq,
-    fire_bias,
-    inv_freq,
-    learned_table,
-    sinusoidal,
-)
+from rope_edu import Rotary, alibi_bias, dynamic_ntk, inv_freq, sinusoidal
+from rope_edu.attention import Additive, DynamicRotary, NoPosition, PositionEncoding, ScoreBias
 from rope_edu.attention.five_wishes import scorecard, wishes
+from rope_edu.encodings import fire_bias, learned_table
 
 ALIBI = ScoreBias(lambda q, k_len: alibi_bias(8, q.shape[-2], k_len)[:1])
 FIRE = ScoreBias(lambda q, k_len: fire_bias(lambda x: -9.0 * x, q.shape[-2], k_len, threshold=16.0))
@@ -32,7 +21,7 @@ FIRE = ScoreBias(lambda q, k_len: fire_bias(lambda x: -9.0 * x, q.shape[-2], k_l
         (ALIBI, "yes yes yes yes 1000000"),
         (FIRE, "yes no yes yes 1000000"),
         (Rotary(inv_freq(64)), "yes yes yes yes 128000"),
-        (DynamicRotary(lambda n: dynamic_ntk_inv_freq(64, n, trained_length=4)), "yes no yes no 128000"),
+        (DynamicRotary(lambda n: dynamic_ntk(64, n, trained_length=4)), "yes no yes no 128000"),
     ],
     ids=["nothing", "learned", "sinusoidal", "ALiBi", "FIRE", "RoPE", "dynamic NTK"],
 )

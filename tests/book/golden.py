@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import rope_edu
-from rope_edu import PIPELINES, Pipeline, attention
+from rope_edu import attention
+from rope_edu.encodings import PIPELINES, Pipeline
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.widgets.maths import decoding, derivation, error_curve, example_bias, order, words
 
@@ -70,34 +71,36 @@ def of_frequencies():
 @room
 def of_linear():
     for width, x in VECTORS.items():
-        yield Call("eluPlusOne", [x[0]], rope_edu.elu_plus_one(x[0]))
+        yield Call("eluPlusOne", [x[0]], rope_edu.attention.elu_plus_one(x[0]))
         keys, values = x[0].reshape(-1, 2), x[1].reshape(-1, 2)
         for start in (0, 777):
             angles = rope_edu.rope_angles(np.arange(start, start + width // 2), rope_edu.inv_freq(2))
             state = None
             for k, v, angle in zip(keys, values, angles, strict=True):
-                _, state = rope_edu.linear_attention_step(k, k, v, state, angles=angle)
+                _, state = rope_edu.attention.linear_attention_step(k, k, v, state, angles=angle)
             yield Call("linearState", [keys, values, angles], state.kv)
 
 
 @room
 def of_rotary():
     for angle in [-7.5, -0.3, 0.0, 0.25, np.pi / 2, 3.0, 100.0]:
-        yield Call("rotatePair", [[1.2, -0.3], angle], rope_edu.rotate_pair([1.2, -0.3], angle))
-    for width, layout, position in itertools.product(WIDTHS, rope_edu.LAYOUTS, [0, 1, 777, 4096]):
+        yield Call("rotatePair", [[1.2, -0.3], angle], rope_edu.encodings.rotate_pair([1.2, -0.3], angle))
+    for width, layout, position in itertools.product(WIDTHS, rope_edu.encodings.LAYOUTS, [0, 1, 777, 4096]):
         x, angles = VECTORS[width][0], rope_edu.rope_angles(position, rope_edu.inv_freq(width))
         for turned in (angles, angles[: max(1, len(angles) // 2)]):
             yield Call("applyRope", [x, turned, layout], rope_edu.apply_rope(x, turned, layout=layout))
         if width <= 16:
-            yield Call("rotationMatrix", [angles, layout], rope_edu.rotation_matrix(angles, layout=layout))
+            yield Call(
+                "rotationMatrix", [angles, layout], rope_edu.encodings.rotation_matrix(angles, layout=layout)
+            )
 
 
 @room
 def of_layouts():
     for width in WIDTHS:
-        yield Call("layoutPermutation", [width], rope_edu.layout_permutation(width), exactly=True)
-        for layout in rope_edu.LAYOUTS:
-            first, second = (range(width)[part] for part in rope_edu.pair_slices(width, layout))
+        yield Call("layoutPermutation", [width], rope_edu.encodings.layout_permutation(width), exactly=True)
+        for layout in rope_edu.encodings.LAYOUTS:
+            first, second = (range(width)[part] for part in rope_edu.encodings.pair_slices(width, layout))
             for i in range(width // 2):
                 yield Call("pairFeatures", [i, width // 2, layout], [first[i], second[i]], exactly=True)
         whose = np.repeat(np.arange(width // 2), 2)
@@ -121,7 +124,7 @@ def of_relative():
         expected = rope_edu.t5_bucket(relative, bidirectional=both, num_buckets=buckets, max_distance=longest)
         yield Call(each, [relative, both, buckets, longest], expected, exactly=True)
     for clip in [1, 2, 5, 24]:
-        rows = rope_edu.shaw_index(48, 48, clip)
+        rows = rope_edu.encodings.shaw_index(48, 48, clip)
         for i, j in [(0, 0), (0, 47), (47, 0), (20, 22), (22, 20), (30, 29)]:
             yield Call("shawIndex", [j - i, clip], rows[i, j], exactly=True)
     for heads in range(1, 41):
@@ -136,9 +139,9 @@ def of_decay():
         arguments = [q, k, rates, distances]
         products = q.reshape(-1, 2) @ [1, 1j] * (k.reshape(-1, 2) @ [1, -1j])
         yield Call("pairProducts", [q, k], pairs(products))
-        yield Call("scoreCurve", arguments, rope_edu.score_curve(q, k, rates, distances))
-        yield Call("roformerBound", arguments, rope_edu.roformer_bound(q, k, rates, distances))
-        yield Call("trivialBound", [q, k], rope_edu.trivial_bound(q, k))
+        yield Call("scoreCurve", arguments, rope_edu.encodings.score_curve(q, k, rates, distances))
+        yield Call("roformerBound", arguments, rope_edu.encodings.roformer_bound(q, k, rates, distances))
+        yield Call("trivialBound", [q, k], rope_edu.encodings.trivial_bound(q, k))
         kept = [*range(0, 1025, 5), 1024, 1025, 4096]
         turns = pairs(np.exp(1j * rope_edu.rope_angles(kept, rates))).reshape(len(kept), -1)
         yield Call("(f, list) => list.map(makeTurns(f))", [rates, kept], turns)
@@ -149,7 +152,7 @@ def of_scaling():
     grid = itertools.product([4, 8, 64, 128], [8, 4096], [1.0, 2.0, 4.0], [100.0, 10_000.0, 500_000.0])
     for width, trained, factor, base in grid:
         for length in (1, trained - 1, trained, trained + 1, 2 * trained, 10 * trained):
-            expected = rope_edu.dynamic_ntk_inv_freq(width, length, trained, factor=factor, base=base)
+            expected = rope_edu.dynamic_ntk(width, length, trained, factor=factor, base=base).inv_freq
             yield Call("dynamicNtkInvFreq", [width, length, trained, factor, base], expected)
 
 
@@ -174,12 +177,14 @@ DOORS = {
         lambda q, k_len: rope_edu.alibi_bias(8, q.shape[-2], k_len)[:1]
     ),
     "t5": lambda causal: attention.ScoreBias(
-        lambda q, k_len: rope_edu.t5_bias(
+        lambda q, k_len: rope_edu.encodings.t5_bias(
             words.t5_table(bidirectional=not causal), q.shape[-2], k_len, bidirectional=not causal
         )
     ),
     "shaw": lambda causal: attention.ScoreBias(
-        lambda q, k_len: rope_edu.shaw_scores(q, np.zeros((k_len, 8)), words.shaw_table()) / math.sqrt(8)
+        lambda q, k_len: (
+            rope_edu.encodings.shaw_scores(q, np.zeros((k_len, 8)), words.shaw_table()) / math.sqrt(8)
+        )
     ),
     "rotary": lambda causal: attention.Rotary(rope_edu.inv_freq(8)),
 }
@@ -328,7 +333,7 @@ def of_precision():
     named = [[name, formats(pipeline)] for name, pipeline in PIPELINES.items()]
     yield Call("() => Object.entries(PIPELINES)", [], named, exactly=True)
     for each in NUMBER_FORMATS:
-        rounded = rope_edu.round_to(ROUNDED, each)
+        rounded = rope_edu.encodings.round_to(ROUNDED, each)
         yield Call("(list, f) => list.map((x) => roundTo(x, f))", [ROUNDED, each], rounded, exactly=True)
         yield Call("roundoff", [each], error_curve.roundoff(each), exactly=True)
     turn = "(ms, ...rest) => ms.map((m) => pipelineTurns(m, ...rest))"
@@ -337,10 +342,10 @@ def of_precision():
         PIPES.values(), [(2, 100.0), (64, 1e4), (128, 5e5), (64, 1e8)]
     ):
         rates = rope_edu.inv_freq(width, base)
-        turns = pairs(rope_edu.pipeline_turns(PLACES, rates, pipeline))
+        turns = pairs(rope_edu.encodings.pipeline_turns(PLACES, rates, pipeline))
         yield Call(turn, [PLACES, rates, formats(pipeline)], turns)
         for step in (0, 1, 300):
-            errors = rope_edu.angle_error(PLACES, rates, pipeline, step=step)
+            errors = rope_edu.encodings.angle_error(PLACES, rates, pipeline, step=step)
             yield Call(error, [PLACES, rates, formats(pipeline), step], errors)
 
 

@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.attention import attention_scores
+from rope_edu.encodings import (
     LAYOUTS,
-    apply_rope,
-    attention_scores,
     check_layout,
     convert_projection,
     half_split_to_interleaved,
     interleaved_to_half_split,
-    inv_freq,
     layout_permutation,
     pair_slices,
-    rope_angles,
 )
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])

@@ -11,7 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rope_edu import LAYOUTS, inv_freq
+from rope_edu import inv_freq
+from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate
 from rope_edu.fast.table import BLOCK
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from rope_edu import PIPELINES, Pipeline, angle_error, inv_freq, round_to
+from rope_edu import inv_freq
+from rope_edu.encodings import PIPELINES, Pipeline, angle_error, round_to
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.widgets.maths import decoding, derivation, error_curve, order
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rope_edu.encodings import dynamic_ntk_inv_freq, rope_angles
+from rope_edu.encodings import dynamic_ntk, rope_angles
 
 HEAD_DIM, BASE, TRAINED, FACTOR = 8, 100, 8, 4
 STORES = ("rotated", "unrotated", "dynamic")
@@ -19,7 +19,7 @@ def key_angle(store: str, pair: int, position: int, length: int) -> float:
     Chapter 11.
     """
     used = length if store == "dynamic" else TRAINED
-    frequencies = dynamic_ntk_inv_freq(HEAD_DIM, used, TRAINED, factor=FACTOR, base=BASE)
+    frequencies = dynamic_ntk(HEAD_DIM, used, TRAINED, factor=FACTOR, base=BASE).inv_freq
     return float(rope_angles(position, frequencies)[pair])
 
 

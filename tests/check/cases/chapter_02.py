@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rope_edu import shift_matrix
+from rope_edu.encodings import shift_matrix
 
 
 def encode(position, d_model, base):

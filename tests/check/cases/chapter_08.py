@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rope_edu import convert_projection, layout_permutation
+from rope_edu.encodings import convert_projection, layout_permutation
 
 
 def way_back(d):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rope_edu import apply_rope, inv_freq, mean_cosine, rope_angles, score_curve
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import mean_cosine, score_curve
 
 
 def query_for(k, frequencies, p):

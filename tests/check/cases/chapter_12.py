@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rope_edu import apply_rope, elu_plus_one, rope_angles
+from rope_edu import apply_rope, rope_angles
+from rope_edu.attention import elu_plus_one
 
 
 def step(kv, norm, q, k, v, angles, *, numerator=True, denominator=False):
