@@ -29,7 +29,8 @@ from rotation_peers import Peer, assert_same_turn, installed
 from torch.profiler import ProfilerActivity, profile
 from tqdm import tqdm
 
-from rope_edu import LAYOUTS, apply_rope, inv_freq, rope_angles
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate, rotate_
 from rope_edu.results.rotation import FORMAT
 

@@ -47,7 +47,11 @@ def rotate(x: Array, turns: Turns, out: Array | None = None, sign: int = 1) -> A
         x_strides, out_strides, x_at, out_at = x.stride(), out.stride(), x.data_ptr(), out.data_ptr()
     else:
         out = np.empty_like(x) if fresh else out
-        x_strides, out_strides, x_at, out_at = x.strides, out.strides, _address(x), _address(out)
+        x_strides, out_strides, x_at, out_at = (
+            x.strides,
+            out.strides,
+            *(a.__array_interface__["data"][0] for a in (x, out)),
+        )
         if not out.flags.writeable:
             raise ValueError(NO_PLACE)
     may_stream = not fresh and x_at != out_at and out_at % LINE == 0
@@ -143,7 +147,3 @@ def _kernel():
     except ImportError as error:
         raise NotCompiledError(f'compiled=True needs numba, pip install "rope-edu[fast]": {error}') from None
     return rotate_rows
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]

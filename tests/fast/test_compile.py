@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import LAYOUTS, apply_rope, inv_freq, rope_angles
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)

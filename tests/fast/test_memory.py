@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import LAYOUTS, inv_freq
+from rope_edu import inv_freq
+from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "tools"))

@@ -8,7 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rope_edu import LAYOUTS, apply_rope, inv_freq, rope_angles
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate, rotate_, turns_from_angles
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)

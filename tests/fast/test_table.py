@@ -11,7 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rope_edu import LAYOUTS, RopeSpec, inv_freq, plain_rope
+from rope_edu import RopeSpec, inv_freq
+from rope_edu.encodings import LAYOUTS, plain_rope
 from rope_edu.fast import RotaryTable, rotate
 from rope_edu.fast.table import BLOCK
 
