@@ -9,12 +9,7 @@ from rope_edu.fast.turns import Turns
 
 
 def rotate(x: torch.Tensor, turns: Turns) -> torch.Tensor:
-    r"""Rotate by the kernel, so that a gradient can follow; see `launch.rotate`.
-
-    >>> x = torch.tensor([[3.0, 4.0]], requires_grad=True)
-    >>> rotate(x, Turns("interleaved", torch.tensor([[[0.0], [1.0]]]))).detach().tolist()
-    [[-4.0, 3.0]]
-    """
+    r"""Rotate by the kernel, so that a gradient can follow; see `launch.rotate`."""
     launch.check_plain(x)
     return _Rotation.apply(x, turns, 1)
 
