@@ -46,7 +46,7 @@ def rotate(
         seq_axis: −2 for `(…, heads, seq, head_dim)`, −3 for `(…, seq, heads, head_dim)`.
         out: where to write, of the kind, device, dtype and shape of q; a pair of them with k. `out=q` or
             `out=(q, k)` rotates in place.
-        compiled: None takes the kernel where it can be: numba is installed, the numbers lie in main memory, features
+        compiled: None takes the kernel where it can be: numba is installed, numbers lie in main memory, features
             side by side, and no graph is traced. True asks for it, and says what is missing; False leaves it out.
 
     Returns:
