@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SITE := _build/html
+# Of this package only the copy of axe-core is used, so neither what it depends on nor its Python matters
+AXE := pytest-playwright-axe==4.14.0
 
 .PHONY: help book serve test lint notebooks bench clean
 
@@ -44,4 +46,5 @@ clean:  ## remove the built book and the environment
 
 .venv/test: requirements.txt pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
 	touch $@ .venv/book

@@ -65,9 +65,10 @@
   said.className = "visually-hidden";
   said.setAttribute("role", "status");
   document.body.append(said);
-  document.addEventListener("click", (event) => {
+  const copied = (event) => {
     if (!event.target.closest?.("button.copybtn")) return;
     said.textContent = "";
     setTimeout(() => (said.textContent = "Copied"), 100);
-  });
+  };
+  document.addEventListener("click", copied, true); // before the button changes its picture
 })();

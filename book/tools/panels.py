@@ -2,8 +2,8 @@
 
 ``watch()``, called in a kernel before a notebook runs, gives every figure that a cell shows a second form beside
 the PNG: the mime type ``PANELS``, a list of SVGs. Every panel is laid out anew at ``WIDTH``, the width of a phone,
-so that panels wrap and no text falls under 11 px; it may grow from there. Colours of ``rope_edu.plots.style`` become
-the CSS variables that the live figures use, so that dark, print and forced colours follow. Fields stay pixels.
+so that panels wrap and no text falls under 11 px; it may grow from there. Colours of ``rope_edu.plots.style``
+become the CSS variables of the live figures, so that dark, print and forced colours follow. Fields stay pixels.
 """
 
 import base64
@@ -26,6 +26,7 @@ PANELS = "application/vnd.rope-edu.panels+json"
 WIDTH = 3.2  # inches: 320 px at 100 px an inch
 FLAT, TALL = 0.72, 1.6  # a panel's height is between these many widths
 ROOM = 1.3  # inches: at least so high is what is inside the axes
+LINE = 0.165  # inches: and so high each line of the names beside them
 TITLE = 9  # points
 ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -95,7 +96,8 @@ def drawn_alone(figure: Figure, ax: object, bars: list, ratio: float) -> str:
     for image in ax.get_images():
         image.set_interpolation("none")  # one pixel a cell, sharp at any size
     figure.draw_without_rendering()
-    missing = ROOM - ax.get_position().height * figure.get_figheight()
+    lines = sum(1 + label.get_text().count("\n") for label in ax.get_yticklabels())
+    missing = max(ROOM, LINE * lines) - ax.get_position().height * figure.get_figheight()
     figure.set_figheight(figure.get_figheight() + max(missing, 0))
     figure.patch.set_visible(False)
     for part in [ax, *bars]:
@@ -130,9 +132,9 @@ def translate(element: ElementTree.Element, ids: dict[str, str]) -> None:
     if old in ids:
         element.set("id", ids[old])
     for declaration in filter(None, element.attrib.pop("style", "").split(";")):
-        key, _, value = declaration.strip().partition(": ")
-        if key != "font-family":
-            element.set(key, of_the_theme(value))
+        key, _, value = declaration.partition(":")
+        if key.strip() != "font-family":
+            element.set(key.strip(), of_the_theme(value.strip()))
     if element.get(LINK, "").startswith("#"):
         element.set("href", "#" + ids[element.attrib.pop(LINK)[1:]])
     for key, value in element.attrib.items():

@@ -46,7 +46,7 @@ def heatmap(
     """Draw a matrix as a field of colours, row 0 on top, with a colour bar that names the value.
 
     `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes each number into its cell
-    (for matrices of up to about 8 × 8; beyond six columns without the zero before the point).
+    (for matrices of up to about 8 × 8; beyond five columns without the zero before the point).
     `limits` fixes the ends of the colour bar, so that two figures can be compared.
     """
     matrix = _numbers(matrix)
@@ -66,7 +66,7 @@ def heatmap(
         for (row, column), value in np.ndenumerate(matrix):
             red, green, blue, _ = image.cmap(image.norm(value))
             ink = DARK_INK if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else LIGHT_INK
-            number = f"{value:.2f}" if matrix.shape[1] <= 6 else f"{value:.2f}".replace("0.", ".", 1)
+            number = f"{value:.2f}" if matrix.shape[1] <= 5 else f"{value:.2f}".replace("0.", ".", 1)
             ax.text(column, row, number, ha="center", va="center", color=ink, fontsize=FONT)
     return _label(ax, x_label, y_label)
 
