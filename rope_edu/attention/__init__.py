@@ -12,6 +12,7 @@ from rope_edu.attention.encoding import (
     ScoreBias,
     XPos,
 )
+from rope_edu.attention.five_wishes import scorecard, wishes
 from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attention, linear_attention_step
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
 
@@ -33,6 +34,8 @@ __all__ = [
     "linear_attention_step",
     "merge_heads",
     "multi_head_attention",
+    "scorecard",
     "softmax",
     "split_heads",
+    "wishes",
 ]
