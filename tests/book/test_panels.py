@@ -5,6 +5,7 @@ import io
 import re
 from xml.etree import ElementTree
 
+import nbformat
 import numpy as np
 import panels
 import pytest
@@ -12,6 +13,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from rope_edu import plots
+
+from .conftest import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIELD = np.arange(12.0).reshape(3, 4)
@@ -81,3 +84,14 @@ def test_greys_without_a_role_are_shares_of_the_pages_ink():
     assert panels.of_the_theme("#808080") == "color-mix(in srgb, var(--rl-text) 50%, var(--rl-paper))"
     assert panels.of_the_theme(plots.NEUTRAL.lower()) == "var(--rl-muted)"
     assert panels.of_the_theme("#123456") == "#123456"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_every_plot_of_a_notebook_has_panels_beside_it(path):
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                assert data.get(panels.PANELS), f"{cell.id}: run `make notebooks`"
+                assert all(ElementTree.fromstring(panel).tag == SVG + "svg" for panel in data[panels.PANELS])
