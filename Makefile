@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SITE := _build/html
+# Of this package only the copy of axe-core is used, so neither what it depends on nor its Python matters
+AXE := pytest-playwright-axe==4.14.0
 # torch from PyPI brings gigabytes of CUDA on Linux: where no GPU is seen, pip is offered PyTorch's own CPU builds too,
 # if their index answers within five seconds. A build +cpu counts as newer than the same version without.
 CPU_BUILDS := https://download.pytorch.org/whl/cpu
@@ -50,4 +52,5 @@ clean:  ## remove the built book and the environment
 
 .venv/test: requirements.txt pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
 	touch $@ .venv/book

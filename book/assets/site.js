@@ -12,6 +12,9 @@
     entry.setAttribute("role", "listitem");
   }
 
+  // A button is called what it says.
+  document.querySelector(".search-button-field")?.removeAttribute("aria-label");
+
   // Printing was an inline handler, which the page's policy forbids.
   for (const button of document.querySelectorAll(".btn-download-pdf-button")) {
     button.addEventListener("click", () => print());
@@ -27,6 +30,7 @@
   addEventListener("afterprint", () => (root.dataset.theme = theme));
 
   const WIDE = {
+    "span.math.wide": "Formula",
     'mjx-container[display="true"]': "Formula",
     ".highlight pre": "Code or what it prints",
     ".rope-table": "Table",
@@ -36,6 +40,10 @@
   // What is wider than its column scrolls; then it is reachable by keyboard and has a name, also after the window
   // has changed or a fold has opened.
   function reach() {
+    for (const formula of document.querySelectorAll("span.math")) {
+      const room = formula.closest("p, li, td, dd, h1, h2, h3, div").clientWidth;
+      formula.classList.toggle("wide", formula.firstElementChild.getBoundingClientRect().width > room);
+    }
     for (const [boxes, name] of Object.entries(WIDE)) {
       for (const box of document.querySelectorAll(boxes)) {
         const scrolls = box.scrollWidth > box.clientWidth;
@@ -57,9 +65,10 @@
   said.className = "visually-hidden";
   said.setAttribute("role", "status");
   document.body.append(said);
-  document.addEventListener("click", (event) => {
+  const copied = (event) => {
     if (!event.target.closest?.("button.copybtn")) return;
     said.textContent = "";
     setTimeout(() => (said.textContent = "Copied"), 100);
-  });
+  };
+  document.addEventListener("click", copied, true); // before the button changes its picture
 })();

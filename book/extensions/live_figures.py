@@ -96,14 +96,14 @@ def words_of(svg: str) -> str:
 def add_figure_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
 ) -> None:
-    """Load the loader and the page's figures ."""
+    """Load the loader and the figures of a page before anything else."""
     if doctree is None:
         return
     names = {raw.get("live_figure") for raw in doctree.findall(nodes.raw)} & set(LiveFigure.figures)
     if names:
-        app.add_js_file("live.js", priority=500, defer="defer")
+        app.add_js_file("live.js", priority=100, defer="defer")
     for name in sorted(names):
-        app.add_js_file(f"live/{name}.js", priority=600, defer="defer")
+        app.add_js_file(f"live/{name}.js", priority=150, defer="defer")
 
 
 def write_scripts(app: Sphinx) -> None:

@@ -1,7 +1,8 @@
 """Sphinx extension: plots stand in the page as SVG in the page's own colours, one panel beside or under another.
 
-``make notebooks`` stores a plot's panels beside its PNG (``book/tools/panels.py``). Notebook hosts show the PNG; here
-the panels take its place before MyST-NB reads the notebook, with the cell's alt text and ids unique in the page.
+``make notebooks`` stores a plot's panels beside its PNG (``book/tools/panels.py``). Notebook hosts show the PNG;
+here the panels take its place before MyST-NB reads the notebook, with the cell's alt text and with ids that are
+unique in the page.
 """
 
 import html

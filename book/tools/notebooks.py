@@ -5,7 +5,8 @@
 
 Each notebook runs in a fresh kernel. Cell ids, widget ids and metadata are made stable; a live figure's stored
 state loses its script (the page and the kernel have their own) and its output gains a still picture, drawn by the
-figure itself in a headless Chromium; a figure of matplotlib gains its panels for the page. Needs the ``test`` extra and a Chromium.
+figure itself in a headless Chromium; a figure of matplotlib gains its panels for the page. Needs the ``test`` extra
+and a Chromium.
 """
 
 import base64

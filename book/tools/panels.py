@@ -1,9 +1,9 @@
 """Matplotlib figures as the page shows them: one SVG for each panel, in the colours and the font of the page.
 
-``watch()``, called in a kernel before a notebook runs, gives every figure that a cell shows a second form beside the
-PNG: the mime type ``PANELS``, a list of SVGs. Every panel is laid out anew at ``WIDTH``, the width of a phone, so
-that panels wrap and no text falls under 11 px; it may grow from there. Colours of ``rope_edu.plots.style`` become
-the CSS variables that the live figures use, so that dark, print and forced colours follow. Fields stay pixels.
+``watch()``, called in a kernel before a notebook runs, gives every figure that a cell shows a second form beside
+the PNG: the mime type ``PANELS``, a list of SVGs. Every panel is laid out anew at ``WIDTH``, the width of a phone,
+so that panels wrap and no text falls under 11 px; it may grow from there. Colours of ``rope_edu.plots.style``
+become the CSS variables of the live figures, so that dark, print and forced colours follow. Fields stay pixels.
 """
 
 import base64
@@ -25,7 +25,9 @@ from rope_edu.plots import style
 PANELS = "application/vnd.rope-edu.panels+json"
 WIDTH = 3.2  # inches: 320 px at 100 px an inch
 FLAT, TALL = 0.72, 1.6  # a panel's height is between these many widths
-DOTS = 72  # units of an SVG in an inch
+ROOM = 1.3  # inches: at least so high is what is inside the axes
+LINE = 0.165  # inches: and so high each line of the names beside them
+TITLE = 9  # points
 ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
 SVG = "{http://www.w3.org/2000/svg}"
 REFERENCE = re.compile(r"(href=\"#|url\(#)([\w-]+)")
@@ -35,7 +37,6 @@ SETTINGS = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "rope",  # the same names on every run
     "image.composite_image": False,
-    "axes.titlesize": 9,
     "path.simplify_threshold": 0.3,
 }
 VARIABLES = {
@@ -79,20 +80,25 @@ def panels(figure: Figure) -> list[str]:
     width, height = figure.get_size_inches()
     rows, columns = main[0].get_subplotspec().get_gridspec().get_geometry()
     ratio = np.clip((height / rows) / (width / columns), FLAT, TALL)
+    return [drawn_alone(figure, ax, [bar for bar, of in bars.items() if of is ax], ratio) for ax in main]
+
+
+def drawn_alone(figure: Figure, ax: object, bars: list, ratio: float) -> str:
+    """Return the SVG of one panel, `ratio` times as high as it is wide: the figure's only one while it is drawn."""
     figure.set_size_inches(WIDTH, WIDTH * ratio)
-    return [drawn_alone(figure, ax, [bar for bar, of in bars.items() if of is ax]) for ax in main]
-
-
-def drawn_alone(figure: Figure, ax: object, bars: list) -> str:
-    """Return the SVG of one panel: the figure's only one while it is drawn."""
     for other in figure.get_axes():
         figure.delaxes(other)
     for part in [ax, *bars]:
         figure.add_axes(part)
     ax.set_subplotspec(figure.add_gridspec(1, 1)[0])
-    ax.title.set_fontsize(SETTINGS["axes.titlesize"])
+    for title in [ax.title, ax._left_title, ax._right_title]:
+        title.set(fontsize=TITLE, wrap=True)
     for image in ax.get_images():
         image.set_interpolation("none")  # one pixel a cell, sharp at any size
+    figure.draw_without_rendering()
+    lines = sum(1 + label.get_text().count("\n") for label in ax.get_yticklabels())
+    missing = max(ROOM, LINE * lines) - ax.get_position().height * figure.get_figheight()
+    figure.set_figheight(figure.get_figheight() + max(missing, 0))
     figure.patch.set_visible(False)
     for part in [ax, *bars]:
         part.patch.set_visible(False)
@@ -126,9 +132,9 @@ def translate(element: ElementTree.Element, ids: dict[str, str]) -> None:
     if old in ids:
         element.set("id", ids[old])
     for declaration in filter(None, element.attrib.pop("style", "").split(";")):
-        key, _, value = declaration.strip().partition(": ")
-        if key != "font-family":
-            element.set(key, of_the_theme(value))
+        key, _, value = declaration.partition(":")
+        if key.strip() != "font-family":
+            element.set(key.strip(), of_the_theme(value.strip()))
     if element.get(LINK, "").startswith("#"):
         element.set("href", "#" + ids[element.attrib.pop(LINK)[1:]])
     for key, value in element.attrib.items():
@@ -163,9 +169,10 @@ def of_the_theme(value: str) -> str:
 
 def in_palette(link: str) -> str:
     """Return a picture as a data URL with at most 256 colours, which a colour map has."""
-    return "data:image/png;base64," + base64.b64encode(
-        with_palette(base64.b64decode(link.partition(",")[2]))
-    ).decode()
+    return (
+        "data:image/png;base64,"
+        + base64.b64encode(with_palette(base64.b64decode(link.partition(",")[2]))).decode()
+    )
 
 
 def with_palette(png: bytes) -> bytes:
@@ -183,7 +190,9 @@ def flatten(parent: ElementTree.Element) -> None:
     for child in [*parent]:
         flatten(child)
         place = [*parent].index(child)
-        if child.tag == SVG + "metadata" or (child.tag == SVG + "defs" and child.find(SVG + "style") is not None):
+        if child.tag == SVG + "metadata" or (
+            child.tag == SVG + "defs" and child.find(SVG + "style") is not None
+        ):
             parent.remove(child)
         elif child.tag == SVG + "g" and not child.attrib:
             parent[place : place + 1] = [*child]

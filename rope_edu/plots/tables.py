@@ -59,7 +59,8 @@ class Table:
 
     def __repr__(self) -> str:
         """Return the table as lines of text under its caption."""
-        widths = [max(map(len, [heading, *cells])) for heading, cells in zip(self.headings, self.cells)]
+        columns = zip(self.headings, self.cells, strict=True)
+        widths = [max(map(len, [heading, *cells])) for heading, cells in columns]
 
         def line(words: Sequence[str]) -> str:
             aligned = zip(words, widths, self.numeric, strict=True)

@@ -152,6 +152,7 @@ def visit(browser, address) -> Iterator[Callable[..., Visit]]:
         script="",
         **options,
     ) -> Visit:
+        options = {"bypass_csp": True} | options  # waiting for a condition evaluates strings in the page
         size = {"width": width, "height": height}
         context = browser.new_context(viewport=size, color_scheme=theme, **options)
         if script:
