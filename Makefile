@@ -2,6 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SITE := _build/html
+# torch from PyPI brings gigabytes of CUDA on Linux: where no GPU is seen, pip is offered PyTorch's own CPU builds too,
+# if their index answers within five seconds. A build +cpu counts as newer than the same version without.
+CPU_BUILDS := https://download.pytorch.org/whl/cpu
+ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
+offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
 .PHONY: help book serve test lint notebooks bench clean
 
@@ -44,5 +49,5 @@ clean:  ## remove the built book and the environment
 	touch $@
 
 .venv/test: requirements.txt pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test]"
 	touch $@ .venv/book

@@ -82,7 +82,7 @@ def test_heatmap_shows_the_matrix_with_a_named_colour_bar_and_ticks():
     assert ax.figure.axes[1].get_ylabel() == "score (no unit)"
     assert [t.get_text() for t in ax.get_xticklabels()] == TOKENS
     assert [t.get_text() for t in ax.texts][:3] == ["0.00", "0.04", "0.08"]
-    assert {t.get_color() for t in ax.texts} == {"black", "white"}
+    assert {t.get_color() for t in ax.texts} == {style.DARK_INK, style.LIGHT_INK}
 
 
 def test_heatmap_uses_the_limits_and_the_diverging_map_when_asked():

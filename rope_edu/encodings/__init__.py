@@ -40,6 +40,7 @@ from rope_edu.encodings.rotary import (
     rotation_matrix,
 )
 from rope_edu.encodings.scaling import dynamic_ntk_inv_freq
+from rope_edu.encodings.spec import RopeSpec, plain_rope, rope_parts
 from rope_edu.encodings.variants import p_rope_inv_freq, xpos_scale
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "NUMBER_FORMATS",
     "PIPELINES",
     "Pipeline",
+    "RopeSpec",
     "alibi_bias",
     "alibi_slopes",
     "angle_error",
@@ -66,9 +68,11 @@ __all__ = [
     "p_rope_inv_freq",
     "pair_slices",
     "pipeline_turns",
+    "plain_rope",
     "relative_positions",
     "roformer_bound",
     "rope_angles",
+    "rope_parts",
     "rotate_as_complex",
     "rotate_by_matrix",
     "rotate_pair",

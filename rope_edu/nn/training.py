@@ -54,7 +54,7 @@ class TrainingConfig:
     >>> config.length
     16
 
-    Chapter 12.
+    Chapter 13.
     """
 
     task: str
@@ -148,7 +148,7 @@ def train(
     >>> [point.step for point in result.history], list(result.tests)
     ([0, 2], [32, 48, 64, 128])
 
-    Chapter 12.
+    Chapter 13.
     """
     began = time.perf_counter()
     config = config.resolved()
@@ -176,7 +176,7 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
     >>> [round(learning_rate(config, step), 3) for step in (1, 10, 55, 100)]
     [0.1, 1.0, 0.55, 0.1]
 
-    Chapter 12.
+    Chapter 13.
     """
     if step <= config.warmup:
         return config.learning_rate * step / config.warmup

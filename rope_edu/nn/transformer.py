@@ -25,7 +25,7 @@ class Attention(nn.Module):
     >>> Attention(8, 2)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapters 10 and 12.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapters 10 and 13.
     """
 
     def __init__(self, d_model: int, n_heads: int) -> None:
@@ -69,7 +69,7 @@ class Block(nn.Module):
     >>> Block(8, 2, 16)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
 
-    Source: Xiong 2020, arXiv 2002.04745 (pre-norm). Chapter 12.
+    Source: Xiong 2020, arXiv 2002.04745 (pre-norm). Chapter 13.
     """
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int) -> None:
@@ -105,7 +105,7 @@ class TinyTransformer(nn.Module):
     >>> model(torch.tensor([[1, 2, 3]])).shape
     torch.Size([1, 3, 10])
 
-    Chapters 10–12.
+    Chapters 10–13.
     """
 
     def __init__(

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rope_edu.plots.style import DIVERGING, FONT, HATCHES, NEUTRAL, POSITION, SEQUENTIAL, SERIES
+from rope_edu.plots.style import (
+    DARK_INK,
+    DIVERGING,
+    FONT,
+    HATCHES,
+    LIGHT_INK,
+    NEUTRAL,
+    POSITION,
+    SEQUENTIAL,
+    SERIES,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +62,7 @@ def heatmap(
     if annotate:
         for (row, column), value in np.ndenumerate(matrix):
             red, green, blue, _ = image.cmap(image.norm(value))
-            ink = "black" if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else "white"
+            ink = DARK_INK if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else LIGHT_INK
             ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=FONT)
     return _label(ax, x_label, y_label)
 

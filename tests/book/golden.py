@@ -68,6 +68,19 @@ def of_frequencies():
 
 
 @room
+def of_linear():
+    for width, x in VECTORS.items():
+        yield Call("eluPlusOne", [x[0]], rope_edu.elu_plus_one(x[0]))
+        keys, values = x[0].reshape(-1, 2), x[1].reshape(-1, 2)
+        for start in (0, 777):
+            angles = rope_edu.rope_angles(np.arange(start, start + width // 2), rope_edu.inv_freq(2))
+            state = None
+            for k, v, angle in zip(keys, values, angles, strict=True):
+                _, state = rope_edu.linear_attention_step(k, k, v, state, angles=angle)
+            yield Call("linearState", [keys, values, angles], state.kv)
+
+
+@room
 def of_rotary():
     for angle in [-7.5, -0.3, 0.0, 0.25, np.pi / 2, 3.0, 100.0]:
         yield Call("rotatePair", [[1.2, -0.3], angle], rope_edu.rotate_pair([1.2, -0.3], angle))

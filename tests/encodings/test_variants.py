@@ -28,7 +28,8 @@ def proportional(head_dim, p, base):
 def test_p_rope_equals_transformers_proportional(head_dim, p, base):
     ours, theirs = p_rope_inv_freq(head_dim, p, base), proportional(head_dim, p, base)
     assert ((ours == 0) == (theirs == 0)).all()
-    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+    # theirs is float32: base^x has a relative error of x · ln(base) ≤ 14 half-eps, and a few ulps of the power
+    np.testing.assert_allclose(ours, theirs, rtol=20 * np.finfo(np.float32).eps)
 
 
 def test_p_rope_keeps_the_fast_pairs_of_the_whole_head_and_stills_the_rest():

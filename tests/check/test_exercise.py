@@ -11,11 +11,6 @@ from rope_edu.check import Checker, Exercise, check, close
 FIRST = "Exercise 1.1: "
 
 
-def rotate(pair, angle):
-    x, y = pair
-    return (x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle))
-
-
 def say(capsys, checker, exercise_id, answer):
     capsys.readouterr()
     assert checker(exercise_id, answer) is None
@@ -41,7 +36,7 @@ def test_each_failure_earns_the_next_hint_and_the_last_repeats(small, capsys):
     assert say(capsys, small, "1.1", lambda: 3) == FIRST + first
 
 
-@pytest.mark.parametrize("stub", [..., (..., ...), [5, ...]])
+@pytest.mark.parametrize("stub", [..., (..., ...), [5, ...], ((1, ...), (2, 3)), {...}])
 def test_an_untouched_stub_is_no_failure(small, stub, capsys):
     asked = FIRST + "replace the ... with your answer and run this cell again.\n"
     assert say(capsys, small, "1.1", stub) == asked
@@ -81,52 +76,6 @@ def test_chapters_are_found_and_hold_only_exercises_of_their_own_number():
     found = check.exercises
     assert [found[e.id] for e in chapter_04.EXERCISES] == list(chapter_04.EXERCISES)
     assert all(e.id.startswith("4.") for e in chapter_04.EXERCISES)
-
-
-@pytest.mark.parametrize(
-    ("exercise_id", "answer"),
-    [
-        ("4.1", rotate),
-        ("4.1", lambda pair, angle: np.array(rotate(pair, angle))),
-        ("4.1", lambda pair, angle: torch.tensor(rotate(pair, angle), dtype=torch.float64)),
-        ("4.2", 0.5),
-        ("4.2", np.float32(0.5)),
-        ("4.2", math.sin(math.pi / 6)),
-        ("4.3", (10, 5)),
-        ("4.3", [5, 0]),
-        ("4.3", (20, 3)),
-    ],
-)
-def test_chapter_4_accepts_right_answers(exercise_id, answer, capsys):
-    assert say(capsys, Checker(), exercise_id, answer).startswith(f"Exercise {exercise_id}: correct.")
-
-
-@pytest.mark.parametrize(
-    ("exercise_id", "answer", "reason"),
-    [
-        ("4.1", lambda pair, angle: rotate(pair, -angle), "not yet. It turns clockwise"),
-        ("4.1", lambda pair, angle: rotate(pair, math.radians(angle)), "not yet.\n"),
-        ("4.1", lambda pair, angle: pair, "not yet.\n"),
-        ("4.1", lambda pair, angle: None, "not yet.\n"),
-        ("4.1", (0.0, 1.0), "not yet. The answer is a function"),
-        ("4.1", lambda pair: pair, "not yet. Your answer raised TypeError"),
-        ("4.1", lambda pair, angle: ..., "replace the ..."),
-        ("4.2", -0.5, "not yet. The size is right, the sign is not."),
-        ("4.2", 0.500002, "not yet.\n"),
-        ("4.2", "0.5", "not yet.\n"),
-        ("4.2", 0.0, "not yet.\n"),
-        ("4.3", (10, 6), "not yet.\n"),
-        ("4.3", (4, 9), "not yet.\n"),
-        ("4.3", (5, 10), "not yet.\n"),
-        ("4.3", (15, 4), "not yet. Both positions must differ"),
-        ("4.3", (9, 16), "not yet. Both positions must differ"),
-        ("4.3", (10.0, 5.0), "not yet. Positions are whole numbers"),
-        ("4.3", (-1, -6), "not yet. Positions are whole numbers"),
-        ("4.3", 5, "not yet. The answer is two positions"),
-    ],
-)
-def test_chapter_4_refuses_wrong_answers_and_says_why(exercise_id, answer, reason, capsys):
-    assert say(capsys, Checker(), exercise_id, answer).startswith(f"Exercise {exercise_id}: {reason}")
 
 
 @pytest.mark.parametrize(
