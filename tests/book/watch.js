@@ -36,6 +36,7 @@ window.book = (() => {
   function place(selector) {
     const element = document.querySelector(selector);
     element.scrollIntoView({ block: "center", behavior: "instant" });
+    dispatchEvent(new Event("scroll")); // a frame early: the pointer may be faster than the browser's own
     const { left, top, width, height } = element.getBoundingClientRect();
     return [left, top, width, height];
   }
