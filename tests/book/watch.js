@@ -35,8 +35,8 @@ window.book = (() => {
   /** Bring an element to the middle of the window and give its box in the window: [left, top, width, height]. */
   function place(selector) {
     const element = document.querySelector(selector);
+    dispatchEvent(new Event("scroll")); // a frame early: a picture held over the page goes back to its place
     element.scrollIntoView({ block: "center", behavior: "instant" });
-    dispatchEvent(new Event("scroll")); // a frame early: the pointer may be faster than the browser's own
     const { left, top, width, height } = element.getBoundingClientRect();
     return [left, top, width, height];
   }
