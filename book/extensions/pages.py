@@ -26,9 +26,12 @@ PRINTED_TITLE = re.compile(r'<div id="jb-print-docs-body"[^>]*>\s*<h1>(?!<span)'
 PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids: site.js prints
 
 # 'self' does not reach files beside a page that was opened from a folder, hence file:. Style attributes are needed
-# by formulas, tables and live figures; they cannot load or run anything that another line does not allow.
+# by formulas, tables and live figures; they cannot load or run anything that another line does not allow. Firefox
+# loads the next chapter ahead, under default-src.
 RULES = {
-    "default-src": "'none'",
+    "default-src": "'self' file:",
+    "object-src": "'none'",
+    "frame-src": "'none'",
     "script-src": "'self' file:",
     "style-src": "'self' file: 'unsafe-inline'",
     "img-src": "'self' file: data: blob:",

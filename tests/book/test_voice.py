@@ -15,9 +15,8 @@ def listened(visit, name):
     """A figure in its page, and a count of what its live regions announce."""
 
     def open_page(**options):
-        seen = visit(WHERE[name], maths=False, **options)
+        seen = visit(WHERE[name], maths=False, script=WATCH.read_text(encoding="utf-8"), **options)
         page = seen.page
-        page.add_script_tag(path=WATCH)
         figure = page.locator(f'[data-live="{name}"]').first
         figure.scroll_into_view_if_needed()
         page.evaluate("window.heard = book.listen()")

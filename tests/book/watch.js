@@ -35,6 +35,7 @@ window.book = (() => {
   /** Bring an element to the middle of the window and give its box in the window: [left, top, width, height]. */
   function place(selector) {
     const element = document.querySelector(selector);
+    dispatchEvent(new Event("scroll")); // a frame early: a picture held over the page goes back to its place
     element.scrollIntoView({ block: "center", behavior: "instant" });
     const { left, top, width, height } = element.getBoundingClientRect();
     return [left, top, width, height];

@@ -39,7 +39,7 @@ function shareSeen(element) {
 
 /**
  * While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the
- * control is not; its place in the page stays.
+ * control is not; its place in the page stays. Who scrolls or touches something else has the page back.
  * @param {Element} root
  * @param {HTMLElement} picture
  * @param {AbortSignal} signal
@@ -69,7 +69,7 @@ export function keepInSight(root, picture, signal) {
     if (control && (type !== "focusin" || target.matches(":focus-visible"))) hold(control);
   }
   const leave = (/** @type {Event} */ { target }) => used && !root.contains(/** @type {Node} */ (target)) && release();
-  const scrolled = () => used && (shareSeen(picture) >= ENOUGH || !shareSeen(used)) && release();
+  const scrolled = () => used && release();
 
   for (const type of ["input", "click", "focusin"]) root.addEventListener(type, use, { signal });
   root.addEventListener("pointercancel", release, { signal }); // a touch that scrolls
