@@ -111,9 +111,10 @@ def _plan(
     like, wide = np.empty(0, STORED[name]), np.empty(0, "float64" if name == "float64" else "float32")
     size, unit = like.itemsize, 1 if isinstance(dtype, np.dtype) else like.itemsize
     x, out = ([unit * stride for stride in each] for each in strides)
-    if shape[-1] > 1 and not x[-1] == out[-1] == size:
+    there = 0 not in shape  # NumPy gives an array without numbers the strides 0
+    if there and shape[-1] > 1 and not x[-1] == out[-1] == size:
         raise NotCompiledError("compiled=True needs the features of x and out side by side: copy them first")
-    if any(n > 1 and not stride for n, stride in zip(shape, out, strict=True)):
+    if there and any(n > 1 and not stride for n, stride in zip(shape, out, strict=True)):
         raise ValueError(NO_PLACE)
     *counts, head_dim = shape
     axes = zip(counts, x[:-1], out[:-1], _turn_strides(turned, wide.itemsize, len(counts)), strict=True)
