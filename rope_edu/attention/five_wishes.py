@@ -56,25 +56,31 @@ def wishes(encoding: PositionEncoding) -> Wishes:
     )
 
 
-def scorecard(encodings: Mapping[str, PositionEncoding]) -> str:
-    r"""Return a table of `wishes`, one row for each encoding.
+def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str | int]]:
+    r"""Return `wishes` as the columns of a table, one row for each encoding.
+
+    Args:
+        encodings: {name: encoding}, each as `wishes` takes it.
+
+    Returns:
+        {heading: values}, as `rope_edu.plots.Table` takes them; a wish is "yes" or "no", the cost counts numbers.
 
     >>> from rope_edu.attention import NoPosition, Rotary
-    >>> print(scorecard({"nothing": NoPosition(), "rotation": Rotary(np.ones(32))}))
-                   order   distance   any length   cache        cost
-    nothing        no      yes        yes          yes             0
-    rotation       yes     yes        yes          yes       128,000
+    >>> from rope_edu.plots import Table
+    >>> Table(scorecard({"nothing": NoPosition(), "rotation": Rotary(np.ones(32))}), caption="Wishes")
+    Wishes
+    encoding  order  distance  any length  cache     cost
+    nothing   no     yes       yes         yes          0
+    rotation  yes    yes       yes         yes    128,000
 
     Chapters 1 to 4.
     """
-    lines = [f"{'':15}{'order':8}{'distance':11}{'any length':13}{'cache':8}{'cost':>10}"]
-    for name, encoding in encodings.items():
-        found = wishes(encoding)
-        said = [
-            "yes" if wish else "no" for wish in (found.order, found.distance, found.any_length, found.cache)
-        ]
-        lines.append(f"{name:15}{said[0]:8}{said[1]:11}{said[2]:13}{said[3]:8}{found.cost:>10,}")
-    return "\n".join(lines)
+    found = [wishes(encoding) for encoding in encodings.values()]
+    fulfilled = {
+        name.replace("_", " "): ["yes" if getattr(each, name) else "no" for each in found]
+        for name in ("order", "distance", "any_length", "cache")
+    }
+    return {"encoding": list(encodings), **fulfilled, "cost": [each.cost for each in found]}
 
 
 def _keys_and_values(encoding: PositionEncoding, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
