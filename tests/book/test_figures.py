@@ -131,7 +131,7 @@ def test_controls_have_labels_and_units(figure):
 def test_state_can_be_linked(figure, visit):
     box = figure.locator("input[type=range]").first
     box.press("ArrowRight")  # once: the address follows when the hand rests
-    figure.page.wait_for_function(f"location.hash.includes('live={figure.name}')")
+    figure.page.wait_for_function(f"() => location.hash.includes('live={figure.name}')")
     linked = visit(WHERE[figure.name] + figure.page.evaluate("location.hash"), maths=False)
     again = linked.page.locator(f'[data-live="{figure.name}"]').first
     assert line(again) == line(figure)

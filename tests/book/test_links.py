@@ -57,7 +57,7 @@ def test_the_page_stays_where_a_reader_puts_it(visit):
     page = visit(link("RotatePair", position=9), maths=False).page
     page.mouse.move(600, 500)
     page.mouse.wheel(0, 600)
-    page.wait_for_function("scrollY > 0")
+    page.wait_for_function("() => scrollY > 0")
     page.wait_for_timeout(300)
     before = page.evaluate("scrollY")
     page.evaluate("document.body.append(Object.assign(document.createElement('p'), { textContent: 'more' }))")
@@ -68,14 +68,20 @@ def test_the_page_stays_where_a_reader_puts_it(visit):
 def test_back_and_forward_keep_picture_and_address_in_step(visit):
     page = visit(WHERE["RotatePair"], maths=False).page
     page.locator('[data-trait="position"] input').press("End")
-    page.wait_for_function("location.hash.includes('position=64')")
+    page.wait_for_function("() => location.hash.includes('position=64')")
     page.evaluate("location.hash = 'live=RotatePair&position=9'")
-    page.wait_for_function("document.querySelector('.rl-python code').textContent.includes('position=9')")
+    page.wait_for_function(
+        "() => document.querySelector('.rl-python code').textContent.includes('position=9')"
+    )
     page.go_back()
-    page.wait_for_function("document.querySelector('.rl-python code').textContent.includes('position=64')")
+    page.wait_for_function(
+        "() => document.querySelector('.rl-python code').textContent.includes('position=64')"
+    )
     assert "position=64" in page.evaluate("location.hash")
     page.go_forward()
-    page.wait_for_function("document.querySelector('.rl-python code').textContent.includes('position=9')")
+    page.wait_for_function(
+        "() => document.querySelector('.rl-python code').textContent.includes('position=9')"
+    )
     assert "position=9" in page.evaluate("location.hash")
 
 
@@ -83,9 +89,11 @@ def test_back_to_the_plain_page_brings_the_first_picture(visit):
     page = visit(WHERE["RotatePair"], maths=False).page
     first = line(page, "RotatePair")
     page.evaluate("location.hash = 'live=RotatePair&position=9'")
-    page.wait_for_function("document.querySelector('.rl-python code').textContent.includes('position=9')")
+    page.wait_for_function(
+        "() => document.querySelector('.rl-python code').textContent.includes('position=9')"
+    )
     page.go_back()
-    page.wait_for_function("location.hash === ''")
+    page.wait_for_function("() => location.hash === ''")
     page.wait_for_timeout(100)
     assert line(page, "RotatePair") == first
 
@@ -120,7 +128,7 @@ def test_two_figures_of_a_page_do_not_overwrite_each_other(visit):
     plain = {key: value for key, value in state.items() if key == "_controls" or not key.startswith("_")}
     page.evaluate(SECOND, ["RotatePair", {k: v for k, v in plain.items() if k != "layout"}])
     page.locator('[data-live="RotatePair"]').nth(1).locator('[data-trait="position"] input').press("End")
-    page.wait_for_function("location.hash.includes('RotatePair.2')")
+    page.wait_for_function("() => location.hash.includes('RotatePair.2')")
     hash_of_both = page.evaluate("location.hash")
     assert "live=RotatePair&position=9" in hash_of_both
     assert "live=RotatePair.2&position=64" in hash_of_both
@@ -193,7 +201,7 @@ def test_a_word_is_cut_between_characters_and_said_to_be(visit):
     box.press("Enter")
     assert box.input_value() == "👩‍👩‍👧‍👦👩‍👩‍👧‍👦 ok"
     assert "Shortened" in page.locator('[data-trait="sentence"] .rl-note').inner_text()
-    page.wait_for_function("document.querySelector('[role=status]').textContent.includes('Shortened')")
+    page.wait_for_function("() => document.querySelector('[role=status]').textContent.includes('Shortened')")
 
 
 def test_a_link_opens_from_another_page(visit, address):

@@ -63,6 +63,6 @@ def test_play_is_announced_when_it_stops(listened, name, motion):
 def test_copying_is_announced(listened, name):
     figure = listened()
     figure.locator(".rl-copy").click()
-    figure.page.wait_for_function("heard.count > 0")
+    figure.page.wait_for_function("() => heard.count > 0")
     said = figure.locator('[role="status"]').all_text_contents()
     assert any(word in " ".join(said) for word in ("Copied", "Selected"))

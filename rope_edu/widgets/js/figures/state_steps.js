@@ -76,17 +76,18 @@ function drawState(pen, state, { x, y }, side) {
 function drawSizes(pen, { step }, width, y) {
   const w = width - 150;
   const most = 2 * WIDTH * TOKENS;
-  [
-    ["cache", 2 * WIDTH * step, ink.k],
-    ["state", STATE_SIZE, ink.text],
-  ].forEach(([name, numbers, colour], i) => {
+  const held = [
+    { name: "cache", numbers: 2 * WIDTH * step, colour: ink.k },
+    { name: "state", numbers: STATE_SIZE, colour: ink.text },
+  ];
+  held.forEach(({ name, numbers, colour }, i) => {
     const top = y + 24 * i;
     pen.text(2, top + 13, name);
     pen.rect(50, top + 1, (w * numbers) / most, 15, { fill: colour });
     pen.text(58 + (w * numbers) / most, top + 13, `${grouped(numbers)} numbers`, { size: 12 });
   });
   const stops = range(0, 8).map((n) => n / 8);
-  stops.forEach((stop, n) => pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(stop) }));
+  for (const [n, stop] of stops.entries()) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(stop) });
   pen.text(2, y + 60, "≤ 0", { size: 12, fill: ink.muted });
   pen.text(137, y + 60, "1.8 and more", { size: 12, fill: ink.muted });
 }

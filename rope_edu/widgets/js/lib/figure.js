@@ -63,12 +63,12 @@ function mount(figure, model, el) {
   }
   const deaf = state.listen(paint);
   const steady = makeSteady([readout.elements[0], controls.element, bar.element]);
-  const watch = new ResizeObserver(() => {
-    if (!picture.measure()) return;
+  function refit() {
+    if (!root.isConnected || !picture.measure()) return;
     steady.release();
     paint();
-    root.dataset.ready = "true";
-  });
+  }
+  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // a picture that changes its height is observed again
 
   el.append(root);
   address?.recall();
