@@ -131,7 +131,23 @@ def section_frequencies(
 
 
 def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str = "contiguous") -> np.ndarray:
-    """Return by which axis each pair turns, ints `(pairs,)`; arguments as for `section_frequencies`."""
+    r"""Tell by which axis each pair turns.
+
+    Args:
+        pairs: how many there are.
+        sections, order: as for `section_frequencies`.
+
+    Returns:
+        NumPy ints `(pairs,)`.
+
+    Raises:
+        ValueError: as for `section_frequencies`.
+
+    >>> section_axes(6, [2, 2, 2]).tolist(), section_axes(6, [2, 2, 2], "interleaved").tolist()
+    ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
+
+    Source: as for `section_frequencies`. Chapter 20.
+    """
     check_one_of("order", order, ORDERS)
     sections = [check_positive_int("each of sections", section) for section in sections]
     if not sections or sum(sections) != pairs:
