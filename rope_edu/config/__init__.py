@@ -1,0 +1,1 @@
+"""What a model's files say about its rotation."""
