@@ -1,4 +1,4 @@
-r"""RopeSpec: all that a rotation needs to know, in one value; every rule returns one, all that rotates takes one."""
+r"""RopeSpec: all that a rotation needs to know, in one value; every rule returns one, whatever rotates takes it."""
 
 from __future__ import annotations
 
@@ -219,3 +219,9 @@ def _check_sections(sections: object, pairs: int) -> tuple[int, ...] | None:
     if sum(sections) != pairs:
         raise ValueError(f"sections must add up to the {pairs} pairs, got {sections}, {sum(sections)} in all")
     return sections
+
+
+def check_width(rope: RopeSpec | Array, x: Array) -> None:
+    """Refuse an `x` whose heads are of another width than the spec says; bare frequencies say none."""
+    if isinstance(rope, RopeSpec) and x.shape[-1] != rope.head_dim:
+        raise ValueError(f"the spec is for heads of {rope.head_dim} features, got {x.shape[-1]}")

@@ -40,7 +40,7 @@ class Task:
         unit: what `length` counts.
         steps, learning_rate: the grid's, the same for every encoding.
 
-    Chapter 12.
+    Chapter 13.
     """
 
     name: str = ""
@@ -81,7 +81,7 @@ class Task:
         >>> bool((batch.tokens[0, :-1] == batch.targets[0, 1:]).all()), batch.weights.tolist()
         (True, [[0.0, 1.0, 1.0, 1.0]])
 
-        Chapter 12.
+        Chapter 13.
         """
         length = self.length if length is None else check_positive_int("length", length)
         check_positive_int("batch_size", batch_size)
@@ -123,7 +123,7 @@ class Copy(Task):
     >>> task.spell(batch.tokens[0])
     '13 5 11 7 | 13 5 11'
 
-    Chapter 12.
+    Chapter 13.
     """
 
     name: str = "copy"
@@ -160,7 +160,7 @@ class Reverse(Copy):
     >>> task.spell(batch.tokens[0])
     '13 5 11 7 | 7 11 5'
 
-    Chapter 12.
+    Chapter 13.
     """
 
     name: str = "reverse"
@@ -178,7 +178,7 @@ class Back(Task):
     >>> make_task("back", k=2).batch(seed=0, step=0, batch_size=1, length=4).weights.tolist()
     [[0.0, 0.0, 1.0, 1.0]]
 
-    Chapter 12.
+    Chapter 13.
     """
 
     name: str = "back"
@@ -214,7 +214,7 @@ class Induction(Task):
     >>> [task.spell([target]) for target in batch.targets[0][batch.weights[0] > 0]]  # after the second D
     ['d']
 
-    Source: Olsson 2022, arXiv 2209.11895 (induction heads). Chapter 12.
+    Source: Olsson 2022, arXiv 2209.11895 (induction heads). Chapter 13.
     """
 
     name: str = "induction"
@@ -275,7 +275,7 @@ class Chases(Task):
     >>> [task.spell([target]) for target in batch.targets[0][batch.weights[0] > 0]]  # after each of the verbs
     ['cow', 'hen', 'pig']
 
-    Chapter 12.
+    Chapter 13.
     """
 
     name: str = "chases"
@@ -331,7 +331,7 @@ class Text(Task):
     >>> len(task.spell(task.batch(seed=0, step=0, batch_size=1).tokens[0]))
     32
 
-    Chapter 12.
+    Chapter 13.
     """
 
     name: str = "text"
@@ -384,7 +384,7 @@ def make_task(name: str, **changes) -> Task:
     >>> make_task("copy").test_lengths
     (16, 24, 32, 64)
 
-    Chapter 12.
+    Chapter 13.
     """
     if name not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {name!r}")

@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional
 
 from rope_edu.encodings._checks import check_one_of, check_positive_int, check_positive_number
-from rope_edu.nn.encodings import ENCODINGS
+from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 from rope_edu.nn.tasks import Batch, Task, longest, make_task
 from rope_edu.nn.transformer import TinyTransformer
 
@@ -54,7 +54,7 @@ class TrainingConfig:
     >>> config.length
     16
 
-    Chapter 12.
+    Chapter 13.
     """
 
     task: str
@@ -148,7 +148,7 @@ def train(
     >>> [point.step for point in result.history], list(result.tests)
     ([0, 2], [32, 48, 64, 128])
 
-    Chapter 12.
+    Chapter 13.
     """
     began = time.perf_counter()
     config = config.resolved()
@@ -176,7 +176,7 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
     >>> [round(learning_rate(config, step), 3) for step in (1, 10, 55, 100)]
     [0.1, 1.0, 0.55, 0.1]
 
-    Chapter 12.
+    Chapter 13.
     """
     if step <= config.warmup:
         return config.learning_rate * step / config.warmup
@@ -203,6 +203,7 @@ def make_model(config: TrainingConfig) -> TinyTransformer:
     task = _task(config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
+        options = {"layout": config.layout} if "layout" in OPTIONS[config.encoding] else {}
         return TinyTransformer(
             task.vocab_size,
             encoding=config.encoding,
@@ -211,7 +212,7 @@ def make_model(config: TrainingConfig) -> TinyTransformer:
             n_heads=config.n_heads,
             d_ff=config.d_ff,
             max_len=longest(task),
-            layout=config.layout,
+            **options,
         )
 
 

@@ -169,7 +169,7 @@ def load_grid(path: str | Path | None = None) -> Grid:
     >>> grid.accuracy("back", "rotary").n
     5
 
-    Chapter 12.
+    Chapter 13.
     """
     source = files("rope_edu.results").joinpath("grid.json") if path is None else Path(path)
     return parse_grid(source.read_text(encoding="utf-8"), str(path or "grid.json"))
