@@ -150,7 +150,9 @@ def _own_rules(tree: ast.Module) -> list[str]:
 def main(arguments: list[str] | None = None) -> None:
     """Write the census, or show one entry."""
     parser = argparse.ArgumentParser("python -m rope_edu.config.census", description=__doc__.split("\n")[0])
-    parser.add_argument("--show", metavar="NAME", help="print the entry of one architecture and write nothing")
+    parser.add_argument(
+        "--show", metavar="NAME", help="print the entry of one architecture and write nothing"
+    )
     chosen = parser.parse_args(arguments)
     entries = census()
     if chosen.show:
