@@ -25,7 +25,7 @@ test: lint  ## everything that CI runs
 	$(BIN)/python -m pytest -n auto
 	$(BIN)/python -m pytest -n auto --dist loadfile --nbval notebooks
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
-	$(BIN)/python -m pytest -n auto tests/book
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests/book
 
 lint: .venv/test  ## check format, style and the types of scripts
 	$(BIN)/ruff check .

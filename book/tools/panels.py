@@ -28,6 +28,7 @@ FLAT, TALL = 0.72, 1.6  # a panel's height is between these many widths
 ROOM = 1.3  # inches: at least so high is what is inside the axes
 LINE = 0.165  # inches: and so high each line of the names beside them
 TITLE = 9  # points
+SMALLEST = 8.0  # points: 11 px where the panel is 320 px wide
 ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
 SVG = "{http://www.w3.org/2000/svg}"
 REFERENCE = re.compile(r"(href=\"#|url\(#)([\w-]+)")
@@ -116,6 +117,8 @@ def of_the_page(text: str) -> str:
     root.attrib.update({"viewBox": box, "fill": VARIABLES["#000000"]})
     for element in root.iter():
         translate(element, ids)
+    for words in root.iter(SVG + "text"):
+        enlarge(words)
     flatten(root)
     return ElementTree.tostring(root, encoding="unicode").replace("\n", "")
 
@@ -149,6 +152,19 @@ def translate(element: ElementTree.Element, ids: dict[str, str]) -> None:
         element.set("image-rendering", "pixelated")
     element.text = (element.text or "").strip() or None
     element.tail = None
+
+
+def enlarge(words: ElementTree.Element) -> None:
+    """Give exponents and indices, which matplotlib shrinks, the least size; what stands after them makes room."""
+    glyphs = sorted(words.iter(SVG + "tspan"), key=lambda glyph: float(glyph.get("x")))
+    places = [float(glyph.get("x")) for glyph in glyphs]
+    moved = 0.0
+    for glyph, x, after in zip(glyphs, places, [*places[1:], *places[-1:]], strict=True):
+        glyph.set("x", f"{x + moved:.2f}".rstrip("0").rstrip("."))
+        size = float(glyph.get("font-size").removesuffix("px"))
+        if size < SMALLEST:
+            glyph.set("font-size", f"{SMALLEST:g}px")
+            moved += (after - x) * (SMALLEST / size - 1)
 
 
 def shortened(number: re.Match) -> str:

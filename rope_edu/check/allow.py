@@ -3,7 +3,7 @@
 A parameters cell holds plain values and ends in one line for each, the only place that states the range:
 
     length = 12  # tokens
-    slope = 0.125  # ALiBi's m, for one head
+    slope = 0.125  # ALiBi's μ, for one head
 
     length = allow.whole("length", length, 8, 64)
     slope = allow.number("slope", slope, 0.01, 2)

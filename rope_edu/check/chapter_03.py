@@ -156,7 +156,7 @@ EXERCISES = (
             "exp(−m·r) / exp(−m·1) < 1/100. Take the logarithm of both sides.",
             "r > 1 + ln(100)/m, and r is whole: math.floor(1 + math.log(100) / m) + 1.",
         ),
-        shows="About 4.6/m tokens, whatever the length of the text.",
+        shows="About 4.6/μ tokens, whatever the length of the text.",
     ),
     Exercise(
         "3.5",

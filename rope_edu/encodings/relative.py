@@ -141,7 +141,7 @@ def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_di
 def alibi_slopes(n_heads: int) -> np.ndarray:
     r"""Give ALiBi's slope of every head.
 
-        m_h = 2^(−8h / H),   h = 1 … H,   for H a power of two
+        μ_h = 2^(−8h / H),   h = 1 … H,   for H a power of two
 
     Otherwise the published rule takes the slopes of P, the largest power of two below H, and then
     those of 2P with odd h (each lies between two of P's) until there are H. So the slopes do not fall
@@ -173,10 +173,10 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
 def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
     r"""Penalise every key by its distance, each head with a slope of its own.
 
-        bias[h, i, j] = −m_h · |i − j|
+        bias[h, i, j] = −μ_h · |i − j|
 
     Add it to the scaled attention scores; nothing is learned. Under a causal mask only j ≤ i remains,
-    which is the paper's case. Some libraries add +m_h·j instead: that differs by one number a row,
+    which is the paper's case. Some libraries add +μ_h·j instead: that differs by one number a row,
     which the softmax ignores.
 
     Args:

@@ -5,20 +5,22 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "tools"))
 
 from browser import find_chromium, launched  # noqa: E402
-from serve import Quiet, ThreadingHTTPServer, server  # noqa: E402
+from serve import Quiet, ThreadingHTTPServer  # noqa: E402
 
-from .engines import ENGINES, Chromium, installed  # noqa: E402
+from .engines import ENGINES, PATIENCE, Chromium, installed  # noqa: E402
 
 SITE = ROOT / "_build" / "html"
 WATCH = Path(__file__).with_name("watch.js")
@@ -53,22 +55,41 @@ def pytest_report_header() -> str:
     return f"engines: {', '.join(installed())}{others}"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give what shares an open page, or an engine, to one worker (``--dist loadgroup``)."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        shared = given and next(
+            (given.params[key] for key in ("engine", "name", "page") if key in given.params), None
+        )
+        if shared and item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{shared}"))
+
+
 @dataclass
 class Visit:
-    """An open page and what went wrong while it was open."""
+    """An open page, what it asked for, and what went wrong while it was open."""
 
-    page: object
-    refused: list[str] = field(default_factory=list)
+    page: Page
+    root: str
+    asked: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
+
     def assert_clean(self) -> None:
-        """Fail if a request left localhost, or a script failed."""
-        assert not self.refused, f"requests that left localhost: {self.refused}"
+        """Fail if a request left the book (the browser finds no name but localhost), or a script failed."""
+        refused = [url for url in self.asked if not url.startswith((self.root, "data:", "blob:"))]
+        assert not refused, f"requests that left localhost: {refused}"
         assert not self.errors, f"errors in the page: {self.errors}"
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator:
+def browser() -> Iterator[Browser]:
     """Start one Chromium for all tests."""
     if find_chromium() is None:
         pytest.skip("no Chromium on this machine (in CI this is an error)")
@@ -76,29 +97,8 @@ def browser() -> Iterator:
         yield started
 
 
-@pytest.fixture(scope="session")
-def address() -> Iterator[str]:
-    """Serve the built book on localhost."""
-    http = server(str(SITE))
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    with closing(http.socket):
-        yield f"http://127.0.0.1:{http.server_port}/"
-        http.shutdown()
-
-
-class Watched(Quiet):
-    """Serve the book with a script before all others that keeps what goes wrong (``watch.js``)."""
-
-    def do_GET(self) -> None:  # noqa: N802 (the name that http.server calls)
-        """Put the script into a page; other files as they are."""
-        path = Path(self.translate_path(self.path))
-        if path.suffix == ".html" and path.is_file():
-            page = path.read_bytes().replace(b"<head>", b'<head><script src="/watch.js"></script>', 1)
-            self.answer("text/html; charset=utf-8", page)
-        elif self.path == "/watch.js":
-            self.answer("text/javascript", WATCH.read_bytes())
-        else:
-            super().do_GET()
+class Book(Quiet):
+    """Serve the book."""
 
     def answer(self, kind: str, body: bytes) -> None:
         """Send a whole answer."""
@@ -109,13 +109,64 @@ class Watched(Quiet):
         self.wfile.write(body)
 
 
-@pytest.fixture(scope="session")
-def watched() -> Iterator[str]:
-    """Serve the built book on localhost, each page with ``window.book``."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Watched, directory=str(SITE))) as http:
+class WithoutMaths(Book):
+    """Serve the book with an empty MathJax: a test of figures alone need not wait for formulas."""
+
+    def do_GET(self) -> None:  # noqa: N802 (the name that http.server calls)
+        """Answer nothing for MathJax; other files as they are."""
+        if "/mathjax/" in self.path:
+            self.answer("text/javascript", b"")
+        else:
+            super().do_GET()
+
+
+class Watched(Book):
+    """Serve the book with a script before all others that keeps what goes wrong (``watch.js``)."""
+
+    def do_GET(self) -> None:  # noqa: N802
+        """Put the script into a page; other files as they are."""
+        path = Path(self.translate_path(self.path))
+        if path.suffix == ".html" and path.is_file():
+            page = path.read_bytes().replace(b"<head>", b'<head><script src="/watch.js"></script>', 1)
+            self.answer("text/html; charset=utf-8", page)
+        elif self.path == "/watch.js":
+            self.answer("text/javascript", WATCH.read_bytes())
+        else:
+            super().do_GET()
+
+
+class WatchedWithoutMaths(Watched, WithoutMaths):
+    """Both."""
+
+
+@contextmanager
+def served(handler: type[Book]) -> Iterator[str]:
+    """Serve the built book on localhost; the address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(SITE))) as http:
         threading.Thread(target=http.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{http.server_port}/"
         http.shutdown()
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Serve the built book on localhost."""
+    with served(Book) as root:
+        yield root
+
+
+@pytest.fixture(scope="session")
+def watched() -> Iterator[str]:
+    """Serve the built book on localhost, each page with ``window.book``."""
+    with served(Watched) as root:
+        yield root
+
+
+@pytest.fixture(scope="session")
+def watched_figures() -> Iterator[str]:
+    """The same, without formulas."""
+    with served(WatchedWithoutMaths) as root:
+        yield root
 
 
 @pytest.fixture(scope="session", params=installed())
@@ -135,62 +186,110 @@ def name(request) -> str:
     return request.param
 
 
-@pytest.fixture
-def visit(browser, address) -> Iterator[Callable[..., Visit]]:
-    """Open a page: visit("notebooks/x.html", theme="dark", width=360, root="file:///…", …)."""
-    contexts = []
+@dataclass
+class Reader:
+    """Open pages of the book; readers of one kind share a context, and with it what the browser keeps."""
 
-    def open_page(
-        path: str,
-        *,
-        theme="light",
-        width=1200,
-        height=900,
-        root=None,
-        wait=True,
-        maths=True,
-        script="",
-        **options,
+    browser: Browser
+    root: str
+    bare: str  # the same without formulas
+    contexts: dict[str, BrowserContext] = field(default_factory=dict)
+
+    def context(self, *, fresh: bool, **options) -> BrowserContext:
+        """Return the context of that kind, or one of its own."""
+        key = f"fresh {len(self.contexts)}" if fresh else repr(sorted(options.items()))
+        if key not in self.contexts:
+            self.contexts[key] = self.browser.new_context(**options)
+            self.contexts[key].set_default_timeout(1000 * PATIENCE)
+        return self.contexts[key]
+
+    def blank(
+        self, *, theme="light", width=1200, height=900, root=None, maths=True, fresh=False, **options
     ) -> Visit:
+        """Return a visit before its page is asked for."""
         options = {"bypass_csp": True} | options  # waiting for a condition evaluates strings in the page
         size = {"width": width, "height": height}
-        context = browser.new_context(viewport=size, color_scheme=theme, **options)
+        context = self.context(fresh=fresh, viewport=size, color_scheme=theme, **options)
+        return Visit(context.new_page(), root or (self.root if maths else self.bare))
+
+    def open(self, path: str, *, wait=True, maths=True, script="", **options) -> Visit:
+        """Return a visit whose figures are drawn and (where asked) whose mathematics is set."""
+        seen = self.blank(maths=maths, **options)
         if script:
-            context.add_init_script(script)
-        contexts.append(context)
-        seen = Visit(context.new_page())
-        base = address if root is None else root
-
-        def guard(route):
-            url = route.request.url
-            if not maths and "/mathjax/" in url:
-                route.fulfill(body="")  # a test of figures alone need not wait for formulas
-            elif url.startswith((base, "data:", "blob:")):
-                route.continue_()
-            else:
-                seen.refused.append(url)
-                route.abort()
-
-        context.route("**/*", guard)
-        seen.page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        seen.page.on("console", lambda m: m.type == "error" and seen.errors.append(m.text))
-        seen.page.goto(base + path)
+            seen.page.add_init_script(script)
+        seen.page.goto(seen.root + path)
         if wait:
             settle(seen.page, maths)
         return seen
 
+
+@pytest.fixture(scope="session")
+def reader(browser, address) -> Iterator[Reader]:
+    """Open pages that several tests share: reader.open("notebooks/x.html", theme="dark", width=360, …)."""
+    with served(WithoutMaths) as bare:
+        made = Reader(browser, address, bare)
+        yield made
+        for context in made.contexts.values():
+            context.close()
+
+
+@pytest.fixture
+def visit(reader) -> Iterator[Callable[..., Visit]]:
+    """Open pages for one test: visit("notebooks/x.html", theme="dark", width=360, root="file:///…", …)."""
+    opened = []
+
+    def open_page(path: str, **options) -> Visit:
+        opened.append(reader.open(path, **options))
+        return opened[-1]
+
     yield open_page
-    for context in contexts:
-        context.close()
+    for seen in opened:
+        seen.page.close()
 
 
-def settle(page, maths: bool = True) -> None:
+# what is not there yet, once nothing is missing or patience ends; it needs no eval, which the page's policy forbids
+LACKING = """([maths, patience]) => new Promise((done) => {
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    const drawn = (slot) => slot.querySelector('[data-ready="true"], .live-note');
+    const set = (math) => !maths || math.querySelector("mjx-container");
+    const lacking = () => [
+        ...(document.readyState === "complete" ? [] : ["the page is loading"]),
+        ...all(".live-slot").filter((slot) => !drawn(slot)).map((slot) => slot.outerHTML.slice(0, 200)),
+        ...all(".math").filter((math) => !set(math)).map((math) => math.textContent.slice(0, 80)),
+    ];
+    const end = performance.now() + 1000 * patience;
+    const look = () => {
+        const left = lacking();
+        if (left.length && performance.now() < end) setTimeout(look, 20);
+        else done(left.slice(0, 5));
+    };
+    look();
+})"""
+
+
+def settle(page: Page, maths: bool = True) -> None:
     """Wait until every live figure of the page is drawn and (where asked) its mathematics is set."""
-    page.wait_for_function(
-        """(maths) => document.readyState === "complete"
-            && [...document.querySelectorAll(".live-slot")].every(
-                (slot) => slot.querySelector('[data-ready="true"]') || slot.querySelector(".live-note"))
-            && (!maths || [...document.querySelectorAll(".math")].every(
-                (math) => math.querySelector("mjx-container")))""",
-        arg=maths,
-    )
+    try:
+        lacking = page.evaluate(LACKING, [maths, PATIENCE])
+    except Error:  # the page leads on to another
+        page.wait_for_load_state()
+        lacking = page.evaluate(LACKING, [maths, PATIENCE])
+    assert not lacking, f"{urlsplit(page.url).path} after {PATIENCE} s: {lacking}"
+
+
+# what the figure's line of Python says after each of these addresses
+LINES = """async ([name, hashes]) => {
+    const code = document.querySelector(`[data-live="${name}"] .rl-python code`);
+    const lines = [];
+    for (const hash of hashes) {
+        const heard = new Promise((done) => addEventListener("hashchange", () => setTimeout(done), { once: true }));
+        const before = location.hash;
+        location.hash = hash;
+        if (location.hash !== before) await heard;
+        lines.push(code.textContent);
+    }
+    return lines;
+}"""
+FRAMES = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+)

@@ -34,7 +34,7 @@ KEYS = {
     "Space": " ",
     "Tab": "\ue004",
 }
-PATIENCE = 30  # seconds for a browser to start
+PATIENCE = 120  # seconds for whatever a test waits for: a busy machine is no failure
 
 
 class Chromium:
@@ -45,6 +45,7 @@ class Chromium:
     def __init__(self, browser: Browser) -> None:
         self.version = browser.version
         self.page = browser.new_page(viewport={"width": 1200, "height": 900})
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.devtools = self.page.context.new_cdp_session(self.page)
 
     @staticmethod

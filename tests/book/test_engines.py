@@ -6,20 +6,21 @@ import pytest
 
 from rope_edu.widgets import LiveFigure
 
-from .conftest import WHERE
+from .conftest import CHAPTERS, WHERE
+from .engines import PATIENCE
 
 pytestmark = pytest.mark.browser
 
 
-def opened(engine, watched: str, name: str) -> None:
+def opened(engine, root: str, name: str) -> None:
     """Open the page of a figure and return once it is drawn."""
-    engine.open(f"{watched}{WHERE[name]}")
+    engine.open(f"{root}{WHERE[name]}")
     until(engine, "return book.alive(arguments[0])", name)
 
 
 def until(engine, condition: str, *args: object) -> None:
     """Return once a condition holds in the page; AssertionError with what went wrong there if it never does."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not engine.js(condition, *args):
         assert time.monotonic() < end, f"{condition} stays false; errors: {engine.js('return book.errors')}"
         time.sleep(0.03)
@@ -52,11 +53,12 @@ class Answers:
         """Remember what is drawn and said."""
         self.shown = picture(self.engine, self.name)
 
-    def to(self, move: str) -> None:
-        """Fail unless something has changed since the last look."""
+    def to(self, move: str) -> tuple[str, str]:
+        """Fail unless something has changed since the last look; the lines of Python then and now."""
         before = self.shown
         self.look()
         assert self.shown != before, f"{self.engine.name}: {self.name} does not answer {move}"
+        return before.rpartition("\n")[2], self.shown.rpartition("\n")[2]
 
 
 KEY = {"range": "ArrowRight", "checkbox": "Space", "select-one": "ArrowDown", "number": "ArrowUp"}
@@ -79,7 +81,8 @@ def press_each_control(engine, name: str) -> None:
             engine.press(BACK.get(key, key) if engine.js(AT_END, selector) else key)
             if kind == "number":
                 engine.press("Tab")
-        answers.to(f"the keyboard at {trait}")
+        said = answers.to(f"the keyboard at {trait}")  # then, if it is at its default now
+        assert any(f"{trait}=" in each for each in said), f"{name}.{trait} is not in the line of Python"
 
 
 def point_at_each_control(engine, name: str) -> None:
@@ -113,9 +116,9 @@ def press_each_button(engine, name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def alive(engine, watched, name):
+def alive(engine, watched_figures, name):
     """Open the page of a figure, once for all tests here: the engine and the figure's name."""
-    opened(engine, watched, name)
+    opened(engine, watched_figures, name)
     return engine, name
 
 
@@ -172,4 +175,14 @@ def test_figure_answers_in_every_engine(alive):
     point_at_each_control(engine, name)
     press_each_button(engine, name)
     assert picture(engine, name) == first, "Reset brings another picture"
+    assert engine.js("return book.errors") == []
+
+
+FORMULAS = """const all = [...document.querySelectorAll(".math")];
+return all.length > 0 && all.every((math) => math.querySelector("mjx-container"))"""
+
+
+def test_formulas_are_set_in_every_engine(engine, watched):
+    engine.open(f"{watched}{CHAPTERS[3]}")
+    until(engine, FORMULAS)
     assert engine.js("return book.errors") == []

@@ -5,7 +5,7 @@ import pytest
 from rope_edu import widgets
 from rope_edu.widgets import LiveFigure
 
-from .conftest import WHERE
+from .conftest import FRAMES, LINES, WHERE
 
 FIGURES = sorted(LiveFigure.figures)
 pytestmark = pytest.mark.browser
@@ -15,15 +15,31 @@ def test_every_figure_of_the_library_is_in_the_book():
     assert set(WHERE) == set(FIGURES) == set(widgets.__all__) - {"LiveFigure"}
 
 
-@pytest.fixture
-def figure(name, visit):
-    """A figure in its page, at rest."""
-    seen = visit(WHERE[name], maths=False)
+@pytest.fixture(scope="module")
+def opened(reader, name):
+    """A figure in its page, opened once; its first picture."""
+    seen = reader.open(WHERE[name], maths=False)
     found = seen.page.locator(f'[data-live="{name}"]').first
     found.scroll_into_view_if_needed()
-    found.name = name
+    found.name, found.first_picture, found.seen = name, picture(found), seen
     yield found
-    seen.assert_clean()
+    seen.page.close()
+
+
+@pytest.fixture
+def figure(opened):
+    """A figure at rest, as wide as a desk allows."""
+    opened.locator(".rl-reset").evaluate("(el) => el.click()")
+    at_width(opened, 1200)
+    yield opened
+    opened.seen.assert_clean()
+
+
+def at_width(figure, width: int) -> None:
+    """Make the window that wide, and wait until the figure has drawn itself anew."""
+    if figure.page.viewport_size["width"] != width:
+        figure.page.set_viewport_size({"width": width, "height": 900})
+        figure.page.evaluate(FRAMES)
 
 
 PICTURE = """(el) => {
@@ -45,54 +61,41 @@ def line(figure) -> str:
     return figure.locator(".rl-python code").inner_text()
 
 
-def test_every_control_answers_the_keyboard(figure):
-    for name, control in LiveFigure.figures[figure.name].controls().items():
-        box = figure.locator(f'[data-trait="{name}"]')
-        target = box.locator("input, select").first
-        before, said = picture(figure), line(figure)
-        target.focus()
-        if control.kind == "slider":
-            key = "ArrowLeft" if target.input_value() == target.get_attribute("max") else "ArrowRight"
-            target.press(key)
-        elif control.kind == "toggle":
-            target.press("Space")
-        elif control.kind == "choice":
-            last = target.evaluate("(el) => el.selectedIndex === el.options.length - 1")
-            target.press("ArrowUp" if last else "ArrowDown")
-        elif control.kind == "point":
-            target.press("ArrowUp")
-            target.press("Tab")
-        else:
-            target.fill("one two three")
-            target.press("Enter")
-        assert picture(figure) != before, f"{figure.name}.{name} does not answer the keyboard"
-        named = [f"{name}=" in each for each in (said, line(figure))]
-        assert any(named), (
-            f"{figure.name}.{name} is not in the line of Python"
-        )  # before, if now at its default
-    figure.locator(".rl-reset").press("Enter")
+# every slider at both ends, one after the other, and what a function sees there
+SWEEP = """(el, look) => {
+    const at = (input, value) => {
+        input.value = value;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+        return { where: `${input.closest("[data-trait]").dataset.trait} at ${value}`, saw: look(el) };
+    };
+    return [...el.querySelectorAll("input[type=range]")].flatMap(
+        (input) => [at(input, input.min), at(input, input.max)]);
+}"""
+
+
+def sweep(figure, look: str) -> dict[str, object]:
+    """Return what a function of JavaScript sees with each slider at each of its ends."""
+    return {each["where"]: each["saw"] for each in figure.evaluate(f"(el) => ({SWEEP})(el, {look})")}
+
+
+IDLE = '(el) => [...el.querySelectorAll(".rl-idle:has(input[type=range])")].map((box) => box.dataset.trait)'
 
 
 def test_no_control_is_dead(figure):
-    for name, control in LiveFigure.figures[figure.name].controls().items():
-        if control.kind != "slider":
-            continue
-        box = figure.locator(f'[data-trait="{name}"] input')
-        for key in ("Home", "End"):
-            box.press(key)
-        idle = figure.locator(f'[data-trait="{name}"].rl-idle')
-        assert idle.count() == 0, f"{figure.name}.{name} stays dimmed after it was moved"
+    for where, idle in sweep(figure, IDLE).items():
+        assert where.partition(" at ")[0] not in idle, (
+            f"{figure.name}: {where} stays dimmed after it was moved"
+        )
 
 
 def test_reset_brings_the_first_picture_back(figure):
-    first = picture(figure)
     for box in figure.locator("input[type=range]").all():
         box.press("ArrowRight")
     for box in figure.locator("input[type=checkbox]").all():
         box.press("Space")
-    assert picture(figure) != first
+    assert picture(figure) != figure.first_picture
     figure.locator(".rl-reset").click()
-    assert picture(figure) == first
+    assert picture(figure) == figure.first_picture
 
 
 def test_line_of_python_makes_the_state(figure):
@@ -109,32 +112,38 @@ def test_line_of_python_makes_the_state(figure):
             assert abs(shown - value) < 1e-6 or abs(10**shown / value - 1) < 0.03
 
 
+DRAWN = """(el) => ({ drawn: el.querySelector("svg").innerHTML, said: el.querySelector(".rl-readout").textContent,
+    line: el.querySelector(".rl-python code").textContent })"""
+
+
 def test_both_ends_of_every_slider_draw(figure):
-    for box in figure.locator("input[type=range]").all():
-        for key in ("Home", "End"):
-            box.press(key)
-            drawn = figure.locator("svg").inner_html()
-            assert "NaN" not in drawn
-            assert "Infinity" not in drawn
-            assert "undefined" not in picture(figure)
-            assert "NaN" not in figure.locator(".rl-readout").inner_text()
+    for where, seen in sweep(figure, DRAWN).items():
+        for part, text in seen.items():
+            for no_number in ("NaN", "Infinity", "undefined"):
+                assert no_number not in text, f"{figure.name}: {no_number} is {part}, {where}"
 
 
 def test_controls_have_labels_and_units(figure):
+    boxes = (
+        "(el) => [...el.querySelectorAll('[data-trait]')].map((box) => [box.dataset.trait, box.innerText])"
+    )
+    words = dict(figure.evaluate(boxes))
     for name, control in LiveFigure.figures[figure.name].controls().items():
-        words = figure.locator(f'[data-trait="{name}"]').inner_text()
-        assert control.label in words
+        assert control.label in words[name]
         if control.kind == "slider":
-            assert control.unit in words
+            assert control.unit in words[name]
 
 
-def test_state_can_be_linked(figure, visit):
+def test_state_can_be_linked(figure):
+    figure.page.evaluate("history.replaceState(null, '', location.pathname)")
     box = figure.locator("input[type=range]").first
     box.press("ArrowRight")  # once: the address follows when the hand rests
-    figure.page.wait_for_function(f"() => location.hash.includes('live={figure.name}')")
-    linked = visit(WHERE[figure.name] + figure.page.evaluate("location.hash"), maths=False)
-    again = linked.page.locator(f'[data-live="{figure.name}"]').first
-    assert line(again) == line(figure)
+    trait = box.evaluate("(el) => el.closest('[data-trait]').dataset.trait")
+    written = "(words) => words.every((word) => location.hash.includes(word))"
+    figure.page.wait_for_function(written, arg=[f"live={figure.name}", f"{trait}="])
+    state, moved = figure.page.evaluate("location.hash"), line(figure)
+    first, linked = figure.page.evaluate(LINES, [figure.name, [f"live={figure.name}", state]])
+    assert linked == moved != first
 
 
 # where the first slider ends at what another control holds: the words of the sentence, the reach of the chart
@@ -143,22 +152,28 @@ FOLLOWING = {"OrderBlindness": 5, "ScoreDistance": 256}
 
 def test_a_link_with_nonsense_is_held_to_the_range(figure):
     sliders = [n for n, c in LiveFigure.figures[figure.name].controls().items() if c.kind == "slider"]
-    for value in ("1e99", "-1e99", "words", ""):
-        query = "&".join(f"{name}={value}" for name in sliders)
-        figure.page.evaluate("(hash) => (location.hash = hash)", f"live={figure.name}&{query}")
-        figure.page.wait_for_timeout(50)  # the event that tells of a new hash
-        made = eval(line(figure), vars(widgets))
+    values = ("1e99", "-1e99", "words", "")
+    queries = ["&".join(f"{name}={value}" for name in sliders) for value in values]
+    lines = figure.page.evaluate(LINES, [figure.name, [f"live={figure.name}&{query}" for query in queries]])
+    for value, text in zip(values, lines, strict=True):
+        made = eval(text, vars(widgets))
         assert isinstance(made, LiveFigure)
         if value == "1e99":
             most = FOLLOWING.get(figure.name, made.controls()[sliders[0]].high)
             assert getattr(made, sliders[0]) == most
 
 
+SPOKEN = """([el, before]) => {
+    const [spoken, read] = ['[role="status"]', ".rl-readout"].map((part) => el.querySelector(part).textContent);
+    return spoken === read && spoken !== before && spoken.length > 20;
+}"""
+
+
 def test_words_are_spoken_once_the_hand_rests(figure):
+    before = figure.locator(".rl-readout").text_content()
     figure.locator("input[type=range]").first.press("ArrowRight")
-    spoken = figure.locator('[role="status"]')
-    figure.page.wait_for_function("(el) => el.textContent.length > 20", arg=spoken.element_handle())
-    assert spoken.text_content() == figure.locator(".rl-readout").text_content()
+    assert figure.locator('[role="status"]').text_content() != figure.locator(".rl-readout").text_content()
+    figure.page.wait_for_function(SPOKEN, arg=[figure.element_handle(), before])
 
 
 CUT_OFF = """(el) => {
@@ -171,12 +186,9 @@ CUT_OFF = """(el) => {
 }"""
 
 
-@pytest.mark.parametrize("width", [1200, 360, 320])
-def test_words_in_the_picture_are_never_cut_off(visit, name, width):
-    seen = visit(WHERE[name], width=width, maths=False)
-    found = seen.page.locator(f'[data-live="{name}"]').first
-    assert found.evaluate(CUT_OFF) == []
-    for box in found.locator("input[type=range]").all():
-        for key in ("Home", "End"):
-            box.press(key)
-            assert found.evaluate(CUT_OFF) == []
+def test_words_in_the_picture_are_never_cut_off(figure):
+    for width in (1200, 360, 320):
+        at_width(figure, width)
+        assert figure.evaluate(CUT_OFF) == [], f"{figure.name} at {width} px"
+        for where, cut in sweep(figure, CUT_OFF).items():
+            assert cut == [], f"{figure.name} at {width} px, {where}"

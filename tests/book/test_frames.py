@@ -1,6 +1,7 @@
 """Every figure in 200 states: what is drawn lies in the picture, and no two of its labels cover each other."""
 
 import random
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ def drawn(control: Control, chance: random.Random) -> object:
     )
 
 
+@cache
 def states(name: str) -> list[dict]:
     """Return the first state and seeded random ones, as the page holds them."""
     figure = LiveFigure.figures[name]
@@ -48,7 +50,8 @@ def states(name: str) -> list[dict]:
         if "rearranged" in state and chance.random() < 0.7:
             words = state["sentence"].split()
             state["rearranged"] = " ".join(chance.sample(words, len(words)))
-    return [{trait: getattr(figure(**state), trait) for trait in figure.controls()} for state in made]
+    held = [figure(**state) for state in made]
+    return [{trait: getattr(each, trait) for trait in figure.controls()} for each in held]
 
 
 @pytest.fixture(scope="module")

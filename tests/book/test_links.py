@@ -9,7 +9,7 @@ import pytest
 from rope_edu import widgets
 from rope_edu.widgets import LiveFigure
 
-from .conftest import PAGES, WHERE
+from .conftest import FRAMES, LINES, PAGES, WHERE
 
 pytestmark = pytest.mark.browser
 SIZES = [(1200, 900), (768, 1024), (390, 844)]
@@ -46,7 +46,7 @@ def first_slider(name: str) -> tuple[str, object]:
 def test_a_link_shows_the_picture(visit, name, size):
     trait, value = first_slider(name)
     seen = visit(link(name, **{trait: value}), width=size[0], height=size[1])
-    seen.page.wait_for_timeout(300)  # what the last formula has moved is seen by then
+    seen.page.evaluate(FRAMES)  # what the last formula has moved is seen by then
     view = seen.page.locator(f'[data-live="{name}"] svg[role="img"]').first.evaluate(SEEN)
     assert view["share"] >= 0.9 if view["fits"] else -1 <= view["top"] < 40, view
     assert f"{trait}=" in line(seen.page, name)
@@ -178,13 +178,10 @@ HOSTILE = [
 def test_a_hostile_link_makes_a_valid_line_of_python(visit, name):
     seen = visit(WHERE[name], maths=False)
     controls = LiveFigure.figures[name].controls()
-    for value in HOSTILE:
-        query = "&".join(f"{trait}={quote(value)}" for trait in controls)
-        seen.page.evaluate(
-            "(hash) => (location.hash = hash)", f"live={name}&{query}&__proto__={quote(value)}"
-        )
-        seen.page.wait_for_timeout(20)  # the event that tells of a new hash
-        text = line(seen.page, name)
+    values = [quote(value) for value in HOSTILE]
+    queries = ["&".join(f"{trait}={value}" for trait in controls) for value in values]
+    hashes = [f"live={name}&{query}&__proto__={value}" for query, value in zip(queries, values, strict=True)]
+    for text in seen.page.evaluate(LINES, [name, hashes]):
         ast.parse(text, mode="eval")
         made = eval(text, vars(widgets))
         assert repr(made) is not None
@@ -204,7 +201,8 @@ def test_a_word_is_cut_between_characters_and_said_to_be(visit):
     page.wait_for_function("() => document.querySelector('[role=status]').textContent.includes('Shortened')")
 
 
-def test_a_link_opens_from_another_page(visit, address):
-    page = visit(PAGES[0], maths=False).page
-    page.goto(f"{address}{link('Clocks')}")
+def test_a_link_opens_from_another_page(visit):
+    seen = visit(PAGES[0], maths=False)
+    page = seen.page
+    page.goto(f"{seen.root}{link('Clocks')}")
     page.wait_for_selector('[data-live="Clocks"][data-ready="true"]')

@@ -3,20 +3,21 @@
 import gzip
 import importlib.util
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from .conftest import CHAPTERS, PAGES, SITE, settle
+from .conftest import CHAPTERS, FRAMES, PAGES, SITE, Reader, Visit, settle
 
 # axe-core lies in a package whose code we do not use
 AXE_PACKAGE = Path(importlib.util.find_spec("pytest_playwright_axe").origin).parent
 AXE = (AXE_PACKAGE / "resources" / "axe.min.js").read_text(encoding="utf-8")
-AXE_RUNS = """(contrast) => axe.run({
+AXE_RUNS = """() => axe.run({
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    rules: { "color-contrast": { enabled: contrast }, "label-content-name-mismatch": { enabled: true } },
+    rules: { "label-content-name-mismatch": { enabled: true } },
+    resultTypes: ["violations"],
 }).then((result) => result.violations.map((v) => [v.id, v.nodes.map((node) => node.html.slice(0, 200))]))"""
-STILL = "*, *::before, *::after { transition: none !important; animation: none !important }"  # themes fade
 CHAPTER_BUDGET = 400_000  # bytes, gzip, everything that a chapter loads on a cold cache
 INDEX_BUDGET = 250_000
 SLOW = {
@@ -25,12 +26,73 @@ SLOW = {
     "downloadThroughput": 3.5 * 1.6e6 / 8,
     "uploadThroughput": 1e5,
 }  # 1.6 Mbit/s; the server here does not compress, which makes a page 3.5 times as large
-SHIFTS = """() => { window.shifted = 0; new PerformanceObserver((list) => {
+WATCHED = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
-}).observe({ type: "layout-shift", buffered: true }) }"""
-VIOLATIONS = """() => { window.violations = [];
-    document.addEventListener("securitypolicyviolation", (event) => window.violations.push(
-        `${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`)) }"""
+}).observe({ type: "layout-shift", buffered: true });
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(
+    `${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));"""
+UNFOLDED = "document.querySelectorAll('details').forEach((fold) => (fold.open = true))"
+
+
+@dataclass
+class Loaded:
+    """An open page, by how much it moved while it loaded, and which files it asked for."""
+
+    visit: Visit
+    shifted: float
+    files: set[str]
+    violations: list[str]
+
+
+def begun(reader: Reader, page: str, *, slow: bool = False, **options) -> Visit:
+    """Ask for a page with its own policy in force, and do not wait."""
+    seen = reader.blank(fresh=True, bypass_csp=False, **options)
+    if slow:
+        seen.page.context.new_cdp_session(seen.page).send("Network.emulateNetworkConditions", SLOW)
+    seen.page.add_init_script(WATCHED)
+    seen.page.goto(seen.root + page, wait_until="commit")
+    return seen
+
+
+def loaded(seen: Visit) -> Loaded:
+    """Wait until a page is whole."""
+    settle(seen.page)
+    seen.page.evaluate("document.fonts.ready.then(() => true)")
+    seen.page.wait_for_timeout(200)  # fonts come last
+    shifted, violations = seen.page.evaluate("[shifted, violations]")
+    files = {url.partition("?")[0].partition("#")[0].removeprefix(seen.root) for url in seen.asked}
+    return Loaded(
+        seen, shifted, {file for file in files if "://" not in file and ":" not in file}, violations
+    )
+
+
+@pytest.fixture(scope="module", params=[page for page in PAGES if page != "index.html"])
+def page(request) -> str:
+    """Each page but the one that only leads on."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def sizes(reader, page):
+    """The page on a cold cache and a slow line, at once wide and light, and as narrow as a phone and dark."""
+    ways = {1200: "light", 360: "dark"}
+    begins = {
+        width: begun(reader, page, slow=True, width=width, theme=theme) for width, theme in ways.items()
+    }
+    yield {width: loaded(seen) for width, seen in begins.items()}
+    for seen in begins.values():
+        seen.page.context.close()
+
+
+@pytest.fixture(scope="module")
+def plain(reader, page):
+    """The page where no script runs."""
+    seen = reader.open(page, wait=False, java_script_enabled=False)
+    yield seen
+    seen.page.close()
 
 
 def test_every_chapter_has_a_page_with_a_live_figure():
@@ -41,27 +103,92 @@ def test_every_chapter_has_a_page_with_a_live_figure():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
-def test_page_is_whole_without_network(visit, page):
-    seen = visit(page)
-    seen.assert_clean()
-    for figure in seen.page.locator(".live-slot .rope-live").all():
-        assert figure.locator("svg > g > *").count() > 5, "a live figure is drawn almost empty"
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
-def test_page_is_whole_from_a_folder(visit, page):
-    seen = visit(page, root=SITE.as_uri() + "/")
+def test_the_first_page_leads_to_the_book(visit):
+    seen = visit("index.html")
+    assert seen.page.url.endswith("/book/index.html")
     seen.assert_clean()
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_stills_with_words_stand_where_no_script_runs(visit, page):
-    seen = visit(page, wait=False, java_script_enabled=False)
-    slots = seen.page.locator(".live-slot")
-    assert slots.count() > 0
+def test_page_is_whole_without_network(sizes):
+    for seen in sizes.values():
+        seen.visit.assert_clean()
+        for figure in seen.visit.page.locator(".live-slot .rope-live").all():
+            assert figure.locator("svg > g > *").count() > 5, "a live figure is drawn almost empty"
+
+
+@pytest.mark.browser
+def test_page_obeys_its_own_policy(sizes, page):
+    policy = re.search(
+        r'Content-Security-Policy" content="([^"]*)"', (SITE / page).read_text(encoding="utf-8")
+    )
+    assert policy[1].startswith("default-src 'self' file:; object-src 'none'; frame-src 'none';")
+    assert "unsafe-eval" not in policy[1]
+    assert "'unsafe-inline'" not in policy[1].partition("script-src")[2].partition(";")[0]
+    for seen in sizes.values():
+        assert seen.violations == []
+
+
+@pytest.mark.browser
+def test_page_is_whole_and_obeys_its_policy_from_a_folder(reader, page):
+    seen = loaded(begun(reader, page, root=SITE.as_uri() + "/"))
+    assert seen.violations == []
+    seen.visit.assert_clean()
+    seen.visit.page.context.close()
+
+
+@pytest.mark.browser
+def test_nothing_moves_while_a_page_loads_on_a_slow_line(sizes):
+    for width, seen in sizes.items():
+        assert seen.shifted <= 0.1, f"at {width} px the page moves by {seen.shifted:.3f}"
+
+
+@pytest.mark.browser
+def test_page_is_light_on_a_cold_cache(sizes, page):
+    budget = {"book/index.html": INDEX_BUDGET}.get(page, CHAPTER_BUDGET)
+    weight = sum(len(gzip.compress((SITE / file).read_bytes())) for file in sizes[1200].files)
+    assert weight > 10_000, sizes[1200].files
+    assert weight <= budget, f"{page} loads {weight:,} bytes (gzip)"
+
+
+@pytest.mark.browser
+def test_page_does_not_scroll_sideways_on_a_phone(sizes):
+    widest = sizes[360].visit.page.evaluate("document.documentElement.scrollWidth")
+    assert widest <= 360, f"the page is {widest} px wide"
+
+
+@pytest.mark.browser
+def test_plots_follow_the_theme_and_can_be_read_on_a_phone(sizes):
+    page = sizes[360].visit.page
+    assert page.locator("main .cell_output img[src$='.png']").count() == 0
+    page.evaluate(UNFOLDED)
+    for number, plot in enumerate(page.locator(".rope-plot").all()):
+        found = plot.evaluate(READ)
+        assert not found["paper"].startswith("rgb("), f"plot {number} stands in a box of its own"
+        assert found["small"] == [], f"plot {number}: words under 11 px"
+        assert not found["ink"] or min(rgb(found["ink"])) > 180, f"plot {number}: dark on dark"
+
+
+@pytest.mark.browser
+def test_axe_finds_no_violation_wide_and_light_narrow_and_dark_with_every_fold_open(sizes):
+    for width, seen in sizes.items():
+        seen.visit.page.evaluate(AXE)
+        seen.visit.page.evaluate(UNFOLDED)
+        seen.visit.page.evaluate(FRAMES)
+        assert seen.visit.page.evaluate(AXE_RUNS) == [], f"{width} px"
+
+
+@pytest.mark.browser
+def test_axe_finds_no_violation_in_what_only_wide_pages_have_in_the_dark(visit):
+    seen = visit(CHAPTERS[3], theme="dark", maths=False)
+    seen.page.evaluate(AXE)
+    assert seen.page.evaluate(AXE_RUNS) == []
+
+
+@pytest.mark.browser
+def test_stills_with_words_stand_where_no_script_runs(plain, page):
+    slots = plain.page.locator(".live-slot")
+    assert slots.count() > 0 or page not in CHAPTERS
     for slot in slots.all():
         still = slot.locator("img, .rope-plot")  # of a control that needs Python, its plot
         assert still.is_visible()
@@ -71,44 +198,24 @@ def test_stills_with_words_stand_where_no_script_runs(visit, page):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
-def test_every_picture_has_alt_text_that_says_something(visit, page):
-    seen = visit(page, wait=False, java_script_enabled=False)
-    pictures = seen.page.locator('main img, main [role="img"]').all()
-    for picture in pictures:
+def test_every_picture_has_alt_text_that_says_something(plain):
+    for picture in plain.page.locator('main img, main [role="img"]').all():
         alt = picture.get_attribute("alt") or picture.get_attribute("aria-label") or ""
         assert " " in alt.strip(), f"{picture.get_attribute('src')} has the alt text {alt!r}"
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
-def test_axe_finds_no_violation_light_dark_wide_and_narrow_with_every_fold_open(visit, page):
-    seen = visit(page)
-    seen.page.evaluate(AXE)
-    seen.page.add_style_tag(content=STILL)
-    seen.page.evaluate("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
-    for width in (1200, 360):
-        seen.page.set_viewport_size({"width": width, "height": 900})
-        for theme in ("light", "dark"):
-            seen.page.emulate_media(color_scheme=theme)
-            seen.page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
-            # contrast is slow to find out and does not depend on the width
-            found = seen.page.evaluate(AXE_RUNS, width == 1200)
-            assert not found, f"{theme}, {width} px"
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
-def test_page_does_not_scroll_sideways_on_a_phone(visit, page):
-    seen = visit(page, width=360)
-    widest = seen.page.evaluate("document.documentElement.scrollWidth")
-    assert widest <= 360, f"the page is {widest} px wide"
-
-
-SMALLEST = """(svg) => {
-    const scale = svg.getScreenCTM().a;
-    const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize));
-    return Math.min(...sizes) * scale;
+# a plot's paper, the ink of its words, and what of its words is drawn under 11 px
+READ = """(plot) => {
+    const words = [...plot.querySelectorAll("text, tspan")].filter((word) => word.firstChild?.nodeType === 3);
+    const tall = (word) => { // turned words keep their size
+        const { a, b } = word.getScreenCTM();
+        return parseFloat(getComputedStyle(word).fontSize) * Math.hypot(a, b);
+    };
+    return {
+        paper: getComputedStyle(plot.parentElement).backgroundColor,
+        ink: words.length ? getComputedStyle(words[0]).fill : "",
+        small: words.filter((word) => tall(word) < 11).map((word) => `${word.textContent}: ${tall(word)} px`),
+    };
 }"""
 
 
@@ -117,67 +224,10 @@ def rgb(colour: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", colour)[:3]]
 
 
-def loaded_bytes(seen, address) -> int:
-    """Return what the page loads on a cold cache, in bytes after gzip."""
-    loaded = []
-    seen.page.on("response", lambda response: loaded.append(response.url.partition("?")[0]))
-    seen.page.reload()
-    settle(seen.page)
-    files = {url.removeprefix(address) for url in loaded if url.startswith(address)}
-    return sum(len(gzip.compress((SITE / file).read_bytes())) for file in files)
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_chapter_is_light_on_a_cold_cache(visit, page, address):
-    weight = loaded_bytes(visit(page, wait=False), address)
-    assert weight <= CHAPTER_BUDGET, f"{page} loads {weight:,} bytes (gzip)"
-
-
-@pytest.mark.browser
-def test_index_is_light_on_a_cold_cache(visit, address):
-    weight = loaded_bytes(visit("book/index.html", wait=False), address)
-    assert weight <= INDEX_BUDGET, f"the index loads {weight:,} bytes (gzip)"
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("width", [1200, 360])
-def test_nothing_moves_while_a_page_loads_on_a_slow_line(visit, page, width):
-    seen = visit("book/notation.html", width=width)
-    seen.page.context.new_cdp_session(seen.page).send("Network.emulateNetworkConditions", SLOW)
-    seen.page.add_init_script(f"({SHIFTS})()")
-    seen.page.goto(seen.page.url.replace("book/notation.html", page), timeout=120_000)  # a busy machine, too
-    settle(seen.page)
-    seen.page.wait_for_timeout(200)  # fonts come last
-    shifted = seen.page.evaluate("shifted")
-    assert shifted <= 0.1, f"{page} moves by {shifted:.3f}"
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "index.html"])  # it only leads on
-def test_page_obeys_its_own_policy(visit, address, page, folder):
-    policy = re.search(
-        r'Content-Security-Policy" content="([^"]*)"', (SITE / page).read_text(encoding="utf-8")
-    )
-    assert policy[1].startswith("default-src 'self' file:; object-src 'none'; frame-src 'none';")
-    assert "unsafe-eval" not in policy[1]
-    assert "'unsafe-inline'" not in policy[1].partition("script-src")[2].partition(";")[0]
-    root = SITE.as_uri() + "/" if folder else None
-    seen = visit("book/notation.html", root=root, wait=False, bypass_csp=False)
-    seen.page.add_init_script(f"({VIOLATIONS})()")
-    seen.page.goto(seen.page.url.replace("book/notation.html", page))
-    for slot in seen.page.locator(".live-slot:not(:has(.live-note))").all():
-        slot.locator('[data-ready="true"]').wait_for()
-    assert seen.page.evaluate("violations") == []
-    seen.assert_clean()
-
-
 @pytest.mark.browser
 def test_policy_stops_a_script_that_is_not_ours(visit):
     seen = visit("book/notation.html", wait=False, bypass_csp=False)
-    seen.page.evaluate(f"({VIOLATIONS})()")
+    seen.page.evaluate(WATCHED)
     seen.page.evaluate(
         """() => { const script = document.createElement("script");
             script.textContent = "window.intruder = true"; document.body.append(script) }"""
@@ -197,23 +247,6 @@ def test_search_answers_any_word(visit, word):
     assert (found > 0) == (word == "rotation")
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_plots_follow_the_theme_and_can_be_read_on_a_phone(visit, page):
-    seen = visit(page, width=360, theme="dark")
-    assert seen.page.locator("main .cell_output img[src$='.png']").count() == 0
-    for plot in seen.page.locator(".rope-plot").all():
-        assert not plot.evaluate(
-            "(el) => getComputedStyle(el.parentElement).backgroundColor.startsWith('rgb(')"
-        )
-        for panel in plot.locator("> svg").all():
-            assert panel.evaluate(SMALLEST) >= 11
-    for text in seen.page.locator(".rope-plot text").all()[:1]:
-        assert min(rgb(text.evaluate("(el) => getComputedStyle(el).fill"))) > 180  # light on dark
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("page", CHAPTERS)
 def test_no_two_things_of_a_page_have_one_id(page):
     ids = re.findall(r'\sid="([^"]+)"', (SITE / page).read_text(encoding="utf-8"))
     assert len(ids) == len(set(ids))

@@ -55,6 +55,22 @@ def test_text_stays_text_and_is_as_large_as_can_be_read(made):
     assert "font-family" not in "".join(made)
 
 
+def test_exponents_and_indices_are_as_large_as_can_be_read_and_make_room():
+    drawn = Figure()
+    ax = drawn.subplots()
+    ax.plot([1, 10], [1e-8, 1e-2])
+    ax.set(yscale="log", title="$a_{ij}b$")
+    (panel,) = panels.panels(drawn)
+    sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)px"', panel)]
+    assert min(sizes) / (72 * panels.WIDTH) * 320 >= 11
+    lines = [list(text.iter(SVG + "tspan")) for text in ElementTree.fromstring(panel).iter(SVG + "text")]
+    (title,) = (
+        [(float(g.get("x")), g.text) for g in line] for line in lines if "a" in {g.text for g in line}
+    )
+    letters = [letter for _, letter in sorted(title)]
+    assert letters == ["a", "i", "j", "b"]
+
+
 def test_colours_with_a_meaning_are_the_pages(made):
     field, curves = made
     assert {"var(--rl-q)", "var(--rl-k)", "var(--rl-text)"} <= set(re.findall(r'stroke="([^"]+)"', curves))

@@ -184,10 +184,10 @@ function readout(state) {
     const near = sum(weights.slice(-reach));
     const share =
       reach < keys.length
-        ? `the nearest ${reach} keys (1/m) take ${fmt(100 * near, 0)} % of the weight of query ${query}`
-        : `query ${query} sees ${counted(keys.length, "key")}, all within 1/m = ${counted(reach, "token")}`;
+        ? `the nearest ${reach} keys (1/μ) take ${fmt(100 * near, 0)} % of the weight of query ${query}`
+        : `query ${query} sees ${counted(keys.length, "key")}, all within 1/μ = ${counted(reach, "token")}`;
     const factor = fmt(factorOf(-slope), 3);
-    return `Head ${state.head} has slope m = 1/${reach}: each token of distance multiplies the weight by ${factor}, and ${share}.`;
+    return `Head ${state.head} has the slope μ = 1/${reach}: each token of distance multiplies the weight by ${factor}, and ${share}.`;
   }
   if (state.scheme === "shaw") {
     const clipped = keys.filter((key) => Math.abs(key - query) >= state.clip).length;
