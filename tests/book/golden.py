@@ -18,7 +18,7 @@ from rope_edu.encodings import PIPELINES, Pipeline, RopeSpec, plain_rope, scalin
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.encodings.scaling.by_parts import kept_by_turns
 from rope_edu.encodings.scaling.temperature import ramp_ends
-from rope_edu.widgets.maths import decoding, derivation, error_curve, example_bias, order, words
+from rope_edu.widgets.maths import decoding, derivation, error_curve, example_bias, order, sharpness, words
 
 
 @dataclass
@@ -147,6 +147,27 @@ def of_decay():
         kept = [*range(0, 1025, 5), 1024, 1025, 4096]
         turns = pairs(np.exp(1j * rope_edu.rope_angles(kept, rates))).reshape(len(kept), -1)
         yield Call("(f, list) => list.map(makeTurns(f))", [rates, kept], turns)
+        yield Call("meanCosine", [rates, distances], rope_edu.encodings.mean_cosine(rates, distances))
+
+
+@room
+def of_base_bound():
+    for width, base in itertools.product([2, 4, 64, 128, 256], [3.0, 100.0, 10_000.0, 500_000.0]):
+        rates = rope_edu.inv_freq(width, base)
+        for limit in (1, 300, 20_000):
+            found = rope_edu.encodings.first_negative_distance(rates, limit)
+            yield Call("firstNegativeDistance", [rates, limit], found, exactly=True)
+
+
+@room
+def of_sharpness():
+    for keys, match, spread, scale in itertools.product(
+        [1.0, 2.0, 256.0, 4096.5, 262_144.0], [0.0, 4.0, 16.0], [0.0, 0.7, 2.0], [1.0, 1.63]
+    ):
+        given = [keys, match, spread, scale]
+        yield Call("matchingShare", given, sharpness.matching_share(*given))
+        yield Call("attentionEntropy", given, sharpness.attention_entropy(*given))
+        yield Call("sharingKeys", given, sharpness.sharing_keys(*given))
 
 
 def turning(spec: RopeSpec) -> dict:
