@@ -1,7 +1,7 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
 `grid.json` is written by `python -m rope_edu.nn.grid`, `rotation.json` by `python book/tools/bench_rotation.py`,
-`base_bound.json` by `python -m rope_edu.results.base_bound`.
+`base_bound.json` by `python book/tools/search_bases.py`.
 """
 
 from rope_edu.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound

@@ -1,6 +1,6 @@
 r"""How large the base must be: what the search found for many bases and contexts, and what others publish.
 
-`python -m rope_edu.results.base_bound` searches again (two minutes on one core) and writes base_bound.json.
+`python book/tools/search_bases.py` searches again (some minutes on one core) and writes base_bound.json.
 """
 
 from __future__ import annotations
@@ -13,12 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rope_edu.encodings import first_negative_distance, inv_freq, smallest_base
-
 FORMAT = "rope_edu base bound 1"
 WIDTHS = (64, 96, 128, 256)
 CONTEXTS = (1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 1_048_576)
-FARTHEST = 4_194_304  # tokens; farther than any first negative distance of these bases
 BASES = np.geomspace(1e3, 1e8, 251).round()
 PUBLISHED = dict(zip(CONTEXTS, (4.3e3, 1.6e4, 2.7e4, 8.4e4, 3.1e5, 6.4e5, 2.1e6, 7.8e6, 5.1e8), strict=True))
 """Smallest base for a context, head of 128: Men 2024, arXiv 2405.14591, the table of lower bounds."""
@@ -80,21 +77,3 @@ def load_base_bound(path: str | Path | None = None) -> BaseSearch:
     distances = {int(width): np.array(row) for width, row in found["first_negative"].items()}
     smallest = {int(context): base for context, base in found["smallest"].items()}
     return BaseSearch(np.array(found["bases"]), distances, smallest)
-
-
-def search() -> dict:
-    """Return what base_bound.json holds, searched anew."""
-    return {
-        "format": FORMAT,
-        "bases": BASES.tolist(),
-        "first_negative": {
-            width: [first_negative_distance(inv_freq(width, base), FARTHEST) for base in BASES]
-            for width in WIDTHS
-        },
-        "smallest": {context: round(smallest_base(context), 2) for context in CONTEXTS},
-    }
-
-
-if __name__ == "__main__":
-    text = json.dumps(search(), separators=(",", ":"))
-    Path(__file__).with_name("base_bound.json").write_text(text + "\n", encoding="utf-8")

@@ -26,6 +26,6 @@ class Sharpness(LiveFigure):
     spread = Slider(1.0, 0.0, 2.0, step=0.05, label="Spread of the other scores")
     shown = Choice(
         "share",
-        {"share": "weight of the matching key", "keys": "keys that share the attention"},
+        {"share": "weight of the match", "keys": "keys that share the attention"},
         label="Vertical axis",
     )

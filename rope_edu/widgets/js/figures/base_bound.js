@@ -138,7 +138,7 @@ function readout({ base, head_dim, context }) {
 }
 
 /** A model brings its numbers; a number moved by hand makes the model the reader's own. */
-function follow(before, held) {
+function follow(_before, held) {
   if ("model" in held) {
     const found = BASES.models.find(({ name }) => name === held.model);
     return found ? { base: found.base, head_dim: found.rotaryDim, context: found.context } : {};

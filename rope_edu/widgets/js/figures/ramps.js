@@ -107,7 +107,8 @@ function draw(pen, state, { width, height: tall }) {
   const cx = scales.place(i);
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const turns = significant(all.turns[i], 2, 0, 2);
-  const words = width < 480 ? `pair ${i}: ${turns} turns` : `pair ${i}: ${turns} turns in ${grouped(state.trained_length)} tokens`;
+  const words =
+    width < 480 ? `pair ${i}: ${turns} turns` : `pair ${i}: ${turns} turns in ${grouped(state.trained_length)} tokens`;
   const style = { anchor: "middle", fill: ink.positionWords, weight: 600 };
   pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, style);
   if (!scales.byPair) return {};

@@ -25,9 +25,7 @@ function scales(factor, length) {
 /** The three values at a length: shares, or how many keys would share attention evenly with that entropy. */
 function valuesAt({ factor, match, spread, shown }, length) {
   return scales(factor, length).map((scale) =>
-    shown === "share"
-      ? matchingShare(length, match, spread, scale)
-      : sharingKeys(length, match, spread, scale),
+    shown === "share" ? matchingShare(length, match, spread, scale) : sharingKeys(length, match, spread, scale),
   );
 }
 
@@ -97,7 +95,11 @@ function readout(state) {
   const [plain, fixed, dynamic] = valuesAt(state, length);
   const [trained] = valuesAt(state, TRAINED);
   const say = (value) =>
-    shown === "share" ? `${significant(100 * value, 2, 0, 2)} %` : significant(value, 3, 0, 2);
+    shown === "share"
+      ? `${significant(100 * value, 2, 0, 2)} %`
+      : value >= 1000
+        ? grouped(value)
+        : significant(value, 3, 0, 2);
   const what = shown === "share" ? "the matching key gets" : "the attention is spread over as many keys as";
   const [, a2] = scales(factor, length);
   return (

@@ -1,28 +1,34 @@
-// How large the base must be: the same as rope_edu/encodings/base_bound.py.
-
-const ROWS = 64; // distances that are summed together
+// How large the base must be: the same as rope_edu/encodings/base_bound.py, by another walk.
 
 /**
  * The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0; nothing where there is none.
- * cos((a + b) θ) = cos(aθ) cos(bθ) − sin(aθ) sin(bθ): one sine and cosine for each pair of a stretch.
+ *
+ * Most distances need no look. Let the i fastest pairs be as low as they can, −1 each: the sum stays above 0 as long as the
+ * others sum to more than i, and within δ tokens those change by at most δ Σ θ. The best i says how far to leap.
  * @param {Vector} frequencies
  * @param {number} limit
  * @returns {number | null}
  */
 export function firstNegativeDistance(frequencies, limit) {
-  const [cos, sin] = [Math.cos, Math.sin].map((f) =>
-    frequencies.map((frequency) => Float64Array.from({ length: ROWS }, (_, b) => f(b * frequency))),
-  );
-  const sums = new Float64Array(ROWS);
-  for (let start = 0; start < limit; start += ROWS) {
-    sums.fill(0);
-    for (let i = 0; i < frequencies.length; i++) {
-      const [c, s, angle] = [cos[i], sin[i], start * frequencies[i]];
-      const [coarseCos, coarseSin] = [Math.cos(angle), Math.sin(angle)];
-      for (let b = 0; b < ROWS; b++) sums[b] += coarseCos * c[b] - coarseSin * s[b];
+  const rates = slowerRates(frequencies);
+  for (let r = 0; r < limit; ) {
+    let [sum, leap] = [0, 1];
+    for (let i = frequencies.length - 1; i >= 0; i--) {
+      sum += Math.cos(r * frequencies[i]);
+      leap = Math.max(leap, (sum - i) / rates[i]);
     }
-    const found = sums.findIndex((total, b) => total < 0 && start + b < limit);
-    if (found >= 0) return start + found;
+    if (sum < 0) return r;
+    r += Math.floor(leap);
   }
   return null;
+}
+
+/**
+ * For each pair the sum of its frequency and all slower ones.
+ * @param {Vector} frequencies falling
+ */
+function slowerRates(frequencies) {
+  const rates = [...frequencies];
+  for (let i = rates.length - 2; i >= 0; i--) rates[i] += rates[i + 1];
+  return rates;
 }
