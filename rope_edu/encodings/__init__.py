@@ -53,6 +53,7 @@ from rope_edu.encodings.scaling import (
     yarn_mscale,
 )
 from rope_edu.encodings.spec import RopeSpec, plain_rope, rope_parts
+from rope_edu.encodings.trained_range import completes_turn, meets_new_angle, reach
 from rope_edu.encodings.xpos import xpos_scale
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "angle_error",
     "apply_rope",
     "check_layout",
+    "completes_turn",
     "convert_projection",
     "dynamic_ntk",
     "fire_bias",
@@ -81,6 +83,7 @@ __all__ = [
     "longrope",
     "look_up",
     "mean_cosine",
+    "meets_new_angle",
     "ntk_aware",
     "ntk_by_parts",
     "p_rope",
@@ -89,6 +92,7 @@ __all__ = [
     "pipeline_turns",
     "plain_rope",
     "position_interpolation",
+    "reach",
     "relative_positions",
     "roformer_bound",
     "rope_angles",

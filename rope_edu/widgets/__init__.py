@@ -22,9 +22,12 @@ from .layouts import Layouts
 from .order_blindness import OrderBlindness
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
+from .score_under_rules import ScoreUnderRules
 from .sentence_attention import SentenceAttention
 from .sinusoid_heatmap import SinusoidHeatmap
 from .state_steps import StateSteps
+from .stretched_clocks import StretchedClocks
+from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
 
 __all__ = [
@@ -40,8 +43,11 @@ __all__ = [
     "OrderBlindness",
     "RotatePair",
     "ScoreDistance",
+    "ScoreUnderRules",
     "SentenceAttention",
     "SinusoidHeatmap",
     "StateSteps",
+    "StretchedClocks",
+    "TrainedTurns",
     "TrainingCurves",
 ]
