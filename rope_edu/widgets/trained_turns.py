@@ -20,7 +20,7 @@ class TrainedTurns(LiveFigure):
     Source: Liu et al. 2023, arXiv 2310.05209. Chapter 14.
     """
 
-    times = Slider(1.5, 0.0, 8.0, step=0.01, label="Distance, r", unit="times the trained length")
+    times = Slider(1.5, 0.0, 8.0, step=0.01, label="Distance, r", unit="× L")
     trained = Choice(
         4096,
         {512: "512", 2048: "2 048", 4096: "4 096", 8192: "8 192", 32768: "32 768"},

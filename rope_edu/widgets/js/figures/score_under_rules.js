@@ -75,7 +75,7 @@ function drawAxes(pen, box, state, values, width) {
 }
 
 function draw(pen, state, { width, height: tall }) {
-  const box = { x: 48, y: 58, w: width - 66, h: tall - 106 };
+  const box = { x: 48, y: 52, w: width - 66, h: tall - 100 };
   const rules = shown(state);
   const curves = rules.map((rule) => curveOf(headOf(rule, state), farOf(state), spreadOf(state)));
   const values = curves.flatMap((curve) => curve.map(([, value]) => value));
@@ -90,7 +90,7 @@ function draw(pen, state, { width, height: tall }) {
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = `r = ${grouped(state.distance)}${distance < state.distance ? " →" : ""}`;
   const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
-  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 30, words, bold);
+  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 32, words, bold);
   pen.part(() => {
     for (const rule of rules)
       pen.circle(cx, Y(scoreAt(rule, state, distance)), 4, { fill: ink.paper, stroke: ink.text });
@@ -102,7 +102,9 @@ function draw(pen, state, { width, height: tall }) {
       pen.text(x, y, name, { size: 12, anchor: "middle", weight: 600 });
     }
   });
-  return { distance: { x: cx, y: box.y + box.h - 14, at: (px) => Math.round(at(px)) } };
+  const foot = box.y + box.h;
+  pen.circle(cx, foot, 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
+  return { distance: { x: cx, y: foot, at: (px) => Math.round(at(px)) } };
 }
 
 function readout(state) {
@@ -110,7 +112,7 @@ function readout(state) {
   if (!rules.length) return "No rule is switched on.";
   const distance = clamp(state.distance, 1, farOf(state));
   const alone = { ...state, smooth: false };
-  const score = (rule, r) => `${RULES[rule]} ${fmt(scoreAt(rule, r === 1 ? alone : state, r), 3)}`;
+  const score = (rule, r) => `${RULES[rule]} ${fmt(scoreAt(rule, r === 1 ? alone : state, r), r === 1 ? 4 : 3)}`;
   const place = distance > state.trained ? ", beyond training," : "";
   return (
     `At distance ${grouped(distance)}${place} the score of equal vectors is: ` +

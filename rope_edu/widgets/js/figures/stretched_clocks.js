@@ -165,7 +165,7 @@ function readout(state) {
   const last = slowed.length - 1;
   const by = (value) => fmt(value, value < 100 ? 2 : 0);
   const first =
-    `${RULES[state.rule]}, stretch ${by(factor)}: pair 0 is slowed down by ${by(slowed[0])}, ` +
+    `Stretch ${by(factor)}, ${RULES[state.rule]}: pair 0 is slowed down by ${by(slowed[0])}, ` +
     `pair ${last} by ${by(slowed[last])}.`;
   const many = short.filter(Boolean).length;
   if (!Number.isFinite(far)) return `${first} Every pair completes a turn in training: no angle is ever new.`;
