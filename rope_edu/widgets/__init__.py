@@ -24,10 +24,13 @@ from .order_blindness import OrderBlindness
 from .ramps import Ramps
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
+from .score_under_rules import ScoreUnderRules
 from .sentence_attention import SentenceAttention
 from .sharpness import Sharpness
 from .sinusoid_heatmap import SinusoidHeatmap
 from .state_steps import StateSteps
+from .stretched_clocks import StretchedClocks
+from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
 
 __all__ = [
@@ -45,9 +48,12 @@ __all__ = [
     "Ramps",
     "RotatePair",
     "ScoreDistance",
+    "ScoreUnderRules",
     "SentenceAttention",
     "Sharpness",
     "SinusoidHeatmap",
     "StateSteps",
+    "StretchedClocks",
+    "TrainedTurns",
     "TrainingCurves",
 ]

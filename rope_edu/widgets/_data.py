@@ -11,7 +11,7 @@ from rope_edu.encodings.precision import PIPELINES, SIGNIFICAND_BITS
 from rope_edu.results import MODELS, load_base_bound
 
 from ._grid import grid_table
-from .maths import decoding, order, words
+from .maths import decoding, order, stretch, words
 
 
 def _precision() -> dict:
@@ -51,5 +51,6 @@ DATA: dict[str, Callable[[], Any]] = {
     "grid": grid_table,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
     "precision": _precision,
+    "rules": lambda: stretch.RULES,
     "words": _words,
 }
