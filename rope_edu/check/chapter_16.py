@@ -60,7 +60,8 @@ def _squares_the_factor(times: object) -> Verdict:
     }
     if close(found, a * a, 2e-3):
         return True
-    return next((why for why, slip in slips.items() if close(found, slip, 2e-3)), False)
+    unknown = f"Scores are not multiplied by {found:.4g}."
+    return next((why for why, slip in slips.items() if close(found, slip, 2e-3)), unknown)
 
 
 def _doubles_scores(stretch: object) -> Verdict:
@@ -94,7 +95,7 @@ def _counts_parts(answer: object) -> Verdict:
         return "Kept come first: short wavelengths are the ones that stay."
     if sum(found) != 32:
         return f"The three must add up to the 32 pairs; yours add up to {sum(found):g}."
-    return False
+    return "Together they are 32, but they are divided otherwise."
 
 
 @of_function

@@ -45,7 +45,11 @@ def _inverts_the_line(base: object) -> Verdict:
     }
     if close(found / right, 1, 0.01):
         return True
-    return next((why for why, slip in slips.items() if close(found / slip, 1, 0.01)), False)
+    if found <= 1:
+        return "A base is above 1."
+    zero = found * math.exp(-np.euler_gamma)
+    unknown = f"With that base the line is zero at {zero:,.0f} tokens."
+    return next((why for why, slip in slips.items() if close(found / slip, 1, 0.01)), unknown)
 
 
 def _is_the_smallest(base: object) -> Verdict:

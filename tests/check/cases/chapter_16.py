@@ -49,6 +49,7 @@ WRONG = {
         (A, "That is a, on cos and sin"),
         ((0.1 * math.log10(8) + 1) ** 2, "the natural one"),
         ((0.1 * math.log(8)) ** 2, "Add 1"),
+        (8, "Scores are not multiplied by 8."),
     ],
     "16.3": [
         (math.exp(10), "a is 2"),
@@ -61,6 +62,7 @@ WRONG = {
         ((14, 3, 15), "Kept come first"),
         ((29, 6, 29), "A head of 64 has 32 pairs"),
         ((15, 3, 15), "add up to 33"),
+        ((10, 12, 10), "divided otherwise"),
     ],
     "16.5": [
         (lambda spec, base: 1 / divisors(spec, base), "a divisor is the inverse"),

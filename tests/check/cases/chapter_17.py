@@ -50,6 +50,7 @@ WRONG = {
         (100_000, "γ is in the line too"),
         (100_000 / math.exp(np.euler_gamma), "the other side"),
         (math.log(178_107), "That is ln b."),
+        (1e6, "the line is zero at 561,459 tokens"),
     ],
     "17.3": [
         (smallest_base(2000), "That is for heads of 128"),
