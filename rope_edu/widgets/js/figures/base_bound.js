@@ -5,6 +5,7 @@ import { live } from "../lib/figure.js";
 import { centred, inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { textWidth } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
 import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
@@ -67,7 +68,10 @@ function drawCurve(pen, { base, head_dim, context }, width) {
   const fx = X(first);
   pen.line(fx, Y(0) - 6, fx, Y(0) + 6, { stroke: ink.text, width: 2.5 });
   const found = `first negative: ${grouped(first)}`;
-  pen.text(centred(fx, found, box.x, width - 2), box.y + box.h - 5, found, { anchor: "middle", fill: ink.kWords });
+  const middle = centred(fx, found, box.x, width - 2);
+  const half = textWidth(found) / 2;
+  pen.rect(middle - half, box.y + box.h - 17, 2 * half, 15, { fill: ink.paper, opacity: 0.8 });
+  pen.text(middle, box.y + box.h - 5, found, { anchor: "middle", fill: ink.kWords });
   return { context: { x: cx, y: box.y + 12, at: (px) => Math.round(clamp(at(px), 256, FARTHEST)) } };
 }
 
