@@ -141,13 +141,15 @@ function readout({ base, head_dim, context }) {
   );
 }
 
-/** A model brings its numbers; a number moved by hand makes the model the reader's own. */
-function follow(_before, held) {
-  if ("model" in held) {
-    const found = BASES.models.find(({ name }) => name === held.model);
-    return found ? { base: found.base, head_dim: found.rotaryDim, context: found.context } : {};
-  }
-  return { model: "own" };
+/** A model that is chosen brings its numbers; numbers that are not its own make it the reader's. */
+function follow(before, held) {
+  const now = { ...before, ...held };
+  const found = BASES.models.find(({ name }) => name === now.model);
+  if (!found) return {};
+  const numbers = { base: found.base, head_dim: found.rotaryDim, context: found.context };
+  if (now.model !== before.model) return numbers;
+  const agrees = Object.entries(numbers).every(([name, value]) => now[name] === value);
+  return agrees ? {} : { model: "own" };
 }
 
 export default live({
