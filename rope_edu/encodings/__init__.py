@@ -64,6 +64,7 @@ from rope_edu.encodings.spatial import (
     spatial_angles,
 )
 from rope_edu.encodings.spec import RopeSpec, plain_rope, rope_parts
+from rope_edu.encodings.trained_range import completes_turn, meets_new_angle, reach
 from rope_edu.encodings.xpos import xpos_scale
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "axial_frequencies",
     "check_layout",
     "commutator_size",
+    "completes_turn",
     "convert_projection",
     "dynamic_ntk",
     "fire_bias",
@@ -96,6 +98,7 @@ __all__ = [
     "longrope",
     "look_up",
     "mean_cosine",
+    "meets_new_angle",
     "mixed_frequencies",
     "ntk_aware",
     "ntk_by_parts",
@@ -106,6 +109,7 @@ __all__ = [
     "pipeline_turns",
     "plain_rope",
     "position_interpolation",
+    "reach",
     "relative_positions",
     "roformer_bound",
     "rope_angles",

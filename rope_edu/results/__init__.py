@@ -1,9 +1,23 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
-`grid.json` is written by `python -m rope_edu.nn.grid`, `rotation.json` by `python book/tools/bench_rotation.py`.
+`grid.json` is written by `python -m rope_edu.nn.grid`, `rotation.json` by `python book/tools/bench_rotation.py`,
+`base_bound.json` by `python book/tools/search_bases.py`.
 """
 
+from rope_edu.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound
 from rope_edu.results.grid import Grid, GridRun, Spread, load_grid, spread
 from rope_edu.results.rotation import Rotation, load_rotation
 
-__all__ = ["Grid", "GridRun", "Rotation", "Spread", "load_grid", "load_rotation", "spread"]
+__all__ = [
+    "MODELS",
+    "PUBLISHED",
+    "BaseSearch",
+    "Grid",
+    "GridRun",
+    "Rotation",
+    "Spread",
+    "load_base_bound",
+    "load_grid",
+    "load_rotation",
+    "spread",
+]

@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
 from .angle_chart import AngleChart
 from .angle_error import AngleError
 from .base import LiveFigure
+from .base_bound import BaseBound
 from .bias_matrix import BiasMatrix
 from .block_matrix import BlockMatrix
 from .cache_steps import CacheSteps
@@ -20,16 +21,22 @@ from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .layouts import Layouts
 from .order_blindness import OrderBlindness
+from .ramps import Ramps
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
+from .score_under_rules import ScoreUnderRules
 from .sentence_attention import SentenceAttention
+from .sharpness import Sharpness
 from .sinusoid_heatmap import SinusoidHeatmap
 from .state_steps import StateSteps
+from .stretched_clocks import StretchedClocks
+from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
 
 __all__ = [
     "AngleChart",
     "AngleError",
+    "BaseBound",
     "BiasMatrix",
     "BlockMatrix",
     "CacheSteps",
@@ -38,10 +45,15 @@ __all__ = [
     "Layouts",
     "LiveFigure",
     "OrderBlindness",
+    "Ramps",
     "RotatePair",
     "ScoreDistance",
+    "ScoreUnderRules",
     "SentenceAttention",
+    "Sharpness",
     "SinusoidHeatmap",
     "StateSteps",
+    "StretchedClocks",
+    "TrainedTurns",
     "TrainingCurves",
 ]

@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from rope_edu.encodings.precision import PIPELINES, SIGNIFICAND_BITS
+from rope_edu.results import MODELS, load_base_bound
 
 from ._grid import grid_table
-from .maths import decoding, order, words
+from .maths import decoding, order, stretch, words
 
 
 def _precision() -> dict:
@@ -21,6 +22,18 @@ def _precision() -> dict:
     return {"significandBits": SIGNIFICAND_BITS, "pipelines": pipelines}
 
 
+def _bases() -> dict:
+    """Return the first negative distance of many bases, and models that people run."""
+    found = load_base_bound()
+    return {
+        "bases": found.bases.tolist(),
+        "firstNegative": {str(width): row.tolist() for width, row in found.first_negative.items()},
+        "models": [
+            {"name": m.name, "base": m.base, "rotaryDim": m.rotary_dim, "context": m.context} for m in MODELS
+        ],
+    }
+
+
 def _words() -> dict:
     """Return the constants of the small head that reads a sentence."""
     seeds = {"query": words.MATRIX_SEEDS["w_q"], "key": words.MATRIX_SEEDS["w_k"], "shaw": words.SHAW_SEED}
@@ -28,6 +41,7 @@ def _words() -> dict:
 
 
 DATA: dict[str, Callable[[], Any]] = {
+    "bases": _bases,
     "decoding": lambda: {
         "headDim": decoding.HEAD_DIM,
         "base": decoding.BASE,
@@ -37,5 +51,6 @@ DATA: dict[str, Callable[[], Any]] = {
     "grid": grid_table,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
     "precision": _precision,
+    "rules": lambda: stretch.RULES,
     "words": _words,
 }

@@ -14,11 +14,29 @@ import numpy as np
 
 import rope_edu
 from rope_edu import attention
-from rope_edu.encodings import PIPELINES, Pipeline, RopeSpec, plain_rope, scaling
+from rope_edu.encodings import (
+    PIPELINES,
+    Pipeline,
+    RopeSpec,
+    completes_turn,
+    meets_new_angle,
+    plain_rope,
+    reach,
+    scaling,
+)
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.encodings.scaling.by_parts import kept_by_turns
 from rope_edu.encodings.scaling.temperature import ramp_ends
-from rope_edu.widgets.maths import decoding, derivation, error_curve, example_bias, order, words
+from rope_edu.widgets.maths import (
+    decoding,
+    derivation,
+    error_curve,
+    example_bias,
+    order,
+    sharpness,
+    stretch,
+    words,
+)
 
 
 @dataclass
@@ -147,6 +165,27 @@ def of_decay():
         kept = [*range(0, 1025, 5), 1024, 1025, 4096]
         turns = pairs(np.exp(1j * rope_edu.rope_angles(kept, rates))).reshape(len(kept), -1)
         yield Call("(f, list) => list.map(makeTurns(f))", [rates, kept], turns)
+        yield Call("meanCosine", [rates, distances], rope_edu.encodings.mean_cosine(rates, distances))
+
+
+@room
+def of_base_bound():
+    for width, base in itertools.product([2, 4, 64, 128, 256], [3.0, 100.0, 10_000.0, 500_000.0]):
+        rates = rope_edu.inv_freq(width, base)
+        for limit in (1, 300, 20_000):
+            found = rope_edu.encodings.first_negative_distance(rates, limit)
+            yield Call("firstNegativeDistance", [rates, limit], found, exactly=True)
+
+
+@room
+def of_sharpness():
+    for keys, match, spread, scale in itertools.product(
+        [1.0, 2.0, 256.0, 4096.5, 262_144.0], [0.0, 4.0, 16.0], [0.0, 0.7, 2.0], [1.0, 1.63]
+    ):
+        given = [keys, match, spread, scale]
+        yield Call("matchingShare", given, sharpness.matching_share(*given))
+        yield Call("attentionEntropy", given, sharpness.attention_entropy(*given))
+        yield Call("sharingKeys", given, sharpness.sharing_keys(*given))
 
 
 def turning(spec: RopeSpec) -> dict:
@@ -219,6 +258,41 @@ def of_longrope():
         settings = {"length": length, "shortFactor": short.tolist(), "longFactor": long.tolist()}
         settings |= {"attentionFactor": stated} if stated else {}
         yield Call("longrope", [width, 32, 4096, settings], turning(spec))
+
+
+@room
+def of_stretch():
+    settings = [
+        (4, 100.0, 64, 64),
+        (64, 1e4, 4096, 65_536),
+        (128, 5e5, 8192, 131_072),
+        (128, 1e4, 4096, 2048),
+    ]
+    for rule, given in itertools.product(stretch.RULES, settings):
+        spec = stretch.stretched(rule, *given, 1e6)
+        yield Call("stretched", [rule, *given, 1e6], turning(spec))
+        rates = rope_edu.inv_freq(*given[:2])
+        yield Call("divisors", [rates, spec.inv_freq], rates / spec.inv_freq)
+        for distance, spread in itertools.product([0, 1, 77.7, 4096, 100_000], [0.0, 0.1]):
+            share = stretch.score_trend(spec.inv_freq, spec.attention_factor, distance, spread)
+            yield Call("scoreTrend", [turning(spec), distance, spread], share)
+
+
+@room
+def of_trained_range():
+    for width, base, length in itertools.product([4, 64, 128], [100.0, 1e4, 5e5], [64, 4096]):
+        rates = rope_edu.inv_freq(width, base)
+        yield Call("completesTurn", [rates, length], completes_turn(rates, length), exactly=True)
+        far = np.array([0, length, length + 0.5, 2 * length, 7.3 * length, 100 * length])
+        for now in (rates, scaling.ntk_aware(width, 8, base=base).inv_freq, rates / 8):
+            new = meets_new_angle(far, now, length, rates)
+            for r, row in zip(far, new, strict=True):
+                yield Call("meetsNewAngle", [r, now, length, rates], row, exactly=True)
+            yield Call("reach", [now, length, rates], reach(now, length, rates))
+        inside = "(f, L, far, rs) => rs.map((r) => newStretches(f, L, far).some(([a, b]) => r > a && r < b))"
+        walk = np.arange(0.5, 16 * length, length / 7)
+        for i, new in enumerate(meets_new_angle(walk, rates, length).T):
+            yield Call(inside, [rates[i], length, 16 * length, walk], new, exactly=True)
 
 
 @room

@@ -13,6 +13,12 @@ interface Box {
   h: number;
 }
 
+/** How a rule turns a head: radians per token of each pair, and the factor on cosine and sine. */
+interface Rotation {
+  invFreq: Vector;
+  attentionFactor: number;
+}
+
 /** A line or a box by its ends in pixels: [x1, y1, x2, y2]. */
 type Segment = [number, number, number, number];
 

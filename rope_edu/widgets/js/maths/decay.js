@@ -99,3 +99,16 @@ export function roformerBound(q, k, frequencies, distances, turns = makeTurns(fr
 export function trivialBound(q, k) {
   return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 }
+
+/**
+ * Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
+ * @param {Vector} frequencies
+ * @param {Vector} distances
+ */
+export function meanCosine(frequencies, distances) {
+  return distances.map((distance) => {
+    let total = 0;
+    for (let i = 0; i < frequencies.length; i++) total += Math.cos(distance * frequencies[i]);
+    return total / frequencies.length;
+  });
+}

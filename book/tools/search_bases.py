@@ -1,0 +1,32 @@
+"""Search the first negative distance of many bases and the smallest base of contexts: base_bound.json.
+
+    python book/tools/search_bases.py
+
+Some minutes on one core, most of them for a million tokens.
+"""
+
+import json
+from pathlib import Path
+
+from rope_edu.encodings import first_negative_distance, inv_freq, smallest_base
+from rope_edu.results.base_bound import BASES, CONTEXTS, FORMAT, WIDTHS
+
+FARTHEST = 4_194_304  # tokens; farther than any first negative distance of these bases
+RESULT = Path(__file__).resolve().parents[2] / "rope_edu" / "results" / "base_bound.json"
+
+
+def search() -> dict:
+    """Return what base_bound.json holds, searched anew."""
+    return {
+        "format": FORMAT,
+        "bases": BASES.tolist(),
+        "first_negative": {
+            width: [first_negative_distance(inv_freq(width, base), FARTHEST) for base in BASES]
+            for width in WIDTHS
+        },
+        "smallest": {context: round(smallest_base(context), 2) for context in CONTEXTS},
+    }
+
+
+if __name__ == "__main__":
+    RESULT.write_text(json.dumps(search(), separators=(",", ":")) + "\n", encoding="utf-8")

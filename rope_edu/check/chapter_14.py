@@ -1,0 +1,165 @@
+"""Exercises of chapter 14: leave the trained range."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.check.answers import array, number, numbers, of_function
+from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.encodings import completes_turn, inv_freq, meets_new_angle, wavelength
+
+
+@of_function
+def _names_new_pairs(new_pairs: Callable[[int, np.ndarray, int], Any]) -> Verdict:
+    """Judge exercise 14.1 at distances within training, just beyond it, and far beyond."""
+    for rates, length in ((inv_freq(128), 4096), (inv_freq(32, 500_000.0), 512)):
+        for r in (length - 5, length + 100, 2 * length, 5 * length + 1):
+            expected = np.flatnonzero(meets_new_angle([r], rates, length)[0])
+            found = array(new_pairs(r, rates.copy(), length), None, "The answer is a list of pairs.").ravel()
+            if found.dtype.kind == "b" and found.shape == rates.shape and len(rates) != len(expected):
+                return (
+                    "That says yes or no for every pair; name those that say yes: np.flatnonzero gives them."
+                )
+            if close(np.sort(found), expected):
+                continue
+            why = _why_not_these(found, r, rates, length)
+            return f"At distance {r:,}, trained to {length:,}, it is wrong.{why}"
+    return True
+
+
+def _why_not_these(found: np.ndarray, r: int, rates: np.ndarray, length: int) -> str:
+    """Say which pairs were named instead, if that is known."""
+    turned, shown = np.mod(r * rates, 2 * math.pi), length * rates
+    slips = {
+        " Those are all that are farther on than in training; a hand has no more than a turn.": r * rates
+        > shown,
+        " Those are all slow pairs. Some have come round: only the part of a turn counts.": ~completes_turn(
+            rates, length
+        ),
+        " Take the turns off the angle at r, not off what training showed.": turned
+        > np.mod(shown, 2 * math.pi),
+        " Those are the pairs whose angle is known.": turned <= shown,
+    }
+    return next((why for why, slip in slips.items() if close(np.sort(found), np.flatnonzero(slip))), "")
+
+
+def _comes_round(answer: object) -> Verdict:
+    """Judge exercise 14.2: pair 55 is known again after a whole turn."""
+    again, as_at = numbers(answer, 2, "The answer is two numbers of tokens.")
+    turn = float(wavelength(inv_freq(128))[55])
+    if close(again, turn, 1) and not close(again, math.ceil(turn), 1e-6):
+        return "The turn takes a hair less than 17 206 tokens: which whole distance is the first beyond it?"
+    if close(again, round(20_000 - turn), 1):
+        return "The other way round: first the distance from which it is known again."
+    if close(again, turn + 4096, 1):
+        return "There it stands at the end of its arc once more; when does it enter the arc?"
+    if not close(again, math.ceil(turn), 1e-6):
+        return f"At {again:,.0f} its angle is not the first that training showed: that is after a whole turn."
+    if close(as_at, 20_000 % 4096, 1):
+        return "Take off whole turns of the pair, not whole trained lengths."
+    if not close(as_at, 20_000 - turn, 0.51):
+        return "The first is right. At 20 000 it has made one turn; which distance leaves the same rest?"
+    return True
+
+
+@of_function
+def _leaks(distances_of: Callable[[int, int, float], Any]) -> Verdict:
+    """Judge exercise 14.3 with and without a leak."""
+    for length, window, leak in ((10, 4, 5.0), (6, 3, math.inf), (5, 8, 2.0)):
+        r = np.subtract.outer(np.arange(length), np.arange(length)).astype(float)
+        causal = np.maximum(r, 0)
+
+        def leaky(r: np.ndarray, window: int = window, leak: float = leak) -> np.ndarray:
+            return np.where(r < window, r, window + (r - window) / leak)
+
+        found = array(
+            distances_of(length, window, leak),
+            (length, length),
+            f"The matrix has a row for each of the {length} queries and a column for each key.",
+        )
+        if close(found, leaky(causal)):
+            continue
+        slips = {
+            "Keys that come later than the query have 0.": [
+                np.sign(r) * leaky(np.abs(r)),
+                leaky(np.abs(r)),
+                leaky(r),
+            ],
+            "Queries are rows: the last row has the longest distances.": [leaky(causal).T],
+            "Beyond the window positions go on, only slower: leak is not used.": [np.minimum(causal, window)],
+            "Only what lies beyond the window is divided: at its edge nothing must jump.": [
+                np.where(causal < window, causal, causal / leak),
+                np.where(causal < window, causal, window + causal / leak),
+            ],
+        }
+        case = f"Wrong for {length} tokens, window {window}, leak {leak:g}."
+        return next((why for why, all_ in slips.items() if any(close(found, slip) for slip in all_)), case)
+    return True
+
+
+@of_function
+def _outweighs(advantage: Callable[[int, float], Any]) -> Verdict:
+    """Judge exercise 14.4."""
+    for n, weight in ((4096, 0.84), (100_000, 0.1), (2, 0.5), (3, 0.9)):
+        found = number(advantage(n, weight), "It must return one number.")
+        expected = math.log(weight / (1 - weight) * (n - 1))
+        if close(found, expected):
+            continue
+        slips = {
+            "The others are n − 1 keys.": math.log(weight / (1 - weight) * n),
+            "The weight does not come into it yet.": math.log(n - 1),
+            "Upside down: a larger weight needs a larger advantage.": math.log(
+                (1 - weight) / weight * (n - 1)
+            ),
+            "The softmax takes e to the score: the natural logarithm.": expected / math.log(10),
+            "That is e to the advantage.": math.exp(expected),
+        }
+        asked = f"With {n:,} keys and weight {weight:g} it is not {found:.3f}."
+        return next((why for why, slip in slips.items() if close(found, slip)), asked)
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "14.1",
+        _names_new_pairs,
+        hints=(
+            "What training showed of pair i is the arc from 0 to L θ_i. Where does the hand stand at r?",
+            "The hand stands at r θ_i less its whole turns: % (2 * np.pi).",
+            "np.flatnonzero(r * inv_freq % (2 * np.pi) > L * inv_freq)",
+        ),
+        shows="Pairs that complete a turn never appear in it: their arc is the whole circle.",
+    ),
+    Exercise(
+        "14.2",
+        _comes_round,
+        hints=(
+            "Its arc begins at angle 0. When is it back there?",
+            "After one wavelength, 2π · 10000^(55/64) tokens.",
+            "The wavelength is 17 205.998: the first whole distance beyond it, and 20 000 less it.",
+        ),
+        shows="A slow pair is not wrong for ever beyond the trained length. It is wrong, then misleading.",
+    ),
+    Exercise(
+        "14.3",
+        _leaks,
+        hints=(
+            "Make the causal distances first: np.subtract.outer, and nothing below 0.",
+            "np.where(r < window, r, …): at r = window both sides must be equal.",
+            "np.where(r < window, r, window + (r - window) / leak)",
+        ),
+        shows="leak = ∞ is ReRoPE, leak = 1 is plain RoPE.",
+    ),
+    Exercise(
+        "14.4",
+        _outweighs,
+        hints=(
+            "Write the weight as e^g / (e^g + n − 1) and solve for e^g.",
+            "e^g = weight / (1 − weight) · (n − 1)",
+            "math.log(weight / (1 - weight) * (n - 1))",
+        ),
+        shows="Ten times as many keys need ln 10 = 2.3 more, at any weight.",
+    ),
+)

@@ -1,0 +1,201 @@
+"""Exercises of chapter 15: stretch the frequencies."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.check.answers import array, number, numbers, of_function
+from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.encodings import (
+    abf,
+    apply_rope,
+    completes_turn,
+    dynamic_ntk,
+    inv_freq,
+    ntk_aware,
+    position_interpolation,
+    reach,
+    rope_angles,
+)
+
+
+@of_function
+def _stretches_the_base(ntk_base: Callable[[float, float, int], Any]) -> Verdict:
+    """Judge exercise 15.1 on three heads."""
+    for base, s, d in ((10_000.0, 8.0, 128), (500_000.0, 3.0, 64), (10_000.0, 2.0, 4)):
+        found = number(ntk_base(base, s, d), "It must return one number.")
+        expected = base * s ** (d / (d - 2))
+        if close(found / expected, 1):
+            continue
+        slips = {
+            "Nearly: with b · s the last pair is slowed down by less than s.": base * s,
+            "The exponent is upside down.": base * s ** ((d - 2) / d),
+            "The last pair is number d/2 − 1, not d/2: its exponent is (d − 2)/d.": base * s ** (d / (d - 1)),
+            "That multiplies the base by s as often as there are features.": base * s**d,
+        }
+        asked = f"For base {base:,.0f}, s = {s:g}, d = {d} the last pair is not slowed down by {s:g}."
+        return next((why for why, slip in slips.items() if close(found / slip, 1)), asked)
+    return True
+
+
+def _slows_first_and_last(answer: object) -> Verdict:
+    """Judge exercise 15.2: pairs 0, 31 and 63 under NTK-aware scaling with s = 8."""
+    found = np.array(numbers(answer, 3, "The answer is three numbers, for pairs 0, 31 and 63."))
+    plain, changed = inv_freq(128), ntk_aware(128, 8).inv_freq
+    expected = (plain / changed)[[0, 31, 63]]
+    slips = {
+        "That is PI: it slows every pair by 8.": [8, 8, 8],
+        "The other way round: fast pairs are spared.": expected[::-1],
+        "You give what the speeds are multiplied by; asked is what divides them.": 1 / expected,
+    }
+    if close(found, expected, 0.01):
+        return True
+    for why, slip in slips.items():
+        if close(found, slip, 0.01):
+            return why
+    if not close(found[[0, 2]], expected[[0, 2]], 0.01):
+        return "The first pair and the last: b′ to the power 0, and what the rule was made for."
+    if close(found[1], 8 ** (31 / 64), 0.01):
+        return "The ends are right. Of 64 pairs the last is 63: the exponent is a share of 63."
+    if 4 <= found[1] <= 4.6:
+        return "The ends are right. From pair to pair the divisor grows by the same ratio, not by the same amount."
+    return "The ends are right; the one in the middle is not."
+
+
+@of_function
+def _finds_the_reach(reach_of: Callable[[np.ndarray, np.ndarray, int], Any]) -> Verdict:
+    """Judge exercise 15.3 on three rules."""
+    plain = inv_freq(128)
+    rules = {
+        "NTK-aware, s = 8": ntk_aware(128, 8),
+        "PI, s = 4": position_interpolation(128, 4),
+        "ABF": abf(128, 500_000.0),
+    }
+    for name, spec in rules.items():
+        now = spec.inv_freq
+        found = number(reach_of(now.copy(), plain.copy(), 4096), "It must return one number of tokens.")
+        if close(found / reach(now, 4096, plain), 1, 1e-3):
+            continue
+        slow = ~completes_turn(plain, 4096)
+        ratios = plain / now
+        slips = {
+            "Fast pairs may leave their old range: they have seen the whole circle.": 4096 * ratios.min(),
+            "That is where the last slow pair leaves, not the first.": 4096 * ratios[slow].max(),
+            "Upside down: a pair that is slowed down gets farther.": 4096 * (1 / ratios[slow]).min(),
+            "That is how much slower; times L it is a distance.": ratios[slow].min(),
+        }
+        asked = f"Under {name} the first new angle does not come at {found:,.0f} tokens."
+        return next((why for why, slip in slips.items() if close(found / slip, 1, 1e-3)), asked)
+    return True
+
+
+@of_function
+def _finds_the_factor(factor_for: Callable[[int, int, int, float], Any]) -> Verdict:
+    """Judge exercise 15.4: the factor with which NTK-aware scaling reaches a length."""
+    for length, trained, d, base in ((120_000, 8192, 128, 500_000.0), (16_384, 4096, 128, 10_000.0)):
+        found = number(factor_for(length, trained, d, base), "It must return one number.")
+        first = int(completes_turn(inv_freq(d, base), trained).sum())  # the first pair that completes none
+        last, s = d // 2 - 1, length / trained
+        expected = s ** (last / first)
+        if close(found / expected, 1, 0.02):
+            continue
+        slips = {
+            "That is L′/L: enough for the last pair alone.": s,
+            "Upside down: the first slow pair gets less than the whole factor, so the factor must be larger.": s
+            ** (first / last),
+            "That is the new base; asked is the factor.": base * expected ** (d / (d - 2)),
+            "You took the last fast pair; the first slow one is the next.": s ** (last / (first - 1)),
+        }
+        asked = f"From {trained:,} to {length:,} with base {base:,.0f} it is not {found:,.1f}."
+        return next((why for why, slip in slips.items() if close(found / slip, 1, 0.005)), asked)
+    return True
+
+
+@of_function
+def _scores_by_the_rule(scores_now: Callable[..., Any]) -> Verdict:
+    """Judge exercise 15.5 below and beyond the trained length."""
+    rng = np.random.default_rng(3)
+
+    def rule(length: int) -> np.ndarray:
+        return dynamic_ntk(8, length, 10, factor=3.0).inv_freq
+
+    for n in (1, 10, 25):
+        q, keys = rng.normal(size=8), rng.normal(size=(n, 8))
+        many = f"{n} key{'s' * (n > 1)}"
+        found = array(
+            scores_now(q.copy(), keys.copy(), rule), (n,), f"For {many} it must return {n} numbers."
+        )
+        angles = rope_angles(range(n), rule(n))
+        turned = apply_rope(q[None], angles[-1:])[0]
+        expected = apply_rope(keys, angles) @ turned
+        stale = np.stack([apply_rope(k[None], rope_angles([i], rule(i + 1)))[0] for i, k in enumerate(keys)])
+        if close(found, expected / np.sqrt(8)):
+            continue
+        slips = {
+            "Almost: divide by √d.": expected,
+            "The query stands at the last position, n − 1, and is turned as well.": apply_rope(keys, angles)
+            @ q
+            / np.sqrt(8),
+            "Neither the keys nor the query are turned.": keys @ q / np.sqrt(8),
+            "These are the stale keys: each was turned by the rule of its own time, not of now.": stale
+            @ turned
+            / np.sqrt(8),
+        }
+        asked = f"With {many} the scores differ from those of the whole text."
+        return next((why for why, slip in slips.items() if close(found, slip)), asked)
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "15.1",
+        _stretches_the_base,
+        hints=(
+            "The last pair turns by b^(−(d−2)/d). With the new base it must be 1/s of that.",
+            "b′^((d−2)/d) = s · b^((d−2)/d)",
+            "base * factor ** (head_dim / (head_dim - 2))",
+        ),
+        shows="One pair decides: the last is slowed down by exactly s, all others by less.",
+    ),
+    Exercise(
+        "15.2",
+        _slows_first_and_last,
+        hints=(
+            "θ_i / θ′_i = s^(2i/(d−2)), with d = 128.",
+            "For i = 0 the exponent is 0, for i = 63 it is 1.",
+            "(1, 8 ** (31 / 63), 8)",
+        ),
+        shows="Nothing happens to the first pair, the last gets all of s; half-way it is the square root, nearly.",
+    ),
+    Exercise(
+        "15.3",
+        _finds_the_reach,
+        hints=(
+            "Pair i has seen angles up to L θ_i. At which distance does it turn so far now?",
+            "At L θ_i / θ′_i; but only pairs that complete no turn in training can meet a new angle.",
+            "slow = L * trained_inv_freq < 2 * np.pi; the smallest of L * trained_inv_freq[slow] / inv_freq[slow]",
+        ),
+        shows="This is the length that a rule really buys, before any training.",
+    ),
+    Exercise(
+        "15.4",
+        _finds_the_factor,
+        hints=(
+            "Which pair meets a new angle first? The slow one that is slowed down least.",
+            "Pair j, the first that completes no turn, is slowed down by s^(j/(d/2 − 1)); it needs length / L.",
+            "j = completes_turn(inv_freq(head_dim, base), L).sum(); (length / L) ** ((head_dim / 2 - 1) / j)",
+        ),
+        shows="From 8 192 to 120 000 it takes 125, not 15; the base is then 68 million.",
+    ),
+    Exercise(
+        "15.5",
+        _scores_by_the_rule,
+        hints=(
+            "The text is len(keys) tokens long now, and the query stands at its last position.",
+            "All angles, of every key and of the query, come from rule(len(keys)).",
+            "angles = rope_angles(range(n), rule(n)); the keys take all of them, the query angles[-1].",
+        ),
+        shows="Keys stored before the turn follow any rule, at the price of turning all of them at every step.",
+    ),
+)

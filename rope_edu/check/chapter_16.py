@@ -1,0 +1,169 @@
+"""Exercises of chapter 16: blend by wavelength."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from rope_edu.check.answers import array, number, numbers, of_function
+from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.encodings import RopeSpec, inv_freq, llama3, ntk_aware, yarn
+
+CASES = ((0.5, 16.0, 4096), (0.02, 16.0, 4096), (0.01, 4.0, 4096), (0.0016, 8.0, 4096), (1e-4, 16.0, 4096))
+
+
+def _blended(theta: float, s: float, length: float, slow: float, fast: float) -> float:
+    """Return a frequency as NTK-by-parts has it."""
+    share = min(max((length * theta / (2 * math.pi) - slow) / (fast - slow), 0), 1)
+    return (1 - share) * theta / s + share * theta
+
+
+def _slips(theta: float, s: float, length: float, slow: float, fast: float) -> dict[str, float]:
+    """Return what known mistakes give instead."""
+    turns = length * theta / (2 * math.pi)
+    share = (turns - slow) / (fast - slow)
+    kept = min(max(share, 0), 1)
+    radians = min(max((length * theta - slow) / (fast - slow), 0), 1)
+    return {
+        "The share that is kept multiplies θ, the rest θ/s: yours are exchanged.": kept * theta / s
+        + (1 - kept) * theta,
+        "The share must stay between 0 and 1: clip it.": (1 - share) * theta / s + share * theta,
+        "L · θ are radians; a turn has 2π of them.": (1 - radians) * theta / s + radians * theta,
+        "The interpolated frequency is θ/s, not θ · s.": (1 - kept) * theta * s + kept * theta,
+    }
+
+
+@of_function
+def _blends(by_parts: Callable[[float, float, float, float, float], Any]) -> Verdict:
+    """Judge exercise 16.1 on pairs that are kept, blended and divided."""
+    for slow, fast in ((1.0, 32.0), (1.0, 4.0)):
+        for theta, s, length in CASES:
+            found = number(by_parts(theta, s, length, slow, fast), "It must return one frequency.")
+            if close(found, _blended(theta, s, length, slow, fast), 1e-9):
+                continue
+            slips = _slips(theta, s, length, slow, fast).items()
+            why = next((words for words, slip in slips if close(found, slip, 1e-9)), "")
+            case = f"by_parts({theta}, {s:g}, {length}, {slow:g}, {fast:g})"
+            return (
+                f"{case} gave {found:.6g}, not {_blended(theta, s, length, slow, fast):.6g}. {why}".rstrip()
+            )
+    return True
+
+
+def _squares_the_factor(times: object) -> Verdict:
+    """Judge exercise 16.2: a² for s = 8."""
+    found, a = number(times, "The answer is one number."), 0.1 * math.log(8) + 1
+    slips = {
+        "That is a, on cos and sin: the query has it, and the key.": a,
+        "The logarithm of the rule is the natural one.": (0.1 * math.log10(8) + 1) ** 2,
+        "That is with the logarithm to base 2; the rule has the natural one.": (0.1 * math.log2(8) + 1) ** 2,
+        "Add 1 to 0.1 ln s before you square.": (0.1 * math.log(8)) ** 2,
+    }
+    if close(found, a * a, 2e-3):
+        return True
+    unknown = f"Scores are not multiplied by {found:.4g}."
+    return next((why for why, slip in slips.items() if close(found, slip, 2e-3)), unknown)
+
+
+def _doubles_scores(stretch: object) -> Verdict:
+    """Judge exercise 16.3: (0.1 ln s + 1)² = 2, to a percent."""
+    found = number(stretch, "The answer is one stretch.")
+    if found <= 0:
+        return "A stretch is above 0."
+    right = math.exp(10 * (math.sqrt(2) - 1))
+    if close(found / right, 1, 0.01):
+        return True
+    if close(found / math.exp(10), 1, 0.01):
+        return "With that stretch a is 2, and scores grow by a² = 4."
+    if close(found / 10 ** (10 * (math.sqrt(2) - 1)), 1, 0.01):
+        return "ln is the natural logarithm: undo it with e, not with 10."
+    if close(found, 10 * (math.sqrt(2) - 1), 0.05):
+        return "That is ln s."
+    return f"With s = {found:g} the scores grow by {(0.1 * math.log(found) + 1) ** 2:.3f}."
+
+
+def _counts_parts(answer: object) -> Verdict:
+    """Judge exercise 16.4: Llama 3.2 1B."""
+    found = numbers(answer, 3, "The answer is three numbers: kept, blended, divided.")
+    by = llama3(64, 32, 8192).inv_freq / inv_freq(64, 500_000)
+    right = [int((by > 1 - 1e-9).sum()), 0, int((by < 1 / 32 + 1e-9).sum())]
+    right[1] = 32 - right[0] - right[2]
+    if found == right:
+        return True
+    if sum(found) == 64:
+        return "A head of 64 has 32 pairs."
+    if found == right[::-1]:
+        return "Kept come first: short wavelengths are the ones that stay."
+    if sum(found) != 32:
+        return f"The three must add up to the 32 pairs; yours add up to {sum(found):g}."
+    return "Together they are 32, but they are divided otherwise."
+
+
+@of_function
+def _lists_divisors(divisors: Callable[[RopeSpec, float], Any]) -> Verdict:
+    """Judge exercise 16.5 on three rules."""
+    specs = ((yarn(128, 16, 4096), 1e4), (llama3(64, 32, 8192), 5e5), (ntk_aware(32, 4, base=1e3), 1e3))
+    for spec, base in specs:
+        pairs = len(spec.inv_freq)
+        found = array(divisors(spec, base), (pairs,), f"One divisor for each pair, ({pairs},).")
+        plain = inv_freq(spec.rotary_dim, base)
+        right = plain / spec.inv_freq
+        if close(found, right, 1e-6):
+            continue
+        if close(found, 1 / right, 1e-6):
+            return "That is what θ is multiplied by; a divisor is the inverse."
+        if close(found, inv_freq(spec.rotary_dim, 10_000) / spec.inv_freq, 1e-6):
+            return "Does the base reach inv_freq?"
+        if close(found, spec.inv_freq, 1e-6):
+            return "These are the frequencies; what must θ be divided by to give them?"
+        return f"For the {spec.kind} spec the first divisors should be {right[:3].round(3).tolist()}."
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "16.1",
+        _blends,
+        hints=(
+            "First: how many turns does a pair of frequency theta make in L tokens?",
+            "The share kept is (turns − slow)/(fast − slow), clipped to 0 … 1.",
+            "(1 − share) · theta / s + share · theta.",
+        ),
+        shows="NTK-by-parts, YaRN's paper and Llama 3 are this one line with other thresholds.",
+    ),
+    Exercise(
+        "16.2",
+        _squares_the_factor,
+        hints=(
+            "a = 0.1 ln s + 1 multiplies cos and sin.",
+            "The rotated query has the factor, and the rotated key has it too.",
+            "(0.1 · ln 8 + 1)².",
+        ),
+        shows="a = 1.208 on cos and sin is 1.459 on every score.",
+    ),
+    Exercise(
+        "16.3",
+        _doubles_scores,
+        hints=("Which a doubles the scores?", "0.1 ln s + 1 = √2.", "s = e^(10 (√2 − 1)), about 63."),
+        shows="The factor grows slowly: only a stretch of 63 doubles the scores.",
+    ),
+    Exercise(
+        "16.4",
+        _counts_parts,
+        hints=(
+            "The thresholds are wavelengths: 8192/4 = 2048 and 8192/1 = 8192 tokens.",
+            "wavelength(inv_freq(64, 500_000)) has the 32 wavelengths.",
+            "Shorter than 2048: kept. Longer than 8192: divided. The rest is blended.",
+        ),
+        shows="That is Llama 3.2 1B: nearly half of its pairs are 32 times as slow as their base says.",
+    ),
+    Exercise(
+        "16.5",
+        _lists_divisors,
+        hints=(
+            "The plain frequencies are inv_freq(spec.rotary_dim, base).",
+            "LongRoPE divides: plain / divisor = spec.inv_freq.",
+            "inv_freq(spec.rotary_dim, base) / spec.inv_freq.",
+        ),
+        shows="Every rule is a list of divisors: LongRoPE only searches for a better one.",
+    ),
+)

@@ -1,0 +1,121 @@
+r"""The trained range: which angles training has shown to each pair, and how far a text may go before one is new."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rope_edu.encodings._checks import Array, as_positions, check_positive_int
+from rope_edu.encodings.frequencies import as_pairs
+
+_EDGE = 1 + 1e-12  # an angle at the very edge has been seen, however it was rounded
+
+
+def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
+    r"""Tell which pairs make a full turn in the trained length: these have seen every angle.
+
+        L θ_i ≥ 2π,   that is λ_i ≤ L
+
+    Twice their number is the critical dimension.
+
+    Args:
+        inv_freq: θ, radians per token, `(pairs,)`, not negative.
+        trained_length: L, tokens.
+
+    Returns:
+        NumPy bool `(pairs,)`.
+
+    Raises:
+        ValueError: as for `rope_angles`, or `trained_length` is not a whole number ≥ 1.
+
+    >>> from rope_edu import inv_freq
+    >>> int(completes_turn(inv_freq(128), 4096).sum())  # Llama 2: critical dimension 92
+    46
+
+    Source: Liu 2023, arXiv 2310.05209, definition 1. Chapter 14.
+    """
+    return check_positive_int("trained_length", trained_length) * _numbers(inv_freq) >= 2 * math.pi
+
+
+def meets_new_angle(
+    distances: Array, inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None
+) -> np.ndarray:
+    r"""Tell which pairs meet, at a distance, an angle that training never showed them.
+
+        r θ′_i mod 2π > L θ_i,   θ the frequencies of training, θ′ those of now
+
+    A pair that completes a turn in training meets none. Any other meets one from L on (where θ′ = θ), and none for
+    a while after each full turn: there it sees an angle that it knows, from a far shorter distance.
+
+    Args:
+        distances: r in tokens, `(n,)`, not negative.
+        inv_freq: θ′, radians per token, `(pairs,)`.
+        trained_length: L, tokens; training showed the distances 0 … L.
+        trained_inv_freq: θ, `(pairs,)`. Default: those of now.
+
+    Returns:
+        NumPy bool `(n, pairs)`.
+
+    Raises:
+        ValueError: as for `completes_turn`, a distance is negative, or the two lists have different lengths.
+
+    >>> meets_new_angle([100, 101, 700], [1.0, 0.01], 100).tolist()  # the second: 1 rad, 1.01, 7 (0.7)
+    [[False, False], [False, True], [False, False]]
+
+    Source: Liu 2023, arXiv 2310.05209, §4. Chapter 14.
+    """
+    distances, now, then = np.array(as_positions(distances)), *_both(inv_freq, trained_inv_freq)
+    if distances.size and distances.min() < 0:
+        raise ValueError(f"distances must not be negative, got {distances.min():g}")
+    seen = check_positive_int("trained_length", trained_length) * then * _EDGE
+    return np.mod(distances[:, None] * now, 2 * math.pi) > seen
+
+
+def reach(inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None) -> float:
+    r"""Find the longest distance up to which no pair meets an angle that training never showed it.
+
+        min { L θ_i / θ′_i : pairs i that complete no turn in training },   ∞ where there is none
+
+    Args:
+        inv_freq: θ′, the frequencies of now, radians per token, `(pairs,)`, not negative.
+        trained_length: L, tokens.
+        trained_inv_freq: θ, those of training. Default: those of now.
+
+    Returns:
+        Tokens: L itself without a rule, s · L for PI, less than s · L for NTK-aware scaling.
+
+    Raises:
+        ValueError: as for `meets_new_angle`.
+
+    >>> from rope_edu.encodings import inv_freq, ntk_aware, position_interpolation
+    >>> plain = inv_freq(128)
+    >>> round(reach(position_interpolation(128, 8).inv_freq, 4096, plain))
+    32768
+    >>> round(reach(ntk_aware(128, 8).inv_freq, 4096, plain))  # pair 46 is divided by 8^(46/63) only
+    18696
+
+    Source: YaRN, arXiv 2309.00071, §3.1, says that the factor overstates what NTK-aware scaling gives. Chapter 15.
+    """
+    now, then = _both(inv_freq, trained_inv_freq)
+    slow = ~completes_turn(then, trained_length) & (now > 0)
+    return float(np.min(trained_length * then[slow] / now[slow], initial=math.inf))
+
+
+def _both(inv_freq: Array, trained_inv_freq: Array | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the frequencies of now and those of training, one for each pair."""
+    now = _numbers(inv_freq)
+    then = now if trained_inv_freq is None else _numbers(trained_inv_freq, "trained_inv_freq")
+    if now.shape != then.shape:
+        raise ValueError(
+            f"inv_freq and trained_inv_freq must have as many pairs, got {len(now)} and {len(then)}"
+        )
+    return now, then
+
+
+def _numbers(frequencies: Array, name: str = "inv_freq") -> np.ndarray:
+    """Return frequencies as float64, none of them negative."""
+    numbers = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)
+    if (numbers < 0).any():
+        raise ValueError(f"{name} must not be negative, got {numbers.min():g}")
+    return numbers

@@ -1,0 +1,162 @@
+import { BASES } from "../data/bases.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { centred, inLines } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { textWidth } from "../lib/words.js";
+import { firstNegativeDistance } from "../maths/base_bound.js";
+import { meanCosine } from "../maths/decay.js";
+import { invFreq } from "../maths/frequencies.js";
+
+const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens; bases
+const SEARCHED = 294912; // tokens: beyond the first negative distance of every state
+const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
+
+/** The first negative distance of a head and a base. */
+const firstOf = memo((headDim, base) => firstNegativeDistance(invFreq(headDim, base), SEARCHED) ?? SEARCHED);
+
+/** The mean cosine at distances on a logarithmic axis, and just where it turns negative first. */
+const curveOf = memo((headDim, base) => {
+  const first = firstOf(headDim, base);
+  const distances = sorted([...SPREAD, ...range(Math.max(1, first - 3), first + 3)]);
+  return { first, distances, means: meanCosine(invFreq(headDim, base), distances) };
+});
+
+const height = (width) => (width < 480 ? 610 : 640);
+const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
+
+/** @type {(value: number) => string} */
+const asPower = (value) => decade(Math.round(powerOf(value)), 0, 2);
+
+/** A curve's parts below zero, each closed along the axis. */
+function below(distances, means, X, Y) {
+  /** @type {Pair[][]} */
+  const parts = [];
+  means.forEach((mean, i) => {
+    if (mean >= 0) return;
+    if (!(means[i - 1] < 0)) parts.push([[X(distances[i]), Y(0)]]);
+    parts.at(-1)?.push([X(distances[i]), Y(mean)]);
+    if (!(means[i + 1] < 0)) parts.at(-1)?.push([X(distances[i]), Y(0)]);
+  });
+  return parts;
+}
+
+/** Above: the mean cosine against the distance. */
+function drawCurve(pen, { base, head_dim, context }, width) {
+  const box = { x: 48, y: 78, w: width - 68, h: 190 };
+  const { first, distances, means } = curveOf(head_dim, base);
+  const { X, Y, at } = axes(pen, box, [1, FARTHEST], [-0.25, 1], {
+    xLabel: width < 480 ? "distance r (tokens)" : "distance r (tokens, logarithmic)",
+    yLabel: width < 480 ? "Mean of cos(r·θ)" : `Mean of cos(r·θ) over ${head_dim / 2} pairs`,
+    xLog: true,
+    xTicks: LOG_TICKS,
+    xFormat: asPower,
+    yTicks: [0, 0.5, 1],
+  });
+  pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
+  pen.areas(below(distances, means, X, Y), { fill: ink.k, opacity: 0.55 });
+  const path = distances.map((r, i) => /** @type {Pair} */ ([X(r), Y(Math.max(-0.25, means[i]))]));
+  pen.curve(path, { stroke: ink.score, width: 1.8 });
+
+  const cx = X(context);
+  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  const words = `context ${grouped(context)}`;
+  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
+  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
+  const fx = X(first);
+  pen.line(fx, Y(0) - 6, fx, Y(0) + 6, { stroke: ink.text, width: 2.5 });
+  const found = `first negative: ${grouped(first)}`;
+  const middle = centred(fx, found, box.x, width - 2);
+  const half = textWidth(found) / 2;
+  pen.rect(middle - half, box.y + box.h - 17, 2 * half, 15, { fill: ink.paper, opacity: 0.8 });
+  pen.text(middle, box.y + box.h - 5, found, { anchor: "middle", fill: ink.kWords });
+  return { context: { x: cx, y: box.y + 12, at: (px) => Math.round(clamp(at(px), 256, FARTHEST)) } };
+}
+
+const LEGEND = [
+  { words: "first negative distance", sign: "line" },
+  { words: "a model", sign: "dot" },
+  { words: "this state", sign: "cross" },
+];
+
+/** Below: the first negative distance of every base, models, and this state. */
+function drawPlane(pen, { base, head_dim, context, model }, width) {
+  const top = 330;
+  const placed = inLines(LEGEND, width, { sample: 30 });
+  const lines = placed.at(-1).line + 1;
+  for (const { words, sign, x, line } of placed) {
+    const y = top + 2 + 20 * line;
+    if (sign === "line") pen.line(x + 2, y - 4, x + 24, y - 4, { stroke: ink.text, width: 2 });
+    if (sign === "dot") pen.circle(x + 14, y - 4, 4.5, { fill: ink.value, stroke: ink.text, width: 1 });
+    if (sign === "cross") pen.circle(x + 14, y - 4, 6, { fill: ink.position, stroke: ink.text, width: 1.5 });
+    pen.text(x + 30, y, words);
+  }
+  const box = { x: 48, y: top + 22 + 20 * lines, w: width - 68, h: 0 };
+  box.h = height(width) - box.y - 46;
+  const { X, Y, at } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
+    xLabel: width < 480 ? "base b" : "base b (logarithmic)",
+    yLabel: width < 480 ? "Context (tokens)" : "Context (tokens, logarithmic)",
+    xLog: true,
+    xTicks: LOG_TICKS.slice(3).concat(HIGHEST),
+    xFormat: asPower,
+    yTicks: range(2, 6),
+    yFormat: (power) => decade(power, 0, 2),
+  });
+  const firsts = BASES.firstNegative[head_dim];
+  const path = BASES.bases
+    .map((b, i) => /** @type {Pair} */ ([b, firsts[i]]))
+    .filter(([b]) => b <= HIGHEST)
+    .map(([b, first]) => /** @type {Pair} */ ([X(b), Y(powerOf(first))]));
+  const corners = /** @type {Pair[]} */ ([path.at(-1)?.[0], path[0][0]].map((x) => [x, Y(2)]));
+  pen.area([...path, ...corners], { fill: ink.position, opacity: 0.14 });
+  pen.curve(path, { stroke: ink.text, width: 1.6 });
+  const others = BASES.models.filter(({ name }) => name !== model);
+  const dots = others.map((m) => /** @type {[number, number, number]} */ ([X(m.base), Y(powerOf(m.context)), 4.5]));
+  pen.circles(dots, { fill: ink.value, stroke: ink.text, width: 1 });
+  const [cx, cy] = [X(base), Y(powerOf(context))];
+  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  pen.circle(cx, cy, 7, { fill: ink.position, stroke: ink.text, width: 1.5 });
+  const words = { anchor: "end", size: 12, fill: ink.positionWords };
+  pen.text(box.x + box.w - 6, box.y + box.h - 8, "safe below the line", words);
+  return { base: { x: cx, y: cy, at: (px) => Number(at(px).toPrecision(3)) } };
+}
+
+function draw(pen, state, { width }) {
+  pen.text(2, 15, state.model === "own" ? "A head of your own" : state.model, { weight: 600 });
+  return { ...drawCurve(pen, state, width), ...drawPlane(pen, state, width) };
+}
+
+function readout({ base, head_dim, context }) {
+  const first = firstOf(head_dim, base);
+  const [at] = meanCosine(invFreq(head_dim, base), [context]);
+  const verdict =
+    first >= context
+      ? `No distance within a context of ${grouped(context)} tokens is negative.`
+      : `A context of ${grouped(context)} tokens reaches ${fmt(context / first, 1)} times as far.`;
+  return (
+    `With base ${grouped(base)} and ${head_dim / 2} pairs the expected score of like vectors is negative first at distance ` +
+    `${grouped(first)}. ${verdict} At ${grouped(context)} the mean cosine is ${fmt(at, 3)}.`
+  );
+}
+
+/** A model that is chosen brings its numbers; numbers that are not its own make it the reader's. */
+function follow(before, held) {
+  const now = { ...before, ...held };
+  const found = BASES.models.find(({ name }) => name === now.model);
+  if (!found) return {};
+  const numbers = { base: found.base, head_dim: found.rotaryDim, context: found.context };
+  if (now.model !== before.model) return numbers;
+  const agrees = Object.entries(numbers).every(([name, value]) => now[name] === value);
+  return agrees ? {} : { model: "own" };
+}
+
+export default live({
+  name: "BaseBound",
+  title: "The base of RoPE, the first distance at which like vectors score below zero, and the contexts of models",
+  height,
+  draw,
+  readout,
+  follow,
+});

@@ -1,0 +1,168 @@
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { centred } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { clamp, fmt, grouped, range, significant } from "../lib/numbers.js";
+import { invFreq, turnsOf, wavelength } from "../maths/frequencies.js";
+import { llama3, ntkByParts, yarn, yarnMscale } from "../maths/scaling.js";
+
+const RULES = [
+  { name: "YaRN, code", style: { stroke: ink.other, width: 4 }, shape: 6 },
+  { name: "YaRN, paper", style: { stroke: ink.text, width: 2, dash: "7 4" }, shape: 4.5 },
+  { name: "Llama 3: 1, 4", style: { stroke: ink.value, width: 2.5, dash: "2 4" }, shape: 4.5 },
+];
+
+/** The pairs of a state: frequencies, wavelengths, turns, and for each rule what multiplies θ and how much is kept. */
+const measure = memo((factor, trained, base, headDim, betaFast, betaSlow, truncate) => {
+  const plain = invFreq(headDim, base);
+  const betas = { betaFast, betaSlow, base };
+  const ruled = [
+    yarn(headDim, factor, trained, { ...betas, truncate }),
+    ntkByParts(headDim, factor, trained, betas),
+    llama3(headDim, factor, trained, { base }),
+  ];
+  const multipliers = ruled.map((rule) => rule.invFreq.map((frequency, i) => frequency / plain[i]));
+  const [whole] = [1 - 1 / factor];
+  const kept = multipliers.map((row) => row.map((m) => (whole > 1e-9 ? clamp((m - 1 / factor) / whole, 0, 1) : 1)));
+  const turns = plain.map((frequency) => turnsOf(trained * frequency));
+  return { plain, waves: wavelength(plain), turns, multipliers, kept };
+});
+
+const measured = (state) =>
+  measure(
+    state.factor,
+    state.trained_length,
+    state.base,
+    state.head_dim,
+    state.beta_fast,
+    state.beta_slow,
+    state.truncate,
+  );
+
+const pairOf = ({ pair, head_dim }) => Math.min(pair, head_dim / 2 - 1);
+
+/** How many pairs a rule keeps, blends and divides. */
+function counts(kept) {
+  const whole = kept.filter((share) => share > 1 - 1e-9).length;
+  const none = kept.filter((share) => share < 1e-9).length;
+  return [whole, kept.length - whole - none, none];
+}
+
+const height = (width) => (width < 480 ? 400 : 430);
+
+/** The legend: each rule with its counts, one a line. */
+function drawLegend(pen, all, width) {
+  pen.text(36, 15, width < 480 ? "pairs kept / blended / divided" : "pairs kept / blended / divided by s", {
+    fill: ink.muted,
+    size: 12,
+  });
+  RULES.forEach(({ name, style }, i) => {
+    const y = 35 + 19 * i;
+    pen.line(2, y - 4, 28, y - 4, style);
+    pen.text(36, y, name);
+    pen.text(width < 480 ? 150 : 190, y, counts(all.kept[i]).join(" / "), { weight: 600 });
+  });
+}
+
+/** The axes, and where pair i with a value of a rule lies. */
+function drawAxes(pen, state, all, box, width) {
+  const { head_dim, beta_fast, factor, shown, across } = state;
+  const last = head_dim / 2 - 1;
+  const most = 1.25 * beta_fast;
+  const byPair = across === "pair";
+  const { X, Y, at } = axes(pen, box, byPair ? [0, last] : [0, most], [0, 1], {
+    xLabel: byPair ? "pair i (fast to slow)" : "turns in the trained length (linear)",
+    yLabel: shown === "kept" ? "Share of θ kept, γ" : width < 480 ? "θ′ / θ" : "What θ is multiplied by, θ′ / θ",
+    yTicks: range(0, 4).map((i) => i / 4),
+  });
+  if (shown === "multiplier") {
+    pen.line(box.x, Y(1 / factor), box.x + box.w, Y(1 / factor), { stroke: ink.muted, width: 1.2, dash: "2 3" });
+  }
+  const place = (i) => X(byPair ? i : Math.min(all.turns[i], most));
+  return { X, Y, at, place, most, byPair };
+}
+
+/** The lines of the three rules; with turns across, only pairs that lie on the axis. */
+function drawRules(pen, state, all, { place, Y, most, byPair }) {
+  const rows = state.shown === "kept" ? all.kept : all.multipliers;
+  RULES.forEach(({ style, shape }, rule) => {
+    const within = range(0, rows[rule].length - 1).filter((i) => byPair || all.turns[i] <= most);
+    const path = within.map((i) => /** @type {Pair} */ ([place(i), Y(rows[rule][i])]));
+    pen.curve(path, style);
+    const i = pairOf(state);
+    const off = !byPair && all.turns[i] > most;
+    pen.circle(place(i), Y(rows[rule][i]), off ? 0 : shape, { fill: style.stroke, stroke: ink.text, width: 1.2 });
+  });
+}
+
+function draw(pen, state, { width, height: tall }) {
+  const all = measured(state);
+  drawLegend(pen, all, width);
+  const box = { x: 46, y: 150, w: width - 66, h: tall - 150 - 46 };
+  const scales = drawAxes(pen, state, all, box, width);
+  drawRules(pen, state, all, scales);
+
+  const i = pairOf(state);
+  const cx = scales.place(i);
+  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  const turns = significant(all.turns[i], 2, 0, 2);
+  const words =
+    width < 480 ? `pair ${i}: ${turns} turns` : `pair ${i}: ${turns} turns in ${grouped(state.trained_length)} tokens`;
+  const style = { anchor: "middle", fill: ink.positionWords, weight: 600 };
+  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, style);
+  if (!scales.byPair) return {};
+  const rows = state.shown === "kept" ? all.kept : all.multipliers;
+  return { pair: { x: cx, y: scales.Y(rows[0][i]), at: (px) => Math.round(scales.at(px)) } };
+}
+
+function readout(state) {
+  const { factor, trained_length: trained } = state;
+  const all = measured(state);
+  const i = pairOf(state);
+  const by = all.multipliers.map((row) => significant(row[i], 3, 0, 4));
+  const parts = all.kept.map((row) => fmt(row[i], 2));
+  const a = yarnMscale(factor);
+  return (
+    `Pair ${i} has a wavelength of ${grouped(all.waves[i])} tokens and turns ${significant(all.turns[i], 2, 0, 2)} times in ` +
+    `${grouped(trained)}. YaRN's code keeps ${parts[0]} of θ, so multiplies it by ${by[0]}, the paper's formula by ${by[1]}, ` +
+    `Llama 3's thresholds by ${by[2]}. YaRN also multiplies every score by a² = ${fmt(a * a, 3)}.`
+  );
+}
+
+/** A pair stays within the head. */
+function follow(before, held) {
+  const now = { ...before, ...held };
+  return now.pair === pairOf(now) ? {} : { pair: pairOf(now) };
+}
+
+export default live({
+  name: "Ramps",
+  title: "How much of each pair's frequency YaRN's code, its paper and Llama 3 keep",
+  height,
+  draw,
+  readout,
+  follow,
+  buttons: [
+    {
+      label: "Llama 2, s = 16",
+      move: () => ({ factor: 16, trained_length: 4096, base: 10000, head_dim: 128, beta_fast: 32, beta_slow: 1 }),
+    },
+    {
+      label: "Llama 3.1",
+      move: () => ({ factor: 8, trained_length: 8192, base: 500000, head_dim: 128, beta_fast: 32, beta_slow: 1 }),
+    },
+    {
+      label: "gpt-oss",
+      move: () => ({
+        factor: 32,
+        trained_length: 4096,
+        base: 150000,
+        head_dim: 64,
+        beta_fast: 32,
+        beta_slow: 1,
+        truncate: false,
+      }),
+    },
+  ],
+});

@@ -1,0 +1,131 @@
+import { RULES } from "../data/rules.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { centred } from "../lib/labels.js";
+import { placeLineNames } from "../lib/line_names.js";
+import { memo } from "../lib/memo.js";
+import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { listed } from "../lib/words.js";
+import { scoreTrend, stretched } from "../maths/stretch.js";
+
+const SPREAD = 0.1; // of the distances over which a smooth curve is the mean
+const POINTS = 140; // of a curve
+
+/** The switch of each rule and how its curve is drawn, the plainest first. */
+const CURVES = {
+  rope: { trait: "plain", stroke: ink.muted, width: 2.4 },
+  pi: { trait: "pi", stroke: ink.other, width: 2.6 },
+  "ntk-aware": { trait: "ntk_aware", stroke: ink.text, width: 2.4 },
+  abf: { trait: "abf", stroke: ink.text, width: 2, dash: "9 4" },
+  "ntk-by-parts": { trait: "by_parts", stroke: ink.other, width: 2.6, dash: "9 4" },
+  yarn: { trait: "yarn", stroke: ink.other, width: 2.6, dash: "2 4" },
+  llama3: { trait: "llama3", stroke: ink.text, width: 2, dash: "2 4" },
+};
+
+const rotationOf = memo(
+  ({ rule, head_dim, base, trained, wanted, abf_base }) => stretched(rule, head_dim, base, trained, wanted, abf_base),
+  16,
+);
+const curveOf = memo((head, far, spread) => {
+  const rotation = rotationOf(head);
+  return geometric(1, far, POINTS).map((distance) => [distance, scoreTrend(rotation, distance, spread)]);
+}, 16);
+
+/** The rules that are switched on. */
+const shown = (state) => Object.keys(CURVES).filter((rule) => state[CURVES[rule].trait]);
+
+/** What a rule's head depends on; a base that it does not use counts as 0. */
+const headOf = (rule, { head_dim, base, trained, wanted, abf_base }) => ({
+  rule,
+  head_dim,
+  base,
+  trained,
+  wanted,
+  abf_base: rule === "abf" ? abf_base : 0,
+});
+const farOf = ({ wanted, trained }) => Math.max(wanted, trained);
+const spreadOf = ({ smooth }) => (smooth ? SPREAD : 0);
+
+/** The score under a rule at one distance. */
+const scoreAt = (rule, state, distance) => scoreTrend(rotationOf(headOf(rule, state)), distance, spreadOf(state));
+
+const placeNames = memo(placeLineNames, 4);
+const height = (width) => (width < 480 ? 360 : 400);
+
+/** The axes, with the distances beyond training as a field. */
+function drawAxes(pen, box, state, values, width) {
+  const far = farOf(state);
+  const low = Math.min(0, Math.floor(4 * Math.min(...values)) / 4);
+  const high = Math.max(1, Math.ceil(4 * Math.max(...values)) / 4);
+  const beyond = (box.w * powerOf(state.trained)) / powerOf(far);
+  pen.rect(box.x + beyond, box.y, box.w - beyond, box.h, { fill: ink.grid, opacity: 0.5 });
+  const scales = axes(pen, box, [1, far], [low, high], {
+    xLabel: width < 400 ? "distance r (tokens)" : "distance r (tokens, logarithmic)",
+    yLabel: width < 420 ? "Score (share of plain at 0)" : "Score of equal vectors (share of plain RoPE’s at 0)",
+    xLog: true,
+    xTicks: range(0, Math.floor(powerOf(far)), width < 300 ? 2 : 1).map((power) => Number(`1e${power}`)),
+    xFormat: abbreviated,
+    yTicks: range(low, high, 0.25),
+  });
+  pen.line(box.x, scales.Y(0), box.x + box.w, scales.Y(0), { stroke: ink.muted, width: 1 });
+  if (box.w - beyond > 70)
+    pen.text(box.x + box.w - 4, box.y + box.h - 6, "beyond training", { size: 12, anchor: "end", fill: ink.muted });
+  return scales;
+}
+
+function draw(pen, state, { width, height: tall }) {
+  const box = { x: 48, y: 52, w: width - 66, h: tall - 100 };
+  const rules = shown(state);
+  const curves = rules.map((rule) => curveOf(headOf(rule, state), farOf(state), spreadOf(state)));
+  const values = curves.flatMap((curve) => curve.map(([, value]) => value));
+  const { X, Y, at } = drawAxes(pen, box, state, values.length ? values : [0, 1], width);
+  const paths = curves.map((curve) => curve.map(([r, value]) => [X(r), Y(value)]));
+  pen.part(() => {
+    for (const [i, path] of paths.entries()) pen.curve(path, CURVES[rules[i]]);
+  });
+
+  const distance = clamp(state.distance, 1, farOf(state));
+  const cx = X(distance);
+  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  const words = `r = ${grouped(state.distance)}${distance < state.distance ? " →" : ""}`;
+  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
+  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 32, words, bold);
+  pen.part(() => {
+    for (const rule of rules)
+      pen.circle(cx, Y(scoreAt(rule, state, distance)), 4, { fill: ink.paper, stroke: ink.text });
+  });
+  pen.part(() => {
+    const whole = paths.map((path, i) => [RULES[rules[i]], path.map((point) => point.map(Math.round))]);
+    for (const { name, x, y, half } of placeNames(/** @type {any} */ (whole), box)) {
+      pen.rect(x - half - 2, y - 11, 2 * half + 4, 14, { fill: ink.paper, opacity: 0.75 });
+      pen.text(x, y, name, { size: 12, anchor: "middle", weight: 600 });
+    }
+  });
+  const foot = box.y + box.h;
+  pen.circle(cx, foot, 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
+  return { distance: { x: cx, y: foot, at: (px) => Math.round(at(px)) } };
+}
+
+function readout(state) {
+  const rules = shown(state);
+  if (!rules.length) return "No rule is switched on.";
+  const distance = clamp(state.distance, 1, farOf(state));
+  const alone = { ...state, smooth: false };
+  const score = (rule, r) => `${RULES[rule]} ${fmt(scoreAt(rule, r === 1 ? alone : state, r), r === 1 ? 4 : 3)}`;
+  const place = distance > state.trained ? ", beyond training," : "";
+  return (
+    `At distance ${grouped(distance)}${place} the score of equal vectors is: ` +
+    `${listed(rules.map((rule) => score(rule, distance)))}. ` +
+    `To the next token, at distance 1: ${listed(rules.map((rule) => score(rule, 1)))}.`
+  );
+}
+
+export default live({
+  name: "ScoreUnderRules",
+  title: "The score of equal vectors at every distance, under several rules that stretch the context",
+  height,
+  draw,
+  readout,
+  uses: (state) => Object.keys(state).filter((name) => name !== "abf_base" || state.abf),
+});

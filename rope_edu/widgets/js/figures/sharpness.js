@@ -1,0 +1,118 @@
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { centred, inLines } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, significant } from "../lib/numbers.js";
+import { yarnMscale } from "../maths/scaling.js";
+import { matchingShare, sharingKeys } from "../maths/sharpness.js";
+
+const [SHORTEST, LONGEST, TRAINED] = [256, 262144, 4096];
+const LENGTHS = geometric(SHORTEST, LONGEST, 160);
+
+const LINES = [
+  { words: "no factor, a = 1", style: { stroke: ink.text, width: 2, dash: "7 4" } },
+  { words: "YaRN, static", style: { stroke: ink.other, width: 4 } },
+  { words: "YaRN, s = length / 4 096", style: { stroke: ink.value, width: 2.5, dash: "2 4" } },
+];
+
+/** a² of each line at a length. */
+function scales(factor, length) {
+  const square = (s) => yarnMscale(s) * yarnMscale(s);
+  return [1, square(factor), square(Math.max(1, length / TRAINED))];
+}
+
+/** The three values at a length: shares, or how many keys would share attention evenly with that entropy. */
+function valuesAt({ factor, match, spread, shown }, length) {
+  return scales(factor, length).map((scale) =>
+    shown === "share" ? matchingShare(length, match, spread, scale) : sharingKeys(length, match, spread, scale),
+  );
+}
+
+const curves = memo((factor, match, spread, shown) =>
+  LENGTHS.map((length) => valuesAt({ factor, match, spread, shown }, length)),
+);
+
+const legend = (width) => inLines(LINES, width);
+const height = (width) => 20 * (legend(width).at(-1).line + 1) + (width < 480 ? 330 : 370);
+
+function drawAxes(pen, { shown }, box, width) {
+  const share = shown === "share";
+  const ends = /** @type {Pair} */ (share ? [0, 1] : [0, powerOf(LONGEST)]);
+  return axes(pen, box, [SHORTEST, LONGEST], ends, {
+    xLabel: width < 480 ? "length (tokens)" : "length of the text (tokens, logarithmic)",
+    yLabel: share
+      ? "Weight of the matching key"
+      : width < 480
+        ? "Keys that share attention"
+        : "Keys that share the attention, e to the entropy",
+    xLog: true,
+    xTicks: [256, 1024, 4096, 16384, 65536, 262144].filter((_, i) => width >= 480 || i % 2 === 0),
+    xFormat: (value) => (value < 1024 ? value : abbreviated(value / 1.024)),
+    yTicks: share ? range(0, 4).map((i) => i / 4) : range(0, 5),
+    yFormat: share ? String : (power) => abbreviated(Number(`1e${power}`)),
+  });
+}
+
+function draw(pen, state, { width, height: tall }) {
+  const { factor, match, spread, shown, length } = state;
+  const placed = legend(width);
+  for (const { words, style, x, line } of placed) {
+    pen.line(x + 2, 11 + 20 * line, x + 28, 11 + 20 * line, style);
+    pen.text(x + 34, 15 + 20 * line, words);
+  }
+  const top = 20 * (placed.at(-1).line + 1) + 56;
+  const box = { x: 52, y: top, w: width - 74, h: tall - top - 46 };
+  const { X, Y, at } = drawAxes(pen, state, box, width);
+  const raise = (value) => (shown === "share" ? value : powerOf(Math.max(value, 1)));
+
+  pen.line(X(TRAINED), box.y, X(TRAINED), box.y + box.h, { stroke: ink.muted, width: 1.5 });
+  pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? "trained" : "trained on 4 096", {
+    anchor: "end",
+    size: 12,
+    fill: ink.muted,
+  });
+  const rows = curves(factor, match, spread, shown);
+  LINES.forEach(({ style }, i) => {
+    const path = rows.map((row, j) => /** @type {Pair} */ ([X(LENGTHS[j]), Y(raise(row[i]))]));
+    pen.curve(path, style);
+  });
+
+  const cx = X(length);
+  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  const words = `${grouped(length)} tokens`;
+  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
+  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
+  const now = valuesAt(state, length);
+  LINES.forEach(({ style }, i) => {
+    pen.circle(cx, Y(raise(now[i])), i === 1 ? 6.5 : 5, { fill: style.stroke, stroke: ink.text, width: 1.2 });
+  });
+  return { length: { x: cx, y: Y(raise(now[1])), at: (px) => Math.round(clamp(at(px), SHORTEST, LONGEST)) } };
+}
+
+function readout(state) {
+  const { shown, length, factor } = state;
+  const [plain, fixed, dynamic] = valuesAt(state, length);
+  const [trained] = valuesAt(state, TRAINED);
+  const say = (value) =>
+    shown === "share"
+      ? `${significant(100 * value, 2, 0, 2)} %`
+      : value >= 1000
+        ? grouped(value)
+        : significant(value, 3, 0, 2);
+  const what = shown === "share" ? "the matching key gets" : "the attention is spread over as many keys as";
+  const [, a2] = scales(factor, length);
+  return (
+    `At ${grouped(length)} tokens ${what} ${say(plain)} without a factor, ${say(fixed)} with YaRN's ` +
+    `(scores times ${fmt(a2, 3)}), and ${say(dynamic)} where s follows the length. ` +
+    `At the trained 4 096 tokens it was ${say(trained)}.`
+  );
+}
+
+export default live({
+  name: "Sharpness",
+  title: "The attention on one matching key while the text grows, with and without YaRN's factor",
+  height,
+  draw,
+  readout,
+});

@@ -1,0 +1,174 @@
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { inLines } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { counted } from "../lib/words.js";
+import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
+import { completesTurn, meetsNewAngle, newStretches } from "../maths/trained_range.js";
+
+const MOST = 8; // trained lengths that the lower chart shows
+const NEW = { fill: ink.other, opacity: 0.8 };
+const SEEN = { fill: ink.position, opacity: 0.28 };
+
+/** Every pair at the distance: its angle in turns, what training has shown of a turn, and whether the angle is new. */
+function pairsOf({ times, trained, base, head_dim, window }) {
+  const frequencies = invFreq(head_dim, base);
+  const distance = times * trained;
+  const counts = window ? Math.min(distance, trained) : distance;
+  const fresh = meetsNewAngle(counts, frequencies, trained);
+  const complete = completesTurn(frequencies, trained);
+  const shown = ropeAngles(trained, frequencies);
+  return ropeAngles(counts, frequencies).map((angle, i) => ({
+    at: turnsOf(withinTurn(angle)),
+    shown: Math.min(1, turnsOf(shown[i])),
+    fresh: fresh[i],
+    complete: complete[i],
+    back: !complete[i] && !fresh[i] && angle > TURN,
+  }));
+}
+
+/** For each pair the stretches of distance, in trained lengths, on which it meets new angles. */
+const stretchesOf = memo((trained, base, headDim) =>
+  invFreq(headDim, base).map((frequency) =>
+    newStretches(frequency, trained, MOST * trained).map((ends) => ends.map((end) => end / trained)),
+  ),
+);
+
+const KEY = [
+  { words: "angles that training showed", sign: "seen" },
+  { words: "angles that are new", sign: "new" },
+  { words: "the pair’s hand", sign: "hand" },
+];
+const legend = (width) => inLines(KEY, width - 4, { sample: 26 });
+const legendLines = (width) => legend(width).at(-1).line + 1;
+const parts = (width) => {
+  const [wide, first] = [width >= 480, 20 * legendLines(width) + 30];
+  const upper = { x: 46, y: first, w: width - 62, h: wide ? 150 : 130 };
+  return { upper, lower: { ...upper, y: upper.y + upper.h + 42, h: wide ? 200 : 180 } };
+};
+const height = (width) => {
+  const { lower } = parts(width);
+  return lower.y + lower.h + 46;
+};
+
+function drawLegend(pen, width) {
+  for (const { words, sign, x, line } of legend(width)) {
+    const y = 10 + 20 * line;
+    if (sign === "seen") pen.rect(x + 2, y - 6, 16, 12, SEEN);
+    if (sign === "new") pen.rect(x + 2, y - 6, 16, 12, { ...NEW, stroke: ink.text, width: 1 });
+    if (sign === "hand") pen.circle(x + 10, y, 4, { fill: ink.text });
+    pen.text(x + 24, y + 5, words);
+  }
+}
+
+/** A square on its corner. */
+const diamond = ([x, y], r) => [
+  [x, y - r],
+  [x + r, y],
+  [x, y + r],
+  [x - r, y],
+];
+
+/** Above: each pair's turn, what of it training has shown, and the hand. */
+function drawTurns(pen, box, all) {
+  const { X, Y } = axes(pen, box, [0, all.length], [0, 1], {
+    yLabel: "Angle at distance r (turns)",
+    xTicks: [],
+    yTicks: [0, 0.25, 0.5, 0.75, 1],
+    yFormat: (turns) => ({ 0: "0", 0.25: "¼", 0.5: "½", 0.75: "¾", 1: "1" })[turns],
+  });
+  const column = X(1) - X(0);
+  const gap = Math.min(2, column / 4);
+  pen.rects(
+    all.map(({ shown }, i) => [X(i) + gap / 2, Y(shown), column - gap, Y(0) - Y(shown)]),
+    SEEN,
+  );
+  const r = clamp(column / 2.6, 1.8, 4);
+  const place = ({ at }, i) => [X(i + 0.5), Y(at)];
+  const placed = all.map((pair, i) => ({ ...pair, point: place(pair, i) }));
+  const known = placed.filter(({ fresh }) => !fresh).map(({ point: [x, y] }) => [x, y, r]);
+  const fresh = placed.filter((pair) => pair.fresh);
+  pen.circles(known, { fill: ink.text });
+  pen.areas(
+    fresh.map(({ point }) => diamond(point, r + 3.4)),
+    { fill: ink.text },
+  );
+  pen.areas(
+    fresh.map(({ point }) => diamond(point, r + 1.6)),
+    { fill: ink.other },
+  );
+}
+
+/** Below: for every distance, which pairs meet a new angle; returns how the distance is dragged. */
+function drawMap(pen, box, state, pairs) {
+  const { times, trained, base, head_dim, window } = state;
+  const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
+  const { X, Y } = axes(pen, box, [0, pairs], [0, MOST], {
+    xLabel: box.w < 300 ? "pair i (fast to slow)" : "pair i (the fast ones left, the slow ones right)",
+    yLabel: "Distance (trained lengths)",
+    xTicks: range(0, pairs, step),
+    yTicks: [0, 1, 2, 4, 6, 8],
+    yFormat: (t) => (t ? `${t} L` : "0"),
+  });
+  pen.rect(box.x, Y(window ? 1 : MOST), box.w, Y(0) - Y(window ? 1 : MOST), SEEN);
+  const column = X(1) - X(0);
+  const stretches = window ? [] : stretchesOf(trained, base, head_dim);
+  const fields = stretches.flatMap((ends, i) => ends.map(([a, b]) => [X(i), Y(b), column, Y(a) - Y(b)]));
+  pen.rects(fields, { fill: ink.paper });
+  pen.rects(fields, NEW);
+  pen.line(box.x, Y(1), box.x + box.w, Y(1), { stroke: ink.text, width: 1.2, dash: "6 4" });
+  const words = window ? "beyond L every pair stays at L" : "trained to here";
+  const low = times > 1.05 && times < 1.9;
+  pen.text(box.x + 6, Y(1) + (low ? 14 : -6), words, { size: 12 });
+  const y = Y(times);
+  pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 2 });
+  pen.circle(box.x + box.w, y, 6.5, { fill: ink.paper, stroke: ink.text, width: 2 });
+  const at = (_, py) => clamp((box.y + box.h - py) / box.h, 0, 1) * MOST;
+  return { times: { x: box.x + box.w, y, at } };
+}
+
+function draw(pen, state, { width }) {
+  const all = pairsOf(state);
+  const { upper, lower } = parts(width);
+  drawLegend(pen, width);
+  drawTurns(pen, upper, all);
+  return drawMap(pen, lower, state, all.length);
+}
+
+/** "pairs 46 to 63", "pair 50", "pairs between 46 and 63". */
+function named(which) {
+  const [first, last] = [which[0], which.at(-1)];
+  if (first === last) return `pair ${first}`;
+  return last - first + 1 === which.length ? `pairs ${first} to ${last}` : `pairs between ${first} and ${last}`;
+}
+
+function readout(state) {
+  const { times, trained, window } = state;
+  const all = pairsOf(state);
+  const numbers = (wanted) => all.flatMap((pair, i) => (wanted(pair) ? [i] : []));
+  const [fresh, back] = [numbers((pair) => pair.fresh), numbers((pair) => pair.back)];
+  const complete = all.filter((pair) => pair.complete).length;
+  const place = `At distance ${grouped(times * trained)}, ${fmt(times, 2)} times the trained ${grouped(trained)},`;
+  const held = window && times > 1 ? " (it counts as L)" : "";
+  const news = fresh.length
+    ? `${fresh.length} of ${all.length} pairs stand at an angle that training never showed: ${named(fresh)}.`
+    : `no pair stands at an angle that training never showed${held}.`;
+  const turns = `${counted(complete, "pair")} ${complete === 1 ? "completes" : "complete"} a turn in training and can never meet one.`;
+  const again = back.length
+    ? ` ${back.length === 1 ? "One slow pair is" : `${back.length} slow pairs are`} back at an angle that ${
+        back.length === 1 ? "it knows" : "they know"
+      } from a far shorter distance.`
+    : "";
+  return `${place} ${news} ${turns}${again}`;
+}
+
+export default live({
+  name: "TrainedTurns",
+  title: "For each pair the angles that training has shown, and the distances at which a longer text leaves them",
+  height,
+  draw,
+  readout,
+  play: { trait: "times", perSecond: 0.5 },
+});

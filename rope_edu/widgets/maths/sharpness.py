@@ -1,0 +1,60 @@
+"""One key that matches a query among many that do not: its share of the attention, and how spread out it is."""
+
+from __future__ import annotations
+
+import math
+
+
+def matching_share(keys: float, match: float, spread: float, scale: float = 1.0) -> float:
+    r"""Compute the attention weight of the matching key.
+
+        p = e^{t·g} / (e^{t·g} + (n − 1) e^{t²σ²/2})
+
+    The other scores are normal with mean 0; a sum of many e^{t·score} is near its expectation.
+
+    Args:
+        keys: n, all keys.
+        match: g, the matching key's score before it is scaled.
+        spread: σ, standard deviation of the other scores.
+        scale: t, what all scores are multiplied by: a² under YaRN.
+
+    >>> matching_share(2, 0.0, 0.0)  # two equal scores
+    0.5
+
+    Chapter 16.
+    """
+    return math.exp(scale * match - _log_total(keys, match, spread, scale))
+
+
+def attention_entropy(keys: float, match: float, spread: float, scale: float = 1.0) -> float:
+    r"""Compute the entropy of the attention weights, in nats; arguments as for `matching_share`.
+
+        H = ln Z − E[t·score] = ln Z − p·t·g − (1 − p)·t²σ²,   Z the denominator of p
+
+    Under the weights e^{t·score} the normal scores have mean tσ².
+
+    >>> round(attention_entropy(100, 0.0, 0.0), 6) == round(math.log(100), 6)  # all scores alike
+    True
+
+    Chapter 16.
+    """
+    share = matching_share(keys, match, spread, scale)
+    mean = share * scale * match + (1 - share) * (scale * spread) ** 2
+    return _log_total(keys, match, spread, scale) - mean
+
+
+def sharing_keys(keys: float, match: float, spread: float, scale: float = 1.0) -> float:
+    r"""Compute e^H: how many keys, all alike, would have attention weights of that entropy.
+
+    >>> round(sharing_keys(100, 0.0, 0.0), 6)
+    100.0
+
+    Chapter 16.
+    """
+    return math.exp(attention_entropy(keys, match, spread, scale))
+
+
+def _log_total(keys: float, match: float, spread: float, scale: float) -> float:
+    """Return ln Z, without overflow."""
+    logs = [scale * match, math.log(max(keys - 1, 1e-300)) + (scale * spread) ** 2 / 2]
+    return max(logs) + math.log(sum(math.exp(value - max(logs)) for value in logs))

@@ -1,0 +1,67 @@
+"""Rules side by side: one call for each by its name, and the trend of the score under it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rope_edu.encodings import (
+    RopeSpec,
+    abf,
+    llama3,
+    ntk_aware,
+    ntk_by_parts,
+    plain_rope,
+    position_interpolation,
+    yarn,
+)
+
+RULES = {
+    "rope": "no rule",
+    "pi": "PI",
+    "abf": "ABF",
+    "ntk-aware": "NTK-aware",
+    "ntk-by-parts": "by parts",
+    "yarn": "YaRN",
+    "llama3": "Llama 3",
+}
+
+
+def stretched(
+    rule: str, head_dim: int, base: float, trained: int, wanted: int, abf_base: float = 500_000.0
+) -> RopeSpec:
+    """Return what a rule makes of a head for texts of `wanted` tokens; thresholds are the published ones.
+
+    >>> stretched("pi", 4, 10_000.0, 4096, 8192).inv_freq.tolist()
+    [0.5, 0.005]
+
+    Chapter 15.
+    """
+    s, own = max(1.0, wanted / trained), {"base": base}
+    made = {
+        "rope": lambda: plain_rope(head_dim, base),
+        "pi": lambda: position_interpolation(head_dim, s, **own),
+        "abf": lambda: abf(head_dim, abf_base),
+        "ntk-aware": lambda: ntk_aware(head_dim, s, **own),
+        "ntk-by-parts": lambda: ntk_by_parts(head_dim, s, trained, **own),
+        "yarn": lambda: yarn(head_dim, s, trained, **own),
+        "llama3": lambda: llama3(head_dim, s, trained, **own),
+    }
+    return made[rule]()
+
+
+def score_trend(inv_freq: np.ndarray, attention_factor: float, distance: float, spread: float) -> float:
+    """Return the score of equal vectors, a share of plain RoPE's at 0, mean over `distance` · (1 ± `spread`).
+
+        a²/pairs · Σ_i cos(r θ_i) sinc(spread · r θ_i),   sinc x = sin(x)/x
+
+    `spread` 0 takes the distance alone.
+
+    >>> round(score_trend(np.array([math.pi]), 1.0, 1.0, 0.0), 6)
+    -1.0
+
+    Chapter 15.
+    """
+    angles = distance * np.asarray(inv_freq)
+    return float(attention_factor**2 * np.mean(np.cos(angles) * np.sinc(spread * angles / math.pi)))

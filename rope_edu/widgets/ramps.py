@@ -1,0 +1,36 @@
+"""Chapter 16: which pairs a rule by parts leaves alone, blends and divides."""
+
+from ._traits import Choice, Slider, Toggle
+from .base import LiveFigure
+
+
+class Ramps(LiveFigure):
+    """Draw how much of each pair's frequency three rules keep: YaRN's code, YaRN's paper, Llama 3's thresholds.
+
+    A pair that turns ``beta_fast`` times or more in ``trained_length`` (tokens) is kept, one that turns
+    ``beta_slow`` times or less is divided by ``factor``; Llama 3's thresholds are 4 and 1 turns. ``truncate``
+    rounds the ends of the code's ramp to whole pairs. ``shown`` is the share kept, or what the frequency is
+    multiplied by; ``across`` the pair's index or its turns. ``pair`` is the cursor, held within the head.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> Ramps(factor=8.0, trained_length=8192, base=500_000.0)
+    Ramps(factor=8.0, trained_length=8192, base=500000.0)
+
+    Source: Peng et al. 2023, arXiv 2309.00071, section 3.2, and its released code. Chapter 16.
+    """
+
+    pair = Slider(34, 0, 127, label="Pair, i")
+    factor = Slider(16.0, 1.0, 64.0, log=True, label="Stretch, s")
+    trained_length = Slider(4096, 32, 131_072, log=True, label="Trained length, L", unit="tokens")
+    base = Slider(10_000.0, 1000.0, 10_000_000.0, log=True, label="Base, b")
+    head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (64, 128, 256)}, label="Head width, d")
+    beta_fast = Slider(32.0, 2.5, 64.0, step=0.5, label="β fast", unit="turns")
+    beta_slow = Slider(1.0, 0.1, 2.0, step=0.1, label="β slow", unit="turns")
+    shown = Choice(
+        "kept",
+        {"kept": "share kept, γ", "multiplier": "what θ is multiplied by"},
+        label="Vertical axis",
+    )
+    across = Choice("pair", {"pair": "pair i", "turns": "turns in L"}, label="Horizontal axis")
+    truncate = Toggle(True, label="Ends of the code's ramp at whole pairs (truncate)")

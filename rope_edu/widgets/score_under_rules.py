@@ -1,0 +1,36 @@
+"""Chapters 15 and 16: the score against distance, under every rule."""
+
+from ._traits import Choice, Slider, Toggle
+from .base import LiveFigure
+
+
+class ScoreUnderRules(LiveFigure):
+    """Compare the score of equal vectors at every distance, under several rules at once.
+
+    Each rule has a switch: ``plain`` (no rule), ``pi``, ``abf``, ``ntk_aware``, ``by_parts``, ``yarn``, ``llama3``;
+    they stretch a head that was trained on ``trained`` tokens for texts of ``wanted``. Scores are shares of plain
+    RoPE's at distance 0; YaRN's hold its attention factor, squared. With ``smooth`` a curve is the mean over
+    distances ± 10 %, so that the trend is seen; ``distance`` is the cursor.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> ScoreUnderRules(pi=False, yarn=True)
+    ScoreUnderRules(pi=False, yarn=True)
+
+    Source: Su et al. 2021, arXiv 2104.09864, section 3.4.3, for the sum of cosines. Chapters 15 and 16.
+    """
+
+    plain = Toggle(True, label="No rule")
+    pi = Toggle(True, label="PI")
+    ntk_aware = Toggle(True, label="NTK-aware")
+    abf = Toggle(False, label="ABF")
+    by_parts = Toggle(False, label="By parts")
+    yarn = Toggle(False, label="YaRN")
+    llama3 = Toggle(False, label="Llama 3")
+    distance = Slider(100, 1, 2**20, log=True, label="Distance, r", unit="tokens")
+    wanted = Slider(32_768, 512, 2**20, log=True, label="Wanted length, L′", unit="tokens")
+    trained = Slider(4096, 64, 2**17, log=True, label="Trained length, L", unit="tokens")
+    base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
+    abf_base = Slider(500_000.0, 100.0, 100_000_000.0, log=True, label="Base that ABF takes")
+    head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
+    smooth = Toggle(True, label="Smooth: mean over distances ± 10 %")

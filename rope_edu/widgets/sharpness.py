@@ -1,0 +1,31 @@
+"""Chapter 16: what a longer text does to attention, and what YaRN's temperature does against it."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class Sharpness(LiveFigure):
+    """See how the attention on one matching key fades while the text grows, with and without YaRN's factor.
+
+    One key scores ``match``; all others score around 0 with a standard deviation of ``spread``. ``length`` (tokens)
+    is the cursor; the model was trained on 4,096. ``factor`` is YaRN's stretch s: it multiplies all scores by
+    a² = (0.1 ln s + 1)². A static rule does so at every length, a dynamic one takes s from the length. ``shown`` is
+    the weight of the matching key, or the number of keys that share the attention (e to the entropy).
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> Sharpness(length=16_384, factor=4.0)
+    Sharpness(length=16384, factor=4.0)
+
+    Source: Peng et al. 2023, arXiv 2309.00071, section 3.4. Chapter 16.
+    """
+
+    length = Slider(65_536, 256, 262_144, log=True, label="Length of the text", unit="tokens")
+    factor = Slider(16.0, 1.0, 64.0, log=True, label="YaRN's stretch, s")
+    match = Slider(10.0, 0.0, 16.0, step=0.1, label="Score of the matching key")
+    spread = Slider(1.0, 0.0, 2.0, step=0.05, label="Spread of the other scores")
+    shown = Choice(
+        "share",
+        {"share": "weight of the match", "keys": "keys that share the attention"},
+        label="Vertical axis",
+    )

@@ -1,0 +1,31 @@
+"""Chapter 14: which angles training has shown to each pair, and where a longer text leaves them."""
+
+from ._traits import Choice, Slider, Toggle
+from .base import LiveFigure
+
+
+class TrainedTurns(LiveFigure):
+    """See which pairs meet an angle that training never showed them, and at which distances.
+
+    Each column is a pair. Above, its angle at the distance, from 0 to a whole turn, and shaded what distances to
+    ``trained`` (tokens) have shown. Below, all distances to eight times that: where a column changes its colour the
+    angle is new. ``times`` is the distance, as a multiple of ``trained``. With ``window`` no distance counts as
+    longer than that: ReRoPE.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> TrainedTurns(times=3.0, base=500_000)
+    TrainedTurns(times=3.0, base=500000.0)
+
+    Source: Liu et al. 2023, arXiv 2310.05209. Chapter 14.
+    """
+
+    times = Slider(1.5, 0.0, 8.0, step=0.01, label="Distance, r", unit="× L")
+    trained = Choice(
+        4096,
+        {512: "512", 2048: "2 048", 4096: "4 096", 8192: "8 192", 32768: "32 768"},
+        label="Trained length, L (tokens)",
+    )
+    base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
+    head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
+    window = Toggle(False, label="ReRoPE: no distance counts as longer than L")

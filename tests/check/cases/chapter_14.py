@@ -1,0 +1,77 @@
+"""Right answers and known mistakes of chapter 14."""
+
+import math
+
+import numpy as np
+
+TURN = 2 * math.pi
+
+
+def new_pairs(r, frequencies, length):
+    return np.flatnonzero(r * np.asarray(frequencies) % TURN > length * np.asarray(frequencies))
+
+
+def backwards(r, frequencies, length):
+    return new_pairs(r, frequencies, length)[::-1]
+
+
+def distances(length, window, leak):
+    r = np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0)
+    return np.where(r < window, r, window + (r - window) / leak)
+
+
+def both_ways(length, window, leak):
+    r = np.abs(np.subtract.outer(np.arange(length), np.arange(length)))
+    return np.where(r < window, r, window + (r - window) / leak)
+
+
+def jumps(length, window, leak):
+    r = np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0)
+    return np.where(r < window, r, r / leak)
+
+
+def cut(length, window, leak):
+    return np.minimum(np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0), window)
+
+
+def advantage(n, weight):
+    return np.log(weight / (1 - weight) * (n - 1))
+
+
+RIGHT = {
+    "14.1": [new_pairs, backwards],
+    "14.2": [(17_206, 2794)],
+    "14.3": [distances],
+    "14.4": [advantage],
+}
+WRONG = {
+    "14.1": [
+        (lambda r, f, n: np.flatnonzero(r * f > n * f), "a hand has no more than a turn"),
+        (lambda r, f, n: np.flatnonzero(n * f < TURN), "Those are all slow pairs."),
+        (lambda r, f, n: np.flatnonzero(r * f % TURN > n * f % TURN), "not off what training showed"),
+        (lambda r, f, n: np.flatnonzero(r * f % TURN <= n * f), "the pairs whose angle is known"),
+        (lambda r, f, n: r * f % TURN > n * f, "That says yes or no for every pair"),
+    ],
+    "14.2": [
+        ((17_205, 2794), "which whole distance is the first beyond it?"),
+        ((17_206, 3616), "not whole trained lengths"),
+        ((2794, 17_206), "The other way round"),
+        ((21_302, 2794), "when does it enter the arc?"),
+        ((4097, 2794), "that is after a whole turn"),
+        ((17_206, 100), "which distance leaves the same rest?"),
+    ],
+    "14.3": [
+        (both_ways, "Keys that come later than the query have 0."),
+        (jumps, "at its edge nothing must jump"),
+        (cut, "leak is not used"),
+        (lambda *a: distances(*a).T, "Queries are rows"),
+        (lambda n, w, k: distances(n, w, k)[0], "The matrix has a row for each of the 10 queries"),
+    ],
+    "14.4": [
+        (lambda n, w: np.log(w / (1 - w) * n), "The others are n − 1 keys."),
+        (lambda n, w: np.log(n - 1), "The weight does not come into it yet."),
+        (lambda n, w: advantage(n, w) / np.log(10), "the natural logarithm"),
+        (lambda n, w: np.log((1 - w) / w * (n - 1)), "Upside down"),
+        (lambda n, w: w / (1 - w) * (n - 1), "That is e to the advantage."),
+    ],
+}

@@ -1,0 +1,90 @@
+"""Right answers and known mistakes of chapter 15."""
+
+import numpy as np
+
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import completes_turn
+
+
+def ntk_base(base, factor, head_dim):
+    return base * factor ** (head_dim / (head_dim - 2))
+
+
+def reach_of(now, then, length):
+    slow = ~completes_turn(then, length)
+    return (length * then[slow] / now[slow]).min()
+
+
+def reach_as_seen(now, then, length):
+    """The same, token by token."""
+    slow = ~completes_turn(then, length)
+    return next(r for r in range(10**6) if (r * now[slow] > length * then[slow]).any()) - 0.5
+
+
+def factor_for(length, trained, head_dim, base):
+    slow = int(completes_turn(inv_freq(head_dim, base), trained).sum())
+    return (length / trained) ** ((head_dim / 2 - 1) / slow)
+
+
+def upside_down(length, trained, head_dim, base):
+    slow = int(completes_turn(inv_freq(head_dim, base), trained).sum())
+    return (length / trained) ** (slow / (head_dim / 2 - 1))
+
+
+def scores_now(q, keys, rule, *, query=True, scale=True):
+    n, d = keys.shape
+    angles = rope_angles(range(n), rule(n))
+    turned_q = apply_rope(q[None], angles[-1:])[0] if query else q
+    return apply_rope(keys, angles) @ turned_q / (np.sqrt(d) if scale else 1)
+
+
+def stale(q, keys, rule):
+    n, d = keys.shape
+    turned = np.stack([apply_rope(k[None], rope_angles([i], rule(i + 1)))[0] for i, k in enumerate(keys)])
+    return turned @ apply_rope(q[None], rope_angles([n - 1], rule(n)))[0] / np.sqrt(d)
+
+
+RIGHT = {
+    "15.1": [ntk_base],
+    "15.2": [(1, 8 ** (31 / 63), 8), [1, 2.78, 8]],
+    "15.3": [reach_of, reach_as_seen],
+    "15.4": [factor_for],
+    "15.5": [scores_now],
+}
+WRONG = {
+    "15.1": [
+        (lambda b, s, d: b * s, "with b · s the last pair is slowed down by less"),
+        (lambda b, s, d: b * s ** ((d - 2) / d), "The exponent is upside down."),
+        (lambda b, s, d: b * s ** (d / (d - 1)), "The last pair is number d/2 − 1"),
+        (lambda b, s, d: b + s, "the last pair is not slowed down by 8"),
+    ],
+    "15.2": [
+        ((8, 8, 8), "That is PI"),
+        ((8, 2.78, 1), "The other way round"),
+        ((1, 4.5, 8), "by the same ratio"),
+        ((1, 8 ** (31 / 64), 8), "Of 64 pairs the last is 63"),
+        ((1, 0.359, 0.125), "asked is what divides them"),
+        ((2, 3, 4), "The first pair and the last"),
+    ],
+    "15.3": [
+        (lambda now, then, n: (n * then / now).min(), "they have seen the whole circle"),
+        (
+            lambda now, then, n: (n * now / then)[~completes_turn(then, n)].min(),
+            "a pair that is slowed down gets farther",
+        ),
+        (lambda now, then, n: reach_of(now, then, n) / n, "times L it is a distance"),
+        (lambda now, then, n: (n * then / now)[-1], "where the last slow pair leaves"),
+    ],
+    "15.4": [
+        (lambda n, t, d, b: n / t, "enough for the last pair alone"),
+        (upside_down, "Upside down"),
+        (lambda *a: ntk_base(a[3], factor_for(*a), a[2]), "That is the new base"),
+        (lambda *a: 8, "it is not 8.0"),
+    ],
+    "15.5": [
+        (lambda q, keys, rule: scores_now(q, keys, rule, scale=False), "Almost: divide by √d."),
+        (stale, "These are the stale keys"),
+        (lambda q, keys, rule: scores_now(q, keys, rule, query=False), "is turned as well"),
+        (lambda q, keys, rule: keys, "For 1 key it must return 1 numbers."),
+    ],
+}
