@@ -49,7 +49,7 @@ def _match_row(row: list[int], n: int, side: str) -> list[int]:
         found = next(((seen[group], len(group)) for group in groups if group in seen), None)
         place = None if found is None else (found[0] + 1 if side == "after" else found[0] - found[1])
         answers.append(-1 if place is None or place < 0 else row[place])
-        seen |= {group: here for group in groups}
+        seen |= dict.fromkeys(groups, here)
     return answers
 
 
