@@ -1,6 +1,6 @@
 r"""Train every encoding on every task with several seeds, and write curves and tests into one JSON file.
 
-    python -m rope_edu.nn.grid                                     # all: 11 encodings × 6 tasks × 11 seeds
+    python -m rope_edu.nn.grid                                     # all: 11 encodings × 5 tasks × 8 seeds
     python -m rope_edu.nn.grid --tasks back copy --encodings rotary t5 --seeds 2 --out mine.json
     python -m rope_edu.nn.grid --size large --device cuda          # a wider and deeper model, longer training
 
@@ -44,7 +44,7 @@ RATE_RATIO = {"small": 1.0, "large": 1 / 3}
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 OWN_RATES = (1.0, 10.0)
 WITH_PARAMETERS = ("learned", "shaw", "t5", "learned-rotary")
-TUNING_SEEDS = (1000, 1001)  # the reported seeds count from 0
+TUNING_SEEDS = (1000,)  # the reported seeds count from 0
 VARIES = ("task", "encoding", "seed", "steps", "learning_rate", "own_rate", "evaluate_on", "length", "device",
           "checkpoint_every")  # fmt: skip
 DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "grid.json"
@@ -273,7 +273,7 @@ def _parser() -> argparse.ArgumentParser:
                         help=f"which of {', '.join(TASKS)} (all)")  # fmt: skip
     parser.add_argument("--encodings", nargs="+", choices=ENCODINGS, default=list(ENCODINGS), metavar="ENCODING",
                         help=f"which of {', '.join(ENCODINGS)} (all)")  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=11, help="how many, from 0 (11)")
+    parser.add_argument("--seeds", type=int, default=8, help="how many, from 0 (8)")
     parser.add_argument("--jobs", type=int, default=2, help="processes, each with one thread (2)")
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="cpu", help="where to train (cpu)"

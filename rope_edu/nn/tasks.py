@@ -9,7 +9,7 @@ places alike sees proportions, and only against something that occurs once can i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -55,8 +55,8 @@ class Task:
 
     @property
     def test_lengths(self) -> tuple[int, ...]:
-        """Return the lengths of testing: 1, 1.5, 2 and 4 times the training length."""
-        return tuple(int(ratio * self.length) for ratio in (1, 1.5, 2, 4))
+        """Return the lengths of testing: 1, 2 and 4 times the training length."""
+        return self.length, 2 * self.length, 4 * self.length
 
     def seq_len(self, length: int) -> int:
         """Return how many tokens a row of this `length` has, the first token among them."""
@@ -145,7 +145,7 @@ class Copy(Task):
     """
 
     name: str = "copy"
-    steps: int = 800
+    steps: int = 600
     vocab_size: int = 18
     length: int = 16
     unit: str = "tokens to copy"
@@ -213,7 +213,7 @@ class Recall(Task):
     """
 
     name: str = "recall"
-    steps: int = 600
+    steps: int = 400
     length: int = 32
     n_letters: int = 8
     farthest: int = 8
@@ -263,74 +263,6 @@ class Clock(Task):
         return tokens, targets, np.ones(tokens.shape)
 
 
-ANIMALS = ("dog", "pig", "cow", "cat", "hen", "fox")
-VERBS = ("chases", "sees", "hears")
-FILLERS = ("today", "slowly", "again", "there", "perhaps", "quietly")
-
-
-@dataclass(frozen=True)
-class Chases(Task):
-    r"""Tell who does what: the same words in another order have another answer.
-
-    Three clauses such as "dog chases pig", each with a verb of its own, in any order, with words that mean nothing
-    before, between and after them. Then, for each verb, "who chases", and the one who acts is wanted.
-
-    >>> task = make_task("chases")
-    >>> batch = task.batch(seed=1, step=0, batch_size=1, length=16, split="test")
-    >>> told, asked = task.spell(batch.tokens[0]).split(".")
-    >>> told
-    '^ hen hears cat perhaps slowly perhaps pig sees hen there cow chases hen slowly again again '
-    >>> asked
-    ' who chases cow who hears hen who sees pig'
-    >>> [task.spell([target]) for target in batch.targets[0][batch.weights[0] > 0]]  # after each of the verbs
-    ['cow', 'hen', 'pig']
-
-    Chapter 13.
-    """
-
-    name: str = "chases"
-    steps: int = 500
-    length: int = 16
-    unit: str = "words before the questions"
-    words: tuple[str, ...] = field(default=(*ANIMALS, *VERBS, *FILLERS, ".", "who"), repr=False)
-    vocab_size: int = len(ANIMALS) + len(VERBS) + len(FILLERS) + 3
-
-    @property
-    def shortest(self) -> int:
-        return 3 * len(VERBS)
-
-    def seq_len(self, length: int) -> int:
-        return length + 2 + 3 * len(VERBS)
-
-    def _word(self, token: int) -> str:
-        return self.words[token]
-
-    def _draw(self, rng, rows, length, split):
-        n, row = len(VERBS), np.arange(rows)[:, None]
-        verb, filler, question = len(ANIMALS), len(ANIMALS) + n, self.vocab_size - 2
-        who = rng.integers(len(ANIMALS), size=(rows, n))
-        whom = (who + rng.integers(1, len(ANIMALS), size=(rows, n))) % len(ANIMALS)  # another animal
-        order = _orders(rng, rows, n)
-        clauses = np.stack([who, verb + np.arange(n) + 0 * who, whom], axis=-1)[row, order]  # (rows, n, 3)
-        told = filler + rng.integers(len(FILLERS), size=(rows, length))
-        fillers_before = np.sort(rng.integers(length - 3 * n, size=(rows, n), endpoint=True), axis=1)
-        starts = fillers_before + 3 * np.arange(n)
-        told[row, (starts[..., None] + np.arange(3)).reshape(rows, 3 * n)] = clauses.reshape(rows, 3 * n)
-        asked = _orders(rng, rows, n)
-        answers = who[row, asked]
-        questions = np.stack([question + 0 * asked, verb + asked, answers], axis=-1)  # (rows, n, 3)
-        stop = np.full((rows, 1), question - 1)
-        tokens = np.concatenate([told, stop, questions.reshape(rows, 3 * n)], axis=1)
-        targets, weights = np.zeros_like(tokens), np.zeros(tokens.shape)
-        targets[:, length + 2 :: 3], weights[:, length + 2 :: 3] = answers, 1
-        return tokens, targets, weights
-
-
-def _orders(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
-    """Draw an order of 0 … n − 1 for each row."""
-    return rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1)
-
-
 @dataclass(frozen=True)
 class Text(Task):
     r"""Predict the next character of the book's own prose (a fixed copy of its first nine chapters, nn/prose.txt).
@@ -375,14 +307,14 @@ def _prose() -> tuple[np.ndarray, str]:
     return np.array([number[character] for character in text]), alphabet
 
 
-TASKS = {task.name: task for task in (Copy, Back, Recall, Clock, Chases, Text)}
+TASKS = {task.name: task for task in (Copy, Back, Recall, Clock, Text)}
 
 
 def make_task(name: str, **changes) -> Task:
     r"""Return a task by name, its setting changed where wanted.
 
     Args:
-        name: copy, back, recall, clock, chases or text.
+        name: copy, back, recall, clock or text.
         changes: fields of the task, such as `length=24`.
 
     Returns:
@@ -392,7 +324,7 @@ def make_task(name: str, **changes) -> Task:
         ValueError: there is no such task, or it has no such field.
 
     >>> make_task("copy").test_lengths
-    (16, 24, 32, 64)
+    (16, 32, 64)
 
     Chapter 13.
     """
