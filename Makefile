@@ -2,6 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SITE := _build/html
+# Of this package only the copy of axe-core is used, so neither what it depends on nor its Python matters
+AXE := pytest-playwright-axe==4.14.0
+# torch from PyPI brings gigabytes of CUDA on Linux: where no GPU is seen, pip is offered PyTorch's own CPU builds too,
+# if their index answers within five seconds. A build +cpu counts as newer than the same version without.
+CPU_BUILDS := https://download.pytorch.org/whl/cpu
+ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
+offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
 .PHONY: help book serve test lint notebooks bench clean
 
@@ -20,9 +27,10 @@ test: lint  ## everything that CI runs
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
 	$(BIN)/python -m pytest -n auto tests/book
 
-lint: .venv/test  ## check format and style
+lint: .venv/test  ## check format, style and the types of scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python book/tools/lint_scripts.py
 
 notebooks: .venv/test  ## execute every notebook and write it back with its outputs
 	$(BIN)/python book/tools/notebooks.py $(ONLY)
@@ -43,5 +51,6 @@ clean:  ## remove the built book and the environment
 	touch $@
 
 .venv/test: requirements.txt pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
 	touch $@ .venv/book

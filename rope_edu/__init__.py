@@ -1,12 +1,60 @@
 """Positional encodings step by step: the library of the book *RoPE, Turn by Turn*.
 
-Needs NumPy only; torch, matplotlib and ipywidgets are imported by the rooms that use them, not here.
-The function `attention` is `rope_edu.attention.attention`: the package keeps the name.
+Here stands what a reader of the book needs; the rest is imported from its room: `rope_edu.encodings`,
+`rope_edu.attention`, `rope_edu.fast`. These need NumPy and array-api-compat; torch, matplotlib and ipywidgets are
+imported by the rooms that use them, not here.
 """
 
-from rope_edu import attention, encodings
-from rope_edu.attention import *  # noqa: F403  (exactly attention.__all__)
-from rope_edu.encodings import *  # noqa: F403  (exactly encodings.__all__)
+from rope_edu import attention, encodings, fast
+from rope_edu.attention import KVCache, Rotary, causal_mask, multi_head_attention, softmax
+from rope_edu.encodings import (
+    RopeSpec,
+    alibi_bias,
+    alibi_slopes,
+    apply_rope,
+    dynamic_ntk,
+    inv_freq,
+    llama3,
+    longrope,
+    ntk_aware,
+    p_rope,
+    partial_rope,
+    plain_rope,
+    position_interpolation,
+    rope_angles,
+    sinusoidal,
+    t5_bucket,
+    wavelength,
+    yarn,
+)
 
 __version__ = "0.1.0"
-__all__ = ["__version__", *attention.__all__, *encodings.__all__]
+__all__ = [
+    "KVCache",
+    "RopeSpec",
+    "Rotary",
+    "__version__",
+    "alibi_bias",
+    "alibi_slopes",
+    "apply_rope",
+    "attention",
+    "causal_mask",
+    "dynamic_ntk",
+    "encodings",
+    "fast",
+    "inv_freq",
+    "llama3",
+    "longrope",
+    "multi_head_attention",
+    "ntk_aware",
+    "p_rope",
+    "partial_rope",
+    "plain_rope",
+    "position_interpolation",
+    "rope_angles",
+    "sinusoidal",
+    "softmax",
+    "t5_bucket",
+    "wavelength",
+    "yarn",
+]

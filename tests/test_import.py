@@ -8,13 +8,34 @@ import pytest
 
 import rope_edu
 
-HEAVY = ["torch", "matplotlib", "ipywidgets", "anywidget", "IPython", "transformers"]
+HEAVY = ["torch", "numba", "matplotlib", "ipywidgets", "anywidget", "IPython", "transformers"]
 
 
 def test_importing_the_library_brings_in_no_heavy_package():
     code = f"import rope_edu, sys; print([name for name in {HEAVY} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_importing_the_library_needs_numpy_and_array_api_compat_and_nothing_else():
+    code = (
+        "import sys; before = set(sys.modules); import rope_edu;"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before};"
+        "new = {name for name in new if getattr(sys.modules.get(name), '__file__', None)};"  # not built in
+        "print(sorted(new - sys.stdlib_module_names))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "['array_api_compat', 'numpy', 'rope_edu']"
+    assert "need NumPy and array-api-compat" in rope_edu.__doc__.replace("\n", " ")
+
+
+def test_the_room_that_needs_torch_says_so_where_there_is_none():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "try: import rope_edu.nn\nexcept ModuleNotFoundError as error: print(error)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("rope_edu.nn needs the torch extra (torch is missing): pip install")
 
 
 def test_numpy_arrays_are_rotated_without_importing_torch():
@@ -40,8 +61,24 @@ def test_no_name_is_promised_twice():
     assert len(rope_edu.__all__) == len(set(rope_edu.__all__))
 
 
-@pytest.mark.parametrize("name", [name for name in rope_edu.__all__ if callable(getattr(rope_edu, name))])
-def test_every_public_function_has_a_doctest_and_names_its_chapter(name):
-    text = getattr(rope_edu, name).__doc__
-    assert ">>>" in text
-    assert "hapter" in text
+FIXED = (  # names that others rely on
+    *("inv_freq", "wavelength", "rope_angles", "apply_rope", "RopeSpec"),
+    *("sinusoidal", "t5_bucket", "alibi_slopes", "alibi_bias"),
+)
+
+
+def test_the_front_door_offers_what_others_rely_on_and_hardly_more_than_twenty_names():
+    functions = [name for name in rope_edu.__all__ if callable(getattr(rope_edu, name))]
+    assert set(FIXED) <= set(functions)
+    assert len(functions) <= 25
+    assert callable(rope_edu.fast.rotate)
+    assert callable(rope_edu.fast.RotaryTable)
+
+
+@pytest.mark.parametrize("room", [rope_edu.encodings, rope_edu.attention], ids=lambda room: room.__name__)
+def test_every_public_name_of_a_room_is_there_has_a_doctest_and_names_its_chapter(room):
+    for name in room.__all__:
+        thing = getattr(room, name)
+        if callable(thing):
+            assert ">>>" in thing.__doc__, name
+            assert "hapter" in thing.__doc__, name

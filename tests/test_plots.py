@@ -25,18 +25,18 @@ def new_ax():
 
 
 DRAWN = {
-    "heatmap": lambda ax: plots.heatmap(ax, WEIGHTS, value_label="score (no unit)", **NAMES),
+    "heatmap": lambda ax: plots.heatmap(ax, WEIGHTS, value_label="score", **NAMES),
     "curves": lambda ax: plots.curves(
         ax,
         [1, 2, 3],
         {"a": [1, 2, 3], "b": [3, 2, 1]},
         x_label="distance (tokens)",
-        y_label="score (no unit)",
+        y_label="score",
     ),
     "bands": lambda ax: plots.bands(
         ax,
         {"a": [[0, 9], [1, 2], [2, 3], [4, 4]], "b": [[0, 5], [0, 0], [1, 1], [2, 2]]},
-        x_label="steps (no unit)",
+        x_label="steps",
         y_label="loss (nats)",
     ),
     "angle_chart": lambda ax: plots.angle_chart(ax, [1, 2, 3], np.outer([1, 2, 3], [1.0, 0.1])),
@@ -52,7 +52,8 @@ def test_every_figure_returns_its_ax_names_both_axes_and_leaves_no_global_state(
     ax = new_ax()
     assert DRAWN[name](ax) is ax
     for label in (ax.get_xlabel(), ax.get_ylabel()):
-        assert label.endswith(")"), f"no unit in {label!r}"
+        assert label
+        assert "no unit" not in label
     assert dict(mpl.rcParams) == before
 
 
@@ -75,29 +76,37 @@ def test_every_text_stays_inside_a_figure_of_360_pixels(name):
 
 def test_heatmap_shows_the_matrix_with_a_named_colour_bar_and_ticks():
     ax = plots.heatmap(
-        new_ax(), torch.tensor(WEIGHTS), value_label="score (no unit)", x_ticks=TOKENS, annotate=True, **NAMES
+        new_ax(), torch.tensor(WEIGHTS), value_label="score", x_ticks=TOKENS, annotate=True, **NAMES
     )
     np.testing.assert_array_equal(ax.images[0].get_array(), WEIGHTS)
     assert ax.images[0].get_cmap().name == plots.SEQUENTIAL
-    assert ax.figure.axes[1].get_ylabel() == "score (no unit)"
+    assert ax.figure.axes[1].get_ylabel() == "score"
     assert [t.get_text() for t in ax.get_xticklabels()] == TOKENS
     assert [t.get_text() for t in ax.texts][:3] == ["0.00", "0.04", "0.08"]
-    assert {t.get_color() for t in ax.texts} == {"black", "white"}
+    assert {t.get_color() for t in ax.texts} == {style.DARK_INK, style.LIGHT_INK}
+
+
+def test_numbers_of_a_wide_heatmap_leave_out_the_zero_that_has_no_room():
+    ax = plots.heatmap(new_ax(), np.full((1, 7), -0.25), value_label="score", annotate=True, **NAMES)
+    assert {text.get_text() for text in ax.texts} == {"-.25"}
+
+
+def test_long_names_of_bars_break_into_lines():
+    ax = plots.bars(
+        new_ax(), ["clone(): a copy in new memory"], [1], value_label="time (ms)", group_label="way"
+    )
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["clone(): a copy in\nnew memory"]
 
 
 def test_heatmap_uses_the_limits_and_the_diverging_map_when_asked():
-    ax = plots.heatmap(
-        new_ax(), WEIGHTS, value_label="difference (no unit)", limits=(-2, 2), diverging=True, **NAMES
-    )
+    ax = plots.heatmap(new_ax(), WEIGHTS, value_label="difference", limits=(-2, 2), diverging=True, **NAMES)
     assert ax.images[0].get_clim() == (-2, 2)
     assert ax.images[0].get_cmap().name == plots.DIVERGING
 
 
 def test_curves_differ_by_dashes_and_markers_and_take_role_colours():
     ys = {f"line {n}": torch.full((20,), float(n), requires_grad=True) for n in range(8)}
-    ax = plots.curves(
-        new_ax(), range(20), ys, x_label="x (no unit)", y_label="y (no unit)", colours={"line 2": plots.KEY}
-    )
+    ax = plots.curves(new_ax(), range(20), ys, x_label="x", y_label="y", colours={"line 2": plots.KEY})
     lines = ax.get_lines()
     assert [line.get_ydata()[0] for line in lines] == list(range(8))
     assert len({line.get_marker() for line in lines}) == 8
@@ -117,9 +126,7 @@ def test_curves_scale_their_axes_when_asked():
 
 def test_bands_draw_the_middle_over_the_span_each_over_its_own_x():
     rows = {"a": [[0, 1, 2], [1, 1, 1], [2, 3, 2], [5, 5, 5]], "b": torch.ones(4, 6)}
-    ax = plots.bands(
-        new_ax(), rows, x_label="steps (no unit)", y_label="loss (nats)", colours={"b": plots.KEY}
-    )
+    ax = plots.bands(new_ax(), rows, x_label="steps", y_label="loss (nats)", colours={"b": plots.KEY})
     first, second = ax.get_lines()
     np.testing.assert_array_equal(first.get_ydata(), [2, 3, 2])
     assert len(second.get_xdata()) == 6
@@ -178,28 +185,24 @@ def test_only_plots_needs_matplotlib():
     ("draw", "message"),
     [
         (
-            lambda ax: plots.heatmap(ax, [1, 2], value_label="v (no unit)", **NAMES),
+            lambda ax: plots.heatmap(ax, [1, 2], value_label="v", **NAMES),
             r"matrix must have 2 axes .*got shape \(2,\)",
         ),
         (
-            lambda ax: plots.heatmap(ax, WEIGHTS, value_label="v (no unit)", x_ticks=["a"], **NAMES),
+            lambda ax: plots.heatmap(ax, WEIGHTS, value_label="v", x_ticks=["a"], **NAMES),
             r"x_ticks must name all 5 cells, got 1",
         ),
         (lambda ax: plots.attention_matrix(ax, WEIGHTS, TOKENS[:4]), r"\(q_len, 4\) for 4 tokens.*\(5, 5\)"),
         (
-            lambda ax: plots.curves(
-                ax, [1, 2], {"a": [1, 2, 3]}, x_label="x (no unit)", y_label="y (no unit)"
-            ),
+            lambda ax: plots.curves(ax, [1, 2], {"a": [1, 2, 3]}, x_label="x", y_label="y"),
             r"'a' must have the shape of x, \(2,\), got \(3,\)",
         ),
         (
-            lambda ax: plots.curves(
-                ax, [1], {str(n): [n] for n in range(9)}, x_label="x (no unit)", y_label="y (no unit)"
-            ),
+            lambda ax: plots.curves(ax, [1], {str(n): [n] for n in range(9)}, x_label="x", y_label="y"),
             r"at most 8 lines to stay readable, got 9",
         ),
         (
-            lambda ax: plots.bands(ax, {"a": [[1], [2], [3]]}, x_label="x (no unit)", y_label="y (no unit)"),
+            lambda ax: plots.bands(ax, {"a": [[1], [2], [3]]}, x_label="x", y_label="y"),
             r"rows of 'a' must be x, low, middle, high, got shape \(3, 1\)",
         ),
         (lambda ax: plots.angle_chart(ax, [1, 2], np.ones((3, 4))), r"one row for each .*got shape \(3, 4\)"),

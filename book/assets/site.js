@@ -1,24 +1,74 @@
-// Repairs of the theme for screen readers and keyboards: the sidebar, logo included, becomes a named landmark.
-document.addEventListener("DOMContentLoaded", () => {
+// Repairs of the theme for screen readers and keyboards, for every page.
+(() => {
+  "use strict";
+
+  // The sidebar, logo included, becomes a named landmark.
   const sidebar = document.querySelector(".bd-sidebar-primary");
   sidebar?.setAttribute("role", "region");
   sidebar?.setAttribute("aria-label", "Book");
-  // the entries of a list are its items; docutils gives them a role that is deprecated
+
+  // The entries of a list are its items; docutils gives them a role that is deprecated.
   for (const entry of document.querySelectorAll('[role="list"] > [role="doc-biblioentry"]')) {
     entry.setAttribute("role", "listitem");
   }
-});
 
-// What is wider than its column scrolls; then it must be reachable by keyboard, also after the window has changed.
-addEventListener("load", () => {
-  const reach = () => {
-    const wide = 'mjx-container[display="true"], .highlight pre, .pst-scrollable-table-container';
-    for (const box of document.querySelectorAll(wide)) {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
-    }
+  // A button is called what it says.
+  document.querySelector(".search-button-field")?.removeAttribute("aria-label");
+
+  // Printing was an inline handler, which the page's policy forbids.
+  for (const button of document.querySelectorAll(".btn-download-pdf-button")) {
+    button.addEventListener("click", () => print());
+  }
+
+  // Paper is light, whatever the theme.
+  const root = document.documentElement;
+  let theme;
+  addEventListener("beforeprint", () => {
+    theme = root.dataset.theme;
+    root.dataset.theme = "light";
+  });
+  addEventListener("afterprint", () => (root.dataset.theme = theme));
+
+  const WIDE = {
+    "span.math.wide": "Formula",
+    'mjx-container[display="true"]': "Formula",
+    ".highlight pre": "Code or what it prints",
+    ".rope-table": "Table",
+    ".pst-scrollable-table-container": "Table",
   };
-  reach();
-  window.MathJax?.startup?.promise.then(reach);
+
+  // What is wider than its column scrolls; then it is reachable by keyboard and has a name, also after the window
+  // has changed or a fold has opened.
+  function reach() {
+    for (const formula of document.querySelectorAll("span.math")) {
+      const room = formula.closest("p, li, td, dd, h1, h2, h3, div").clientWidth;
+      formula.classList.toggle("wide", formula.firstElementChild.getBoundingClientRect().width > room);
+    }
+    for (const [boxes, name] of Object.entries(WIDE)) {
+      for (const box of document.querySelectorAll(boxes)) {
+        const scrolls = box.scrollWidth > box.clientWidth;
+        const words = box.querySelector("caption")?.textContent ?? name;
+        const wanted = { tabindex: "0", role: "group", "aria-label": `${words}, scrolls sideways` };
+        for (const [key, value] of Object.entries(wanted)) {
+          if (scrolls) box.setAttribute(key, value);
+          else box.removeAttribute(key);
+        }
+      }
+    }
+  }
+  addEventListener("load", reach);
   addEventListener("resize", reach);
-});
+  document.addEventListener("toggle", reach, true);
+
+  // A screen reader hears that code was copied: the button's own words change where nobody listens.
+  const said = document.createElement("p");
+  said.className = "visually-hidden";
+  said.setAttribute("role", "status");
+  document.body.append(said);
+  const copied = (event) => {
+    if (!event.target.closest?.("button.copybtn")) return;
+    said.textContent = "";
+    setTimeout(() => (said.textContent = "Copied"), 100);
+  };
+  document.addEventListener("click", copied, true); // before the button changes its picture
+})();

@@ -1,4 +1,4 @@
-"""Sphinx extension: put live figures, their stills and a local MathJax into the site.
+"""Sphinx extension: put live figures and their stills into the site.
 
 A notebook's output that holds a live figure becomes a slot: a still picture with its words as alt text, which the
 page loader (``book/assets/live.js``) replaces by the figure. Any other widget keeps its picture and says where
@@ -7,10 +7,8 @@ to run it. Scripts and style come from ``rope_edu.widgets``, one cached file a f
 
 import base64
 import html
-import importlib.util
 import json
 import re
-import shutil
 from pathlib import Path
 
 from docutils import nodes
@@ -24,6 +22,7 @@ from rope_edu.widgets._bundle import page_script, style
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
+PICTURES = ("image/png", "text/html")  # of a plot: as stored, or as panels of the page
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
 
 
@@ -47,7 +46,7 @@ class LiveSlots(SphinxPostTransform):
         model = json.loads(re.search(r"\{.*\}", view).group())["model_id"]
         name = shown["text/plain"].astext().partition("(")[0]
         if STILL not in shown:
-            pictures = [part.children[0] for mime, part in shown.items() if mime.startswith("image/")]
+            pictures = [part.children[0] for mime, part in shown.items() if mime in PICTURES]
             note = nodes.paragraph(text=NOTE, classes=["live-note"])
             return in_slot(model, "", [*pictures, note])
         still = shown[STILL].children[0]
@@ -97,14 +96,14 @@ def words_of(svg: str) -> str:
 def add_figure_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
 ) -> None:
-    """Load the loader and the page's figures before MathJax, which is large."""
+    """Load the loader and the figures of a page before anything else."""
     if doctree is None:
         return
     names = {raw.get("live_figure") for raw in doctree.findall(nodes.raw)} & set(LiveFigure.figures)
     if names:
-        app.add_js_file("live.js", priority=500, defer="defer")
+        app.add_js_file("live.js", priority=100, defer="defer")
     for name in sorted(names):
-        app.add_js_file(f"live/{name}.js", priority=600, defer="defer")
+        app.add_js_file(f"live/{name}.js", priority=150, defer="defer")
 
 
 def write_scripts(app: Sphinx) -> None:
@@ -119,36 +118,10 @@ def write_scripts(app: Sphinx) -> None:
         (folder / f"{name}.js").write_text(script, encoding="utf-8")
 
 
-def drop_icon_script(app: Sphinx, error: Exception | None) -> None:
-    """Take out the theme's half a megabyte of icons in a script: its web font draws the same icons."""
-    if error or app.builder.format != "html":
-        return
-    script = re.compile(r"<script[^>]*/fontawesome\.js[^>]*></script>")
-    for page in Path(app.outdir).rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        if script.search(text):
-            page.write_text(script.sub("", text), encoding="utf-8")
-
-
-def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
-    """Copy the one script and the fonts that the pages use."""
-    if error or app.builder.format != "html":
-        return
-    package = importlib.util.find_spec("sphinx-mathjax-offline")
-    source = Path(package.origin).parent / "static" / "mathjax"
-    target = Path(app.outdir) / "_static" / "mathjax"
-    target.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source / "tex-mml-chtml.js", target)
-    fonts = Path("output/chtml/fonts/woff-v2")
-    shutil.copytree(source / fonts, target / fonts, dirs_exist_ok=True)
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_post_transform(LiveSlots)
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("builder-inited", write_scripts)
     app.connect("html-page-context", add_figure_scripts)
-    app.connect("build-finished", copy_mathjax)
-    app.connect("build-finished", drop_icon_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

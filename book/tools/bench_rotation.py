@@ -1,21 +1,22 @@
 """Measure what rotating costs: python book/tools/bench_rotation.py [--quick].
 
-The results go to rope_edu/results/rotation.json. Everything is a ratio to copying the same numbers, measured in the
-same minute: the contestants take turns, one call each, and the medians are compared. Time is processor time of one
-thread, so that other work on the machine counts less. Twice over: with the allocator as it is, and with one that
-keeps what it has, which takes the cost of getting fresh pages out. `--quick` measures less and writes nothing.
+The results go to rope_edu/results/rotation.json, after five minutes of a quiet machine. Everything is a ratio to
+copying the same numbers: the contestants take turns, one call each, a ratio is taken in every round, and the median
+of these is kept. Time is processor time of one thread, so that other work on the machine counts less. Twice over:
+with the allocator as it is, and with one that keeps what it has, which takes the cost of getting fresh pages out.
+`--quick` measures less.
 """
 
 import argparse
 import ctypes
 import datetime
 import functools
+import importlib
 import importlib.metadata
 import itertools
 import json
 import math
 import platform
-import statistics
 import tempfile
 import time
 import warnings
@@ -29,18 +30,29 @@ from torch.profiler import ProfilerActivity, profile
 from tqdm import tqdm
 
 from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate, rotate_
 from rope_edu.results.rotation import FORMAT
 
 RESULTS = Path(__file__).resolve().parents[2] / "rope_edu" / "results" / "rotation.json"
 HEAD_DIM = 128
-HEADS = {512: 32, 4096: 32, 32_768: 8, 131_072: 2}  # fewer where the text is long: 24 GB of memory do
+HEADS = {512: 8, 4096: 32, 32_768: 8}  # in the cache; a usual text; a long one, where the table counts
 DTYPES = ("float32", "bfloat16")
+LIBRARIES = (
+    "numpy",
+    "numba",
+    "torch",
+    "transformers",
+    "rotary-embedding-torch",
+    "x-transformers",
+    "torchtune",
+)
+LIBRARIES += ("onnxruntime",)
 FAR = 10**6
 Calls = dict[str, Callable[[], object]]
 
 
-def take_turns(calls: Calls, rounds: int, repeat: int = 1) -> dict[str, dict[str, float]]:
+def take_turns(calls: Calls, rounds: int, repeat: int = 1) -> dict[str, np.ndarray]:
     """Time every call `rounds` times, in turn, each `repeat` times in a row; return milliseconds of one."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
@@ -51,7 +63,7 @@ def take_turns(calls: Calls, rounds: int, repeat: int = 1) -> dict[str, dict[str
             for _ in range(repeat):
                 call()
             times[name].append((time.thread_time() - start) / repeat * 1e3)
-    return {name: {"median": statistics.median(t), "best": min(t)} for name, t in times.items()}
+    return {name: np.array(t) for name, t in times.items()}
 
 
 def peak_of_tensors(call: Callable[[], object]) -> int:
@@ -95,17 +107,14 @@ def copies(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor]) -> Calls:
 def ours(q: torch.Tensor, k: torch.Tensor, outs: list[torch.Tensor], layout: str, start: int = 0) -> Calls:
     """Return our ways to rotate q and k."""
     table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
-    calls = {
-        f"ours, {layout}, in place": lambda: rotate(q, k, table=table, offset=start, out=(q, k)),
-        f"ours, {layout}, out=": lambda: rotate(q, k, table=table, offset=start, out=outs),
-        f"ours, {layout}": lambda: rotate(q, k, table=table, offset=start),
+    turn = functools.partial(rotate, q, k, table=table, offset=start)
+    return {
+        f"ours, {layout}, in place": lambda: turn(out=(q, k)),
+        f"ours, {layout}, out=": lambda: turn(out=outs),
+        f"ours, {layout}": turn,
+        f"ours, {layout}, no numba, out=": lambda: turn(out=outs, compiled=False),
+        f"ours, {layout}, no numba": lambda: turn(compiled=False),
     }
-    for name, out in (("in place", (q, k)), ("out=", outs)):
-        calls[f"ours, {layout}, compiled, {name}"] = lambda out=out: rotate(
-            q, k, table=table, offset=start, out=out, compiled=True
-        )
-    calls[f"ours, {layout}, compiled"] = lambda: rotate(q, k, table=table, offset=start, compiled=True)
-    return calls
 
 
 def theirs(peers: list[Peer], length: int, heads: int, dtype: str, start: int = 0) -> Calls:
@@ -113,7 +122,10 @@ def theirs(peers: list[Peer], length: int, heads: int, dtype: str, start: int = 
     calls = {}
     for peer in peers:
         q, k = pair_of_tensors(heads, length, dtype, peer.seq_axis)
-        turn = peer.prepare(length, q.dtype, HEAD_DIM, start)
+        try:
+            turn = peer.prepare(length, q.dtype, HEAD_DIM, start)
+        except NotImplementedError:  # it does not know this dtype
+            continue
         calls[peer.name] = lambda turn=turn, q=q, k=k: turn(q, k)
     return calls
 
@@ -123,8 +135,9 @@ def speed(peers: list[Peer], length: int, dtype: str, allocator: str, rounds: in
     heads = HEADS[length]
     q, k = pair_of_tensors(heads, length, dtype)
     outs = [torch.empty_like(q), torch.empty_like(k)]
-    calls = copies(q, k, outs) | ours(q, k, outs, "interleaved") | ours(q, k, outs, "half_split")
-    calls |= {"apply_rope, interleaved": lambda: plain(q, k, "interleaved")}
+    calls = copies(q, k, outs) | ours(q, k, outs, LAYOUTS[0]) | ours(q, k, outs, LAYOUTS[1])
+    for layout in LAYOUTS:
+        calls[f"apply_rope, {layout}"] = functools.partial(plain, q, k, layout)
     calls |= theirs(peers, length, heads, dtype)
     with torch.no_grad():
         measured = take_turns(calls, rounds, repeat=max(1, 2**19 // (heads * length * HEAD_DIM)))
@@ -149,10 +162,10 @@ def backward(peers: list[Peer], length: int, dtype: str, rounds: int) -> list[di
     calls = {"copy_": lambda: [out.copy_(x.detach()) for out, x in zip(grads, (q, k), strict=True)]}
     for layout in ("interleaved", "half_split"):
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
-        for name, compiled in ((f"ours, {layout}", False), (f"ours, {layout}, compiled", True)):
-            turn = functools.partial(rotate, table=table, compiled=compiled)
-            calls[name] = both(turn, q, k, grads)
+        calls[f"ours, {layout}"] = both(functools.partial(rotate, table=table), q, k, grads)
     for peer in peers:
+        if peer.name == "onnxruntime":  # takes no gradient
+            continue
         mine = [x.requires_grad_() for x in pair_of_tensors(heads, length, dtype, peer.seq_axis)]
         upstream = [torch.randn_like(x) for x in mine]
         calls[peer.name] = both(peer.prepare(length, q.dtype, HEAD_DIM, 0), *mine, upstream)
@@ -168,7 +181,7 @@ def memory(peers: list[Peer], length: int, dtype: str) -> list[dict]:
     heads = HEADS[length]
     q, k = pair_of_tensors(heads, length, dtype)
     outs = [torch.empty_like(q), torch.empty_like(k)]
-    calls = ours(q, k, outs, "interleaved") | ours(q, k, outs, "half_split")
+    calls = ours(q, k, outs, LAYOUTS[0]) | ours(q, k, outs, LAYOUTS[1])
     calls |= theirs(peers, length, heads, dtype)
     with torch.no_grad():
         peaks = {name: peak_of_tensors(call) for name, call in calls.items()}
@@ -178,55 +191,84 @@ def memory(peers: list[Peer], length: int, dtype: str) -> list[dict]:
     ]
 
 
+def door(length: int, dtype: str, rounds: int) -> list[dict]:
+    """Rotate q and k of 32 heads into new memory, as one tries it first: against transformers, eager.
+
+    Its function gets cosines and sines ready-made, as our `rotate` has them in its table; its module makes them,
+    as our `apply_rope` does from angles.
+    """
+    q, k = pair_of_tensors(32, length, dtype)
+    positions = torch.arange(length)
+    angles, module = rope_angles(positions, inv_freq(HEAD_DIM)), llama_module(length)
+    cos, sin = module(q, positions[None])
+    calls: Calls = {
+        "transformers, function": lambda: llama().apply_rotary_pos_emb(q, k, cos, sin),
+        "transformers, module and function": lambda: llama().apply_rotary_pos_emb(
+            q, k, *module(q, positions[None])
+        ),
+    }
+    for layout in LAYOUTS:
+        table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
+        calls[f"rotate, {layout}"] = functools.partial(rotate, q, k, table=table)
+        calls[f"apply_rope, {layout}"] = lambda layout=layout: [
+            apply_rope(x, angles, layout=layout) for x in (q, k)
+        ]
+    with torch.no_grad():
+        measured = take_turns(calls, rounds, repeat=max(1, 100 // length))
+    found = []
+    for name, times in measured.items():
+        unit = "transformers, function" if name.startswith("rotate") else "transformers, module and function"
+        ratio = float(f"{np.median(times / measured[unit]):.3g}")
+        row = {"name": name, "length": length, "dtype": dtype, "against": unit, "ratio": ratio}
+        found.append(row | {"microseconds": float(f"{1e3 * np.median(times):.4g}")})
+    return found
+
+
+def llama():
+    """Import transformers' Llama."""
+    return importlib.import_module("transformers.models.llama.modeling_llama")
+
+
+def llama_module(length: int) -> torch.nn.Module:
+    """Make Llama's rotary module, for heads as ours."""
+    config = importlib.import_module("transformers").LlamaConfig(
+        hidden_size=32 * HEAD_DIM, num_attention_heads=32, head_dim=HEAD_DIM, max_position_embeddings=length
+    )
+    return llama().LlamaRotaryEmbedding(config=config)
+
+
 def decode(peers: list[Peer], dtype: str, rounds: int) -> list[dict]:
-    """Rotate q and k of one token at position 10⁶, in microseconds."""
+    """Rotate q and k of one token at position 10⁶, in microseconds, and as a ratio to one product of torch."""
     q, k = pair_of_tensors(32, 1, dtype)
-    outs = [torch.empty_like(q), torch.empty_like(k)]
-    packed = torch.randn(1, 64, 1, HEAD_DIM, dtype=q.dtype)
-    calls = copies(q, k, outs)
-    for layout in ("interleaved", "half_split"):
+    packed, other = torch.randn(2, 1, 64, 1, HEAD_DIM).to(q.dtype).unbind()
+    place = torch.empty_like(packed)
+    calls: Calls = {"torch.mul, out=": lambda: torch.mul(packed, other, out=place)}
+    for layout in LAYOUTS:
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
         held, count = table.turns(FAR, 1, like=q), itertools.count()
 
-        def step(out, table=table, count=count, **how):  # a new position at each call: the first layer
-            rotate(q, k, table=table, offset=FAR + next(count) % 10_000, out=out, **how)
-
-        def next_layer(table=table, **how):
-            rotate(q, k, table=table, offset=FAR, out=(q, k), **how)
+        def step(*xs, table=table, count=count, **how):  # a new position at each call: the first layer
+            rotate(*xs, table=table, offset=FAR + next(count) % 10_000, **how)
 
         calls |= {
-            f"ours, {layout}, out=": lambda step=step: step(outs),
-            f"ours, {layout}": lambda step=step: step(None),
+            f"ours, {layout}, new": functools.partial(step, q, k),
+            f"ours, {layout}, in place": functools.partial(step, q, k, out=(q, k)),
+            f"ours, {layout}, in place, packed": functools.partial(step, packed, out=packed),
+            f"ours, {layout}, in place, packed, turns held": functools.partial(rotate_, packed, held),
         }
-        for name, how in ((f"ours, {layout}", {}), (f"ours, {layout}, compiled", {"compiled": True})):
-            view_held = functools.partial(rotate, q, k, table=held, out=(q, k), **how)
-            calls |= {
-                f"{name}, in place": functools.partial(step, (q, k), **how),
-                f"{name}, in place, next layer": functools.partial(next_layer, **how),
-                f"{name}, in place, view held": view_held,
-                f"{name}, in place, view held, q and k packed": functools.partial(
-                    rotate_, packed, held, **how
-                ),
-            }
-    pairs, turn = packed.float().view(torch.complex64), held_turn(FAR)
-    calls["one complex product of torch"] = lambda: pairs.mul_(turn)
     calls |= theirs(peers, 1, 32, dtype, FAR)
     with torch.no_grad():
-        measured = take_turns(calls, rounds, repeat=200)
+        measured = take_turns(calls, rounds, repeat=100)
+    unit = measured["torch.mul, out="]
     return [
         {
             "name": name,
             "dtype": dtype,
-            "microseconds": round(1e3 * t["median"], 2),
-            "best": round(1e3 * t["best"], 2),
+            "microseconds": round(1e3 * float(np.median(times)), 2),
+            "ratio": float(f"{np.median(times / unit):.3g}"),
         }
-        for name, t in measured.items()
+        for name, times in measured.items()
     ]
-
-
-def held_turn(position: int) -> torch.Tensor:
-    """Return the turns of one position, complex64."""
-    return RotaryTable(inv_freq(HEAD_DIM)).turns(position, 1, like=torch.empty(0)).turn
 
 
 def numpy_arrays(length: int, rounds: int) -> list[dict]:
@@ -237,11 +279,10 @@ def numpy_arrays(length: int, rounds: int) -> list[dict]:
     calls = {"np.copyto": lambda: np.copyto(out, x), "np.negative, out=": lambda: np.negative(x, out=out)}
     for layout in ("interleaved", "half_split"):
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
-        for how, compiled in ((f"ours, {layout}", False), (f"ours, {layout}, compiled", True)):
-            for where, place in (("in place", x), ("out=", out)):
-                calls[f"{how}, {where}"] = functools.partial(
-                    rotate, x, table=table, out=place, compiled=compiled
-                )
+        for where, place in (("in place", x), ("out=", out)):
+            turn = functools.partial(rotate, x, table=table, out=place)
+            calls[f"ours, {layout}, {where}"] = turn
+            calls[f"ours, {layout}, no numba, {where}"] = functools.partial(turn, compiled=False)
     measured = take_turns(calls, rounds)
     return rows(measured, unit="np.copyto", length=length, heads=heads, dtype="float32")
 
@@ -285,7 +326,8 @@ def precision(peers: list[Peer]) -> list[dict]:
         for position in (64, 512, 4096, 32_768, 131_072, 2**20):
             start = position - 8
             exact = rope_angles(torch.arange(start, position), inv_freq(HEAD_DIM))
-            pipelines = [Peer("ours", "torch", "interleaved", -2, ours_in_a_model, ours_in_a_model), *peers]
+            pipelines = [Peer("ours", "torch", "interleaved", -2, ours_in_a_model, ours_in_a_model)]
+            pipelines += [peer for peer in peers if peer.in_a_model]
             for peer in pipelines:
                 turned = turned_ones(peer, dtype, start, 8)
                 angle = torch.atan2(turned[..., 1], turned[..., 0]) - exact
@@ -316,18 +358,14 @@ def turned_ones(peer: Peer, dtype: torch.dtype, start: int, length: int) -> torc
     return turned.reshape(shape) if peer.layout == "interleaved" else turned.reshape(shape).mT
 
 
-def rows(measured: dict[str, dict[str, float]], unit: str = "copy_", **what: object) -> list[dict]:
-    """Turn times into rows with ratios."""
-    return [
-        {
-            "name": name,
-            **what,
-            "milliseconds": float(f"{t['median']:.4g}"),
-            "ratio": float(f"{t['median'] / measured[unit]['median']:.3g}"),
-            "ratio_of_best": float(f"{t['best'] / measured[unit]['best']:.3g}"),
-        }
-        for name, t in measured.items()
-    ]
+def rows(measured: dict[str, np.ndarray], unit: str = "copy_", **what: object) -> list[dict]:
+    """Turn times into rows with ratios, each taken in one round."""
+    found = []
+    for name, times in measured.items():
+        ratio = np.median(times / measured[unit])
+        row = {"milliseconds": float(f"{np.median(times):.4g}"), "ratio": float(f"{ratio:.3g}")}
+        found.append({"name": name, **what, **row})
+    return found
 
 
 def machine() -> dict[str, str]:
@@ -339,7 +377,7 @@ def machine() -> dict[str, str]:
             (ln.split(":")[1].strip() for ln in info.read_text().splitlines() if "model name" in ln), cpu
         )
     versions = {"python": platform.python_version()}
-    for name in ("numpy", "torch", "transformers", "rotary-embedding-torch", "x-transformers", "torchtune"):
+    for name in LIBRARIES:
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -362,7 +400,7 @@ def show(name: str, table: list[dict]) -> None:
         tqdm.write(f"    {row['name']:52} " + "  ".join(map(str, figures)))
 
 
-def write(content: dict) -> None:
+def write(content: dict, path: Path) -> None:
     """Write the results, a row to a line."""
     parts = []
     for name, value in content.items():
@@ -370,34 +408,35 @@ def write(content: dict) -> None:
         lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value) if is_table else ""
         text = f"[\n  {lines}\n ]" if is_table else json.dumps(value, ensure_ascii=False)
         parts.append(f" {json.dumps(name)}: {text}")
-    RESULTS.write_text("{\n" + ",\n".join(parts) + "\n}\n")
-    print(f"Written: {RESULTS}")
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+    print(f"Written: {path}")
 
 
 def plan(peers: list[Peer], quick: bool) -> list[tuple[str, Callable[[], list[dict]]]]:
     """List the sections' parts in the order in which they run; the allocator is changed half-way, for good."""
-    lengths, rounds = ([512, 4096], 5) if quick else (list(HEADS), 7)
+    lengths, rounds = ([512, 4096], 2) if quick else (list(HEADS), 9)
     sizes = [(length, dtype) for length in lengths for dtype in DTYPES]
+    doors = [(n, dtype) for n in (1, 512, 4096) for dtype in (*DTYPES, "float16")]
 
     def speeds(allocator: str) -> list[tuple[str, Callable[[], list[dict]]]]:
-        few = {s: rounds if s <= 4096 else max(3, rounds // 2) for s in lengths}
+        few = {s: 4 * rounds if s < 4096 else rounds if s == 4096 else max(3, rounds // 2) for s in lengths}
         return [("speed", lambda s=s, d=d: speed(peers, s, d, allocator, few[s])) for s, d in sizes]
 
     return [
-        ("decode", lambda: decode(peers, "float32", 4 * rounds)),
-        ("decode", lambda: decode(peers, "bfloat16", 4 * rounds)),
+        *[("decode", lambda d=d: decode(peers, d, 4 * rounds)) for d in DTYPES],
+        *[("door", lambda n=n, d=d: door(n, d, rounds * (6 if n < 4096 else 1))) for n, d in doors],
         *speeds("as it is"),
         *[("backward", lambda s=s: backward(peers, s, "float32", rounds)) for s in lengths[1:2]],
         *[("memory", lambda s=s, d=d: memory(peers, s, d)) for s, d in sizes if s == 4096],
         *[("numpy", lambda s=s: numpy_arrays(s, rounds)) for s in lengths],
-        *[("building", lambda s=s: building(s, 2 * rounds)) for s in lengths if s < 100_000],
+        *[("building", lambda s=s: building(s, 2 * rounds)) for s in lengths],
         ("precision", lambda: precision(peers)),
         ("keep", lambda: keep_memory() or []),
         *speeds("keeps its memory"),
     ]
 
 
-def main(quick: bool) -> None:
+def main(quick: bool, path: Path | None) -> None:
     """Measure everything and write it down."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -411,13 +450,18 @@ def main(quick: bool) -> None:
         if table:
             results.setdefault(name, []).extend(table)
             show(name, table)
-    if not quick:
+    if path:
         write(
-            {"format": FORMAT, "machine": machine(), "head_dim": HEAD_DIM, "left_out": sentences, **results}
+            {"format": FORMAT, "machine": machine(), "head_dim": HEAD_DIM, "left_out": sentences, **results},
+            path,
         )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds; writes nothing")
-    main(parser.parse_args().quick)
+    parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
+    parser.add_argument(
+        "--results", type=Path, help="where to write; default: the library's file, for --quick none"
+    )
+    given = parser.parse_args()
+    main(given.quick, given.results or (None if given.quick else RESULTS))

@@ -5,11 +5,13 @@ keeps between calls, and returns a function of (q, k), which have their heads wh
 `in_a_model` is the same for a model that was moved to the dtype as a whole, with `module.to(dtype)`.
 """
 
+import functools
 import importlib
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from rope_edu import inv_freq
@@ -24,7 +26,7 @@ class Peer(NamedTuple):
     layout: str
     seq_axis: int
     prepare: Callable
-    in_a_model: Callable
+    in_a_model: Callable | None
 
 
 def angles_of(length: int, head_dim: int, start: int) -> torch.Tensor:
@@ -50,6 +52,15 @@ def transformers_in_a_model(length: int, dtype: torch.dtype, head_dim: int, star
     rotary = llama.LlamaRotaryEmbedding(config=config).to(dtype)
     cos, sin = rotary(torch.ones(1, dtype=dtype), torch.arange(start, start + length)[None])
     return lambda q, k: llama.apply_rotary_pos_emb(q, k, cos, sin)
+
+
+def compiled_transformers(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """The same function under torch.compile, a graph for each shape."""
+    llama = importlib.import_module("transformers.models.llama.modeling_llama")
+    angles = torch.cat([angles_of(length, head_dim, start)] * 2, dim=-1)[None]
+    cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
+    turn = torch.compile(llama.apply_rotary_pos_emb, dynamic=False)
+    return lambda q, k: turn(q, k, cos, sin)
 
 
 def rotary_embedding_torch(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
@@ -117,8 +128,64 @@ def meta(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable
     return lambda q, k: (one(q), one(k))
 
 
+def onnxruntime(length: int, dtype: torch.dtype, head_dim: int, start: int) -> Callable:
+    """Its operator RotaryEmbedding, with inputs and outputs bound to the tensors' memory."""
+    if dtype not in (torch.float32, torch.float16):
+        raise NotImplementedError("onnxruntime's RotaryEmbedding knows float32 and float16")
+    session = _onnx_session(str(dtype).removeprefix("torch."))
+    angles = angles_of(length, head_dim, start)
+    tables = {
+        "positions": torch.zeros(1, dtype=torch.int64),
+        "cos": angles.cos().to(dtype),
+        "sin": angles.sin().to(dtype),
+    }
+    bound: dict = {}
+
+    def one(x: torch.Tensor) -> torch.Tensor:
+        if x.data_ptr() not in bound:
+            out, binding = torch.empty_like(x), session.io_binding()
+            for name, tensor in {"x": x, **tables}.items():
+                binding.bind_input(
+                    name, "cpu", 0, _numpy_dtype(tensor), tuple(tensor.shape), tensor.data_ptr()
+                )
+            binding.bind_output("y", "cpu", 0, _numpy_dtype(out), tuple(out.shape), out.data_ptr())
+            bound[x.data_ptr()] = binding, out, x
+        binding, out, _ = bound[x.data_ptr()]
+        session.run_with_iobinding(binding)
+        return out
+
+    return lambda q, k: (one(q), one(k))
+
+
+@functools.cache
+def _onnx_session(dtype: str):
+    """Make a model of this one operator."""
+    onnx, runtime = importlib.import_module("onnx"), importlib.import_module("onnxruntime")
+    kind, helper = getattr(onnx.TensorProto, dtype.upper().replace("FLOAT32", "FLOAT")), onnx.helper
+    shapes = {"x": ["b", "h", "s", "d"], "positions": [1], "cos": ["s", "p"], "sin": ["s", "p"]}
+    inputs = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.INT64 if name == "positions" else kind, shape)
+        for name, shape in shapes.items()
+    ]
+    output = helper.make_tensor_value_info("y", kind, shapes["x"])
+    node = helper.make_node("RotaryEmbedding", list(shapes), ["y"], domain="com.microsoft", interleaved=0)
+    graph = helper.make_graph([node], "rotate", inputs, [output])
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    model = helper.make_model(graph, opset_imports=sets, ir_version=8).SerializeToString()
+    return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _numpy_dtype(tensor: torch.Tensor) -> type:
+    return {torch.float32: np.float32, torch.float16: np.float16, torch.int64: np.int64}[tensor.dtype]
+
+
 PEERS = (
     Peer("transformers", "transformers", "half_split", -2, transformers, transformers_in_a_model),
+    Peer("transformers, compiled", "transformers", "half_split", -2, compiled_transformers, None),
+    Peer("onnxruntime", "onnxruntime", "half_split", -2, onnxruntime, None),
     Peer(
         "rotary-embedding-torch",
         "rotary_embedding_torch",

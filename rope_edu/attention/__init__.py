@@ -12,8 +12,10 @@ from rope_edu.attention.encoding import (
     ScoreBias,
     XPos,
 )
+from rope_edu.attention.five_wishes import scorecard, wishes
 from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attention, linear_attention_step
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
+from rope_edu.attention.rerope import rerope_attention
 
 # Without the function `attention`: what takes all these names must not hide this module.
 __all__ = [
@@ -33,6 +35,9 @@ __all__ = [
     "linear_attention_step",
     "merge_heads",
     "multi_head_attention",
+    "rerope_attention",
+    "scorecard",
     "softmax",
     "split_heads",
+    "wishes",
 ]

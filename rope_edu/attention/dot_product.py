@@ -141,9 +141,7 @@ def attention(
 
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
     """
-    _check_sequences(q=q, k=k, v=v)
-    if v.shape[-2] != k.shape[-2]:
-        raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")
+    check_qkv(q, k, v)
     scores = attention_scores(q, k, scale=scale)
     xp = array_namespace(scores)
     if bias is not None:
@@ -158,6 +156,13 @@ def attention(
         scores = xp.where(mask, scores, -xp.inf)
     weights = softmax(scores)
     return weights @ v, weights
+
+
+def check_qkv(q: Array, k: Array, v: Array) -> None:
+    """Refuse what is no sequences of floats, or values that are not as many as the keys."""
+    _check_sequences(q=q, k=k, v=v)
+    if v.shape[-2] != k.shape[-2]:
+        raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")
 
 
 def _check_sequences(**arrays: Array) -> None:

@@ -3,14 +3,15 @@ r"""Where position enters attention: four doors, and the encodings that open one
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from array_api_compat import array_namespace
 
 from rope_edu.encodings._checks import Array, as_kind_of, as_positions, compute_dtype
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import apply_rope
-from rope_edu.encodings.variants import xpos_scale
+from rope_edu.encodings.spec import RopeSpec, check_width, rope_parts
+from rope_edu.encodings.xpos import xpos_scale
 
 
 class PositionEncoding:
@@ -63,7 +64,7 @@ class NoPosition(PositionEncoding):
     >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
     True
 
-    Source: Kazemnejad 2023, arXiv 2305.19466. Chapters 10 and 17.
+    Source: Kazemnejad 2023, arXiv 2305.19466. Chapters 10 and 18.
     """
 
 
@@ -120,12 +121,17 @@ class ScoreBias(PositionEncoding):
 class Rotary(PositionEncoding):
     r"""Rotate queries and keys by their positions (RoPE); values stay.
 
-        ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩
+        ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² where the spec has an attention factor a
 
     Args:
-        inv_freq: radians per token, `(pairs,)`; fewer than head_dim/2 pairs: partial rotary; zeros
-            among them: p-RoPE; a torch parameter: learned frequencies.
-        layout: "interleaved" or "half_split".
+        rope: a RopeSpec of any rule; or bare frequencies, radians per token `(pairs,)`: a list, an array, or a
+            torch parameter for learned ones.
+        layout: for bare frequencies, "interleaved" or "half_split"; a spec has its own.
+        attention_factor: for bare frequencies, above 0; a spec has its own.
+
+    Raises:
+        ValueError: the spec and an argument contradict each other, or an argument is out of range; when it
+            rotates, a head is not as wide as the spec's.
 
     >>> import math
     >>> import numpy as np
@@ -135,26 +141,39 @@ class Rotary(PositionEncoding):
     Source: RoFormer, arXiv 2104.09864, eq. 16. Chapter 10.
     """
 
-    inv_freq: Array
-    layout: str = "interleaved"
+    rope: RopeSpec | Array
+    layout: str | None = None
+    attention_factor: float | None = None
+    inv_freq: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = rope_parts(self.rope, self.layout, self.attention_factor)
+        for name, value in zip(("inv_freq", "layout", "attention_factor"), parts, strict=True):
+            object.__setattr__(self, name, value)  # the one moment at which a frozen value is written
 
     def rotate_q(self, q: Array, positions: Array) -> Array:
-        return apply_rope(q, rope_angles(positions, self.inv_freq), layout=self.layout)
+        check_width(self.rope, q)
+        angles = rope_angles(positions, self.inv_freq)
+        return apply_rope(q, angles, layout=self.layout, attention_factor=self.attention_factor)
 
     def rotate_k(self, k: Array, positions: Array) -> Array:
         return self.rotate_q(k, positions)
 
 
 @dataclass(frozen=True, eq=False)
-class XPos(PositionEncoding):
-    r"""Rotate as RoPE does, and stretch queries and shrink keys so that far keys count less.
+class XPos(Rotary):
+    r"""Rotate as RoPE does, and scale queries and keys by their positions so that far keys count less.
 
         q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   so that pair i of the score gains ζ_i^((m−n)/s)
 
+    Since ζ_i < 1, queries shrink with their position, keys grow, and what is left of the score falls with m − n.
+
     Args:
-        inv_freq: radians per token, `(pairs,)`.
-        layout: "interleaved" or "half_split".
+        rope, layout, attention_factor: as for `Rotary`.
         scale_base: s in tokens.
+
+    Raises:
+        ValueError: as for `Rotary`, or, when it rotates, as for `xpos_scale`.
 
     >>> import numpy as np
     >>> encoding = XPos([0.0])  # no turn, only ζ = 0.4/1.4
@@ -163,11 +182,9 @@ class XPos(PositionEncoding):
     >>> encoding.rotate_k(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
     [[[3.5, 0.0]]]
 
-    Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 17.
+    Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 18.
     """
 
-    inv_freq: Array
-    layout: str = "interleaved"
     scale_base: float = 512.0
 
     def rotate_q(self, q: Array, positions: Array) -> Array:
@@ -177,35 +194,35 @@ class XPos(PositionEncoding):
         return self._turn(k, positions, -1)
 
     def _turn(self, x: Array, positions: Array, sign: int) -> Array:
-        angles = rope_angles(positions, self.inv_freq)
+        turned = super().rotate_q(x, positions)
         positions = sign * as_positions(positions)  # ζ^(−n/s) = 1 / ζ^(n/s)
-        scale = xpos_scale(positions, 2 * angles.shape[-1], self.scale_base)  # (seq, pairs)
-        return _scale_pairs(apply_rope(x, angles, layout=self.layout), scale, self.layout)
+        scale = xpos_scale(positions, 2 * len(self.inv_freq), self.scale_base)  # (seq, pairs)
+        return _scale_pairs(turned, scale, self.layout)
 
 
 @dataclass(frozen=True, eq=False)
 class DynamicRotary(PositionEncoding):
-    r"""Rotate by frequencies that depend on how long the text is now: this cannot be cached.
+    r"""Rotate by a rule that depends on how long the text is now: this cannot be cached.
 
-        θ = rule(l),   l = last position + 1
+        spec = rule(l),   l = last position + 1
 
     Args:
-        rule: length in tokens -> radians per token `(pairs,)`.
-        layout: "interleaved" or "half_split".
+        rule: length in tokens -> what `Rotary` takes: a RopeSpec, or frequencies `(pairs,)`.
+        layout: as for `Rotary`.
 
     >>> import numpy as np
-    >>> from rope_edu import dynamic_ntk_inv_freq
-    >>> encoding = DynamicRotary(lambda length: dynamic_ntk_inv_freq(8, length, trained_length=4))
+    >>> from rope_edu.encodings import dynamic_ntk
+    >>> encoding = DynamicRotary(lambda length: dynamic_ntk(8, length, trained_length=4))
     >>> key = np.ones((1, 1, 8))
     >>> early, late = encoding.rotate_k(key, [3]), encoding.rotate_k(np.ones((1, 9, 8)), range(9))[:, 3:4]
     >>> bool((early == late).all())  # the same key at the same position, before and after the text grew
     False
 
-    Source: transformers' rope type "dynamic". Chapters 11 and 14.
+    Source: transformers' rope types "dynamic" and "longrope". Chapters 11, 15 and 16.
     """
 
-    rule: Callable[[int], Array]
-    layout: str = "interleaved"
+    rule: Callable[[int], RopeSpec | Array]
+    layout: str | None = None
     cache_problem = (
         "its frequencies change with the length of the text, so keys stored at one length were rotated by "
         "frequencies that the next length no longer uses; fix the length, Rotary(rule(longest)), or do without "
@@ -214,7 +231,7 @@ class DynamicRotary(PositionEncoding):
 
     def rotate_q(self, q: Array, positions: Array) -> Array:
         length = int(as_positions(positions).max()) + 1
-        return apply_rope(q, rope_angles(positions, self.rule(length)), layout=self.layout)
+        return Rotary(self.rule(length), self.layout).rotate_q(q, positions)
 
     def rotate_k(self, k: Array, positions: Array) -> Array:
         return self.rotate_q(k, positions)

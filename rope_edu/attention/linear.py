@@ -26,7 +26,7 @@ class LinearState(NamedTuple):
     >>> LinearState(np.zeros((2, 3)), np.zeros(2)).kv.shape
     (2, 3)
 
-    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 18–20; RoFormer, arXiv 2104.09864, eq. 19. Chapter 11.
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 18–20; RoFormer, arXiv 2104.09864, eq. 19. Chapter 12.
     """
 
     kv: Array
@@ -51,7 +51,7 @@ def elu_plus_one(x: Array) -> Array:
     >>> elu_plus_one(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
     [0.3679, 1.0, 3.0]
 
-    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter 11.
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter 12.
     """
     xp = check_float_array("x", x)
     positive = x > 0
@@ -68,7 +68,8 @@ def linear_attention(
     feature_map: Callable[[Array], Array] = elu_plus_one,
     causal: bool = True,
     chunk: int = 64,
-) -> Array:
+    return_state: bool = False,
+) -> Array | tuple[Array, LinearState]:
     r"""Mix the values by products of features instead of a softmax, in time that grows with the length.
 
                     Σ_n ⟨R_m φ(q_m), R_n φ(k_n)⟩ v_n
@@ -86,10 +87,12 @@ def linear_attention(
         causal: whether a token sees only itself and what came before.
         chunk: tokens that are compared directly with each other before they enter the state; changes time
             and memory, not the result.
+        return_state: whether to return the state after the last key too, so that `linear_attention_step` can
+            follow: a prompt is read as a whole, its continuation token by token.
 
     Returns:
         `(…, q_len, d_v)`, dtype and kind of `q` (halves are calculated in float32). A query whose denominator
-        is 0 gets zeros.
+        is 0 gets zeros. With return_state a tuple of that and a LinearState, in float32 for halves.
 
     Raises:
         ValueError: arrays that do not fit, `chunk` is not a whole number ≥ 1, or `layout` is misspelt.
@@ -101,7 +104,7 @@ def linear_attention(
     >>> linear_attention(q, k, v, angles=[[0.0], [np.pi]]).round(3).tolist()  # (−1 + 3)/2
     [[1.0], [1.0]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter 11.
+    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter 12.
     """
     chunk = check_positive_int("chunk", chunk)
     _check(q, k, v, axes=2)
@@ -112,8 +115,9 @@ def linear_attention(
             f"got {q.shape[-2]}, {k.shape[-2]} and {v.shape[-2]}"
         )
     features = _features(q, k, v, angles, layout, feature_map)
-    mixed = _causal(*features, chunk) if causal else _everyone(*features)
-    return array_namespace(q).astype(mixed, q.dtype, copy=False)
+    mixed, state = _causal(*features, chunk) if causal else _everyone(*features)
+    mixed = array_namespace(q).astype(mixed, q.dtype, copy=False)
+    return (mixed, state) if return_state else mixed
 
 
 def linear_attention_step(
@@ -150,7 +154,7 @@ def linear_attention_step(
     >>> output.round(3).tolist(), state.norm.tolist()  # as the last row of linear_attention's example
     ([1.0], [2.0, 2.0])
 
-    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter 11.
+    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter 12.
     """
     _check(q, k, v, axes=1)
     xp = array_namespace(q)
@@ -177,14 +181,16 @@ def _features(
     return q, k, apply_rope(q, angles, layout=layout), apply_rope(k, angles, layout=layout), v
 
 
-def _everyone(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array) -> Array:
+def _everyone(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array) -> tuple[Array, LinearState]:
     """Sum over all keys once, and let every query read the sums."""
     xp = array_namespace(q)
     kv, norm = turned_k.mT @ v, xp.sum(k, axis=-2)  # (…, d, d_v), (…, d)
-    return _divide(turned_q @ kv, (q @ norm[..., None])[..., 0])
+    return _divide(turned_q @ kv, (q @ norm[..., None])[..., 0]), LinearState(kv, norm)
 
 
-def _causal(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array, chunk: int) -> Array:
+def _causal(
+    q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array, chunk: int
+) -> tuple[Array, LinearState]:
     """Go through the text in chunks: what came before is in the sums, the chunk itself is compared directly."""
     xp = array_namespace(q)
     order = xp.arange(min(chunk, q.shape[-2]), device=device(q))
@@ -201,7 +207,7 @@ def _causal(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array, chun
             top, bottom = top + tqc @ kv, bottom + (qc @ norm[..., None])[..., 0]
         outputs.append(_divide(top, bottom))
         kv, norm = kv + tkc.mT @ vc, norm + xp.sum(kc, axis=-2)
-    return xp.concat(outputs, axis=-2)
+    return xp.concat(outputs, axis=-2), LinearState(kv, norm)
 
 
 def _divide(top: Array, bottom: Array) -> Array:

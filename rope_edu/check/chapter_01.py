@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.attention import attention, causal_mask
+from rope_edu.check.answers import numbers, of_function, plain, truth
 from rope_edu.check.exercise import Exercise, Verdict, close
 
 WORDS = ("we", "saw", "a", "big", "dog")
@@ -47,40 +48,50 @@ def _layers() -> list[tuple[str, Layer, bool]]:
         ),
         ("a layer that gives every word the mean", lambda x: np.zeros_like(x) + x.mean(axis=0), True),
         ("a layer that mixes each row with the one before", lambda x: x + 0.1 * np.roll(x, 1, axis=0), False),
+        (
+            "a layer that mixes each row with both its neighbours, on a ring",
+            lambda x: x + 0.1 * (np.roll(x, 1, axis=0) + np.roll(x, -1, axis=0)),
+            False,
+        ),
     ]
 
 
+@of_function
 def _finds_blindness(is_order_blind: Callable[[Layer, np.ndarray], Any]) -> Verdict:
-    """Judge exercise 1.1 on eleven layers, each with several inputs of 4 to 6 rows."""
-    if not callable(is_order_blind):
-        return "The answer is a function: give check the name, without parentheses."
+    """Judge exercise 1.1 on twelve layers, each with several inputs of 4 to 6 rows."""
     rng = np.random.default_rng(11)
     for what, layer, blind in _layers():
         for rows in (4, 5, 6):
             x = rng.normal(size=(rows, 3))
-            seen = is_order_blind(layer, x.copy())
-            if seen is ...:
-                return ...
-            if not isinstance(seen, bool | np.bool_):
-                return f"It must return True or False, not {type(seen).__name__}."
-            if bool(seen) != blind:
-                return f"It takes this for {'blind' if seen else 'not blind'} to order: {what}."
+            seen = truth(
+                is_order_blind(layer, x.copy()), "It must return True or False, for all rows at once."
+            )
+            if seen != blind:
+                why = " Its outputs move with their rows." if what == "plain attention" else ""
+                return f"It takes this for {'blind' if seen else 'not blind'} to order: {what}.{why}"
     return True
 
 
 def _by_hand(outputs: object) -> Verdict:
     """Judge exercise 1.2: shares 1 : 2 of (0, 4) and of (8, 4)."""
+    outputs = numbers(outputs, 2, "The answer is two numbers, the output in a b c and that in c b a.")
     if close(outputs, (4.0, 4.0)):
         return "That is without the mask: then b sees all three words."
     if close(outputs, (16 / 3, 8 / 3)):
         return "These are the two numbers, the other way round."
+    if close(outputs, (8.0, 16.0)):
+        return "The shares must sum to 1: divide by 1 + 2."
     if close(outputs, (8 / 3, 16 / 3), 0.05):
         return close(outputs, (8 / 3, 16 / 3)) or "Right, but rounded: write both as fractions."
-    return False
+    first, second = close(outputs[0], 8 / 3), close(outputs[1], 16 / 3)
+    if first or second:
+        return f"The {'first' if first else 'second'} is right; the other is not."
+    return "Each is a mean of two of the values 0, 4 and 8, in unequal shares."
 
 
 def _counts(counts: object) -> Verdict:
     """Judge exercise 1.3: the bags of words before, and the orders of them."""
+    counts = numbers(counts, 2, "The answer is two numbers: after one layer, after two.")
     bags = 2**4
     ordered = sum(math.perm(4, before) for before in range(5))
     if close(counts, (5, 5)) or close(counts, (5, ordered)):
@@ -89,14 +100,26 @@ def _counts(counts: object) -> Verdict:
         return "The first is right. For the second: does dog see the order of the words after it?"
     if close(counts, (bags, bags)):
         return "The first is right. The second layer sees more than the bag."
-    return close(counts, (bags, ordered))
+    if close(counts[0], 120):
+        return "One masked layer does not see in which order the words before dog stand."
+    if close(counts, (bags, ordered)):
+        return True
+    return (
+        "The first is right, the second is not."
+        if close(counts[0], bags)
+        else "Start with one layer: 2 · 2 · …"
+    )
 
 
 def _changes_two(sentence: object) -> Verdict:
     """Judge exercise 1.4: exactly two words have another set of words before them."""
-    if not isinstance(sentence, str):
+    sentence = plain(sentence)
+    if not isinstance(sentence, str | list):
         return "The answer is a sentence, in quotes."
-    words = sentence.split()
+    words = [
+        str(word).strip(" .").lower()
+        for word in (sentence.split() if isinstance(sentence, str) else sentence)
+    ]
     if sorted(words) != sorted(WORDS):
         return f"The answer is a sentence of these five words, each once: {' '.join(WORDS)}."
     changed = [w for w in WORDS if set(words[: words.index(w)]) != set(WORDS[: WORDS.index(w)])]

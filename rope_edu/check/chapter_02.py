@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rope_edu.check.answers import array, names, number, of_function
 from rope_edu.check.exercise import Exercise, Verdict, close
 
 TERMS = {"word-word", "word-place", "place-word", "place-place"}
@@ -18,42 +19,50 @@ def _encoding(position: float, d_model: int, base: float) -> np.ndarray:
     return np.array([part for angle in angles for part in (math.sin(angle), math.cos(angle))])
 
 
+@of_function
 def _encodes(encode: Callable[[int, int, float], Any]) -> Verdict:
     """Judge exercise 2.1 on small and large positions, widths and bases."""
-    if not callable(encode):
-        return "The answer is a function: give check the name, without parentheses."
     for position, d_model, base in [(0, 4, 100.0), (1, 4, 10_000.0), (7, 8, 10_000.0), (5000, 64, 500_000.0)]:
-        found = encode(position, d_model, base)
-        if found is ...:
-            return ...
         expected = _encoding(position, d_model, base)
+        ask = f"For d = {d_model} the answer is {d_model} numbers in one row."
+        found = array(encode(position, d_model, base), (d_model,), ask)
         if close(found, expected):
             continue
-        if np.shape(found) != expected.shape:
-            return f"For d = {d_model} the answer is {d_model} numbers, got shape {np.shape(found)}."
         if close(found, np.concatenate([expected[0::2], expected[1::2]])):
             return "These are all sines, then all cosines: right numbers, another order. Here pairs stand together."
         if close(found, np.stack([expected[1::2], expected[0::2]], axis=1).ravel()):
             return "Each pair is the wrong way round: the sine comes first."
+        if close(found[0::2], np.sin(position * float(base) ** (-np.arange(d_model // 2) / d_model))):
+            return "The exponent of pair i is −2i/d, not −i/d."
         return f"Position {position}, d = {d_model}, base {base:g} comes out wrong."
     return True
 
 
+@of_function
 def _finds_the_pair(first_slow_pair: Callable[[int, float, float], Any]) -> Verdict:
     """Judge exercise 2.2: the first pair of which a full turn takes more than `tokens`."""
-    if not callable(first_slow_pair):
-        return "The answer is a function: give check the name, without parentheses."
     cases = [(64, 10_000.0, 1000), (128, 10_000.0, 4096), (64, 500_000.0, 1000), (16, 100.0, 5)]
-    for d_model, base, tokens in cases:
-        found = first_slow_pair(d_model, base, tokens)
-        if found is ...:
-            return ...
-        turns = [2 * math.pi * base ** (2 * i / d_model) for i in range(d_model // 2)]
-        expected = next(i for i, turn in enumerate(turns) if turn > tokens)
-        if isinstance(found, bool) or found != expected:
-            hint = " That is a feature, not a pair." if found in (2 * expected, 2 * expected + 1) else ""
-            return f"For d = {d_model}, base {base:g} and {tokens} tokens it says {found}.{hint}"
-    return True
+    found = [number(first_slow_pair(*case), "It must return the number of one pair.") for case in cases]
+    right = [_first_slow_pair(*case) for case in cases]
+    if found == right:
+        return True
+    slips = {
+        "Those are features, not pairs: pair i holds features 2i and 2i + 1.": [2 * i for i in right],
+        "Pairs are counted from 0.": [i + 1 for i in right],
+        "That is the last pair that does complete a turn; you want the next one.": [i - 1 for i in right],
+    }
+    at = next(n for n, i in enumerate(found) if i != right[n])
+    d_model, base, tokens = cases[at]
+    if found[at] % 1:
+        return f"A pair's number is whole: round {found[at]:.2f} up."
+    case = f"For d = {d_model}, base {base:g} and {tokens} tokens it says {found[at]}."
+    return next((why for why, slip in slips.items() if found == slip), case)
+
+
+def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
+    """Return the first pair of which a full turn takes more than `tokens`."""
+    turns = [2 * math.pi * base ** (2 * i / d_model) for i in range(d_model // 2)]
+    return next(i for i, turn in enumerate(turns) if turn > tokens)
 
 
 def _pairs(frequency: float, moved_by: float) -> np.ndarray:
@@ -62,47 +71,49 @@ def _pairs(frequency: float, moved_by: float) -> np.ndarray:
     return np.stack([np.sin(angles), np.cos(angles)])
 
 
+@of_function
 def _moves(move: Callable[[float, float], Any]) -> Verdict:
     """Judge exercise 2.3: a 2 × 2 matrix that carries (sin pθ, cos pθ) to (sin (p+k)θ, cos (p+k)θ) for every p."""
-    if not callable(move):
-        return "The answer is a function: give check the name, without parentheses."
-    for k, frequency in [(1, 1.0), (12, 0.1), (-3, 0.7), (1000, 0.01)]:
-        found = move(k, frequency)
-        if found is ...:
-            return ...
-        if np.shape(found) != (2, 2):
-            return f"The answer is a 2 × 2 matrix, got shape {np.shape(found)}."
-        matrix = np.array(found, dtype=float)
+    for k, frequency in [(12, 0.1), (1, 1.0), (-3, 0.7), (1000, 0.01)]:
+        matrix = array(move(k, frequency), (2, 2), "The answer is a 2 × 2 matrix.")
         start, end, back = (_pairs(frequency, by) for by in (0, k, -k))
         if not close(matrix @ start, end):
             if close(matrix @ start, back):
                 return "It moves by k tokens back. A pair here is (sine, cosine): the first axis is the sine."
+            if close(matrix @ _pairs(1.0, 0), _pairs(1.0, k)):
+                return "It turns by k; a step of k tokens turns by k times the frequency."
             return f"With k = {k} and θ = {frequency} it does not carry the pair of p to the pair of p + k."
     return True
 
 
 def _looks_back(matrix: object) -> Verdict:
     """Judge exercise 2.4: PE(m) · W PE(n) is greatest at n = m − 1 for every m from 1 to 199."""
-    if np.shape(matrix) != (64, 64):
-        return f"W is a 64 × 64 matrix, got shape {np.shape(matrix)}."
+    matrix = array(matrix, (64, 64), "W is a 64 × 64 matrix.")
     table = np.stack([_encoding(p, 64, 10_000.0) for p in range(200)])
-    best = (table @ np.array(matrix, dtype=float) @ table.T).argmax(axis=1)[1:]
+    best = (table @ matrix @ table.T).argmax(axis=1)[1:]
     offsets = best - np.arange(1, 200)
     if np.all(offsets == -1):
         return True
-    if np.all(offsets[:-1] == 1):
-        return "This head looks one token ahead."
+    values, counts = np.unique(offsets, return_counts=True)
+    usual, share = int(values[counts.argmax()]), counts.max() / 199
+    if usual != -1 and share > 0.9:
+        where = "at itself" if usual == 0 else f"{abs(usual)} token{'s' * (abs(usual) > 1)} "
+        where += "" if usual == 0 else "ahead" if usual > 0 else "back"
+        return f"This head looks {where}."
     hits = int(np.sum(offsets == -1))
     return f"{hits} of 199 positions score their predecessor highest."
 
 
 def _names_terms(terms: object) -> Verdict:
     """Judge exercise 2.5: the terms that still change with the place of the sentence."""
-    if isinstance(terms, str) or not isinstance(terms, set | list | tuple):
-        return 'The answer is a set of names, such as {"word-word"}.'
-    if unknown := set(terms) - TERMS:
-        return f"Names are {', '.join(sorted(TERMS))}; got {', '.join(sorted(map(str, unknown)))}."
-    return set(terms) == MOVING
+    found = names(terms, TERMS, 'The answer is a set of names, such as {"word-word"}.')
+    if found == TERMS - MOVING:
+        return "These two no longer change; you want the others."
+    if "word-word" in found:
+        return "Two words know of no place: word-word never changes."
+    if "place-place" in found:
+        return "That is so for a random W. What does PE(m) · W_back PE(n) depend on?"
+    return found == MOVING or "One more: a word may stand on either side of W."
 
 
 EXERCISES = (

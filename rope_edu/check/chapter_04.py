@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
+from rope_edu.check.answers import array, number, of_function, row, whole
 from rope_edu.check.exercise import Exercise, Verdict, close
 
 RADIANS_PER_TOKEN = math.pi / 6  # a twelfth of a turn a token, as on a clock face
@@ -22,38 +22,53 @@ def _score(q: tuple[float, float], m: int, k: tuple[float, float], n: int) -> fl
     return a * c + b * d
 
 
+@of_function
 def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
     """Judge exercise 4.1 on a quarter turn, both senses, a skew angle and more than a turn."""
-    if not callable(rotate):
-        return "The answer is a function: give check the name, without parentheses."
-    if rotate((1.0, 0.0), 0.0) is ...:
-        return ...
-    quarter = rotate((1.0, 0.0), math.pi / 2)
-    if close(quarter, (0.0, -1.0)):
+    ask = "It must return the new pair, two numbers."
+    across, up = (array(rotate(pair, 0.7), (2,), ask) for pair in ((1.0, 0.0), (0.0, 1.0)))
+    c, s = math.cos(0.7), math.sin(0.7)
+    if close(across, (c, -s)) and close(up, (s, c)):
         return "It turns clockwise: (1, 0) by π/2 should become (0, 1)."
+    if close(across, _rotated((1.0, 0.0), math.radians(0.7))):
+        return "It takes the angle for degrees; here angles are in radians."
+    if close(across, (c, s)) and close(up, (s, -c)):
+        return "It mirrors: (1, 0) goes where it should, but (0, 1) must go to (−sin, cos)."
+    if close(across, (1, 0)):
+        return "It leaves (1, 0) as it is."
     cases = [((1.0, 0.0), math.pi / 2), ((0.0, 1.0), -math.pi / 2), ((3.0, -2.0), 0.7), ((0.5, 2.0), 9.0)]
-    return all(close(rotate(pair, angle), _rotated(pair, angle)) for pair, angle in cases)
+    for pair, angle in cases:
+        if not close(rotate(pair, angle), _rotated(pair, angle)):
+            return f"{pair} turned by {angle:.2f} comes out wrong."
+    return True
 
 
 def _is_half(score: object) -> Verdict:
     """Judge exercise 4.2: q = (1, 0) at 5 and k = (0, 1) at 4 score sin(π/6) = 1/2."""
     expected = _score((1.0, 0.0), 5, (0.0, 1.0), 4)
+    score = number(score)
     if close(score, -expected):
         return "The size is right, the sign is not."
-    return close(score, expected)
+    if close(score, 0):
+        return "That is their score without positions: q and k turn by different angles."
+    if close(score, math.cos(math.pi / 6)):
+        return "That would be q against itself one token away; k stands at a right angle to it."
+    return close(score, expected) or f"{score:g} it is not: one sine, of the angle that one token turns."
 
 
 def _keeps_the_score(pair: object) -> Verdict:
     """Judge exercise 4.3: another (m, n) with the score of (9, 4), whatever q and k hold."""
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        return "The answer is two positions, (m, n)."
-    m, n = pair
-    if any(isinstance(p, bool) or not isinstance(p, Integral) or p < 0 for p in (m, n)):
-        return "Positions are whole numbers, 0 or more."
+    ask = "Positions are whole numbers, 0 or more."
+    m, n = (whole(p, ask) for p in row(pair, 2, "The answer is two positions, (m, n)."))
+    if min(m, n) < 0:
+        return ask
     if m == 9 or n == 4:
         return "Both positions must differ from those of (9, 4)."
+    if n - m == 5:
+        return "There the key stands after the query: m − n is −5, and 9 − 4 = 5."
     basis = ((1.0, 0.0), (0.0, 1.0))
-    return all(close(_score(q, m, k, n), _score(q, 9, k, 4)) for q in basis for k in basis)
+    same = all(close(_score(q, m, k, n), _score(q, 9, k, 4)) for q in basis for k in basis)
+    return same or f"There m − n is {m - n}, and 9 − 4 = 5."
 
 
 EXERCISES = (

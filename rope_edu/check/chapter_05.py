@@ -7,6 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from rope_edu.check.answers import (
+    Reply,
+    array,
+    complex_number,
+    function,
+    number,
+    of_function,
+    plain,
+    row,
+    whole,
+)
 from rope_edu.check.exercise import Exercise, Verdict, close
 
 SQUARE_STEP = 0.1  # θ of exercise 5.2: the angle at position m is 0.1 · m²
@@ -23,26 +34,40 @@ def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
     return out
 
 
+@of_function
 def _is_rope(rope: Callable[[Any, Any, Any], Any]) -> Verdict:
     """Judge exercise 5.1 on one pair and on three, near and far."""
-    if not callable(rope):
-        return "The answer is a function: give check the name, without parentheses."
     cases = [
         ([1.0, 0.0], 1, [math.pi / 2]),
         ([0.3, -1.2, 2.0, 0.5, -0.7, 1.1], 3, [1.0, 0.1, 0.01]),
         ([0.3, -1.2, 2.0, 0.5], 1000, [0.7, 0.05]),
     ]
     for x, position, inv_freq in cases:
-        got = rope(np.array(x), position, np.array(inv_freq))
-        if got is ...:
-            return ...
+        got = array(
+            rope(np.array(x), position, np.array(inv_freq)), None, "It must return an array of real numbers."
+        )
         if np.iscomplexobj(got):
             return "The result is complex: a model needs the pairs back as real numbers."
+        if got.shape != (len(x),):
+            return f"For {len(x)} numbers it must return {len(x)}, in one row; its shape is {got.shape}."
         if close(got, _rope(x, -position, inv_freq)):
             return "It turns clockwise: (1, 0) by π/2 should become (0, 1)."
+        if len(x) > 2 and (slip := _slip_of_order(got, x, position, inv_freq)):
+            return slip
         if not close(got, _rope(x, position, inv_freq)):
             return f"x = {x}, position {position}, inv_freq {inv_freq} gives something else."
     return True
+
+
+def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: list[float]) -> str:
+    """Name a mistake in the order of the numbers, if it is one."""
+    half = np.array(x).reshape(2, -1).T.ravel()  # pairs (i, i + d/2), side by side
+    turned = np.array(_rope(x, position, inv_freq))
+    if close(got, np.concatenate([turned[0::2], turned[1::2]])):
+        return "These are all first numbers, then all second ones: put the pairs side by side again."
+    if close(got, np.array(_rope(list(half), position, inv_freq)).reshape(-1, 2).T.ravel()):
+        return "It pairs numbers half a row apart; here the pairs stand side by side."
+    return ""
 
 
 def _square_score(m: int, n: int) -> float:
@@ -52,14 +77,13 @@ def _square_score(m: int, n: int) -> float:
 
 def _exposes_the_square(answer: object) -> Verdict:
     """Judge exercise 5.2: two places with one distance and scores more than 1.9 apart."""
-    try:
-        (m, n), (m2, n2) = answer
-    except (TypeError, ValueError):
-        return "The answer is two places, ((m, n), (m2, n2))."
-    if ... in (m, n, m2, n2):
-        return ...
-    if any(isinstance(p, bool) or not isinstance(p, int) or not 0 <= p <= 100 for p in (m, n, m2, n2)):
-        return "Positions are whole numbers from 0 to 100."
+    ask, between = (
+        "The answer is two places, ((m, n), (m2, n2)).",
+        "Positions are whole numbers from 0 to 100.",
+    )
+    m, n, m2, n2 = (whole(p, between) for place in row(answer, 2, ask) for p in row(place, 2, ask))
+    if not all(0 <= p <= 100 for p in (m, n, m2, n2)):
+        return between
     if m - n != m2 - n2:
         return f"The distances differ: {m - n} and {m2 - n2}."
     gap = abs(_square_score(m, n) - _square_score(m2, n2))
@@ -68,18 +92,31 @@ def _exposes_the_square(answer: object) -> Verdict:
 
 def _halves_every_ten(answer: object) -> Verdict:
     """Judge exercise 5.3: f_q and f_k whose score halves every ten tokens of distance."""
-    if not isinstance(answer, tuple | list) or len(answer) != 2 or not all(map(callable, answer)):
-        return "The answer is two functions, (f_q, f_k)."
-    f_q, f_k = answer
+    f_q, f_k = map(_turner, row(answer, 2, "The answer is two functions, (f_q, f_k)."))
     q, k = 1.2 + 0.3j, -0.4 + 0.8j
-    if f_q(q, 0) is ... or f_k(k, 0) is ...:
-        return ...
     if not (close(f_q(q, 0), q) and close(f_k(k, 0), k)):
         return "At position 0 both must return their pair unchanged."
 
     def score(m: int, n: int) -> float:
-        return (complex(f_q(q, m)) * complex(f_k(k, n)).conjugate()).real
+        return (f_q(q, m) * f_k(k, n).conjugate()).real
 
+    def slipped(power: float, sense: int) -> bool:
+        factor = {d: 2 ** (-power * d / HALF_LIFE) for d in (10, 3)}
+        return all(
+            close(
+                score(m, n),
+                (q * k.conjugate() * cmath.exp(sense * 1j * (m - n) * RADIANS_PER_TOKEN)).real
+                * factor[m - n],
+            )
+            for m, n in [(10, 0), (7, 4)]
+        )
+
+    if slipped(0, 1):
+        return "It turns, and does not fade: at distance 10 it should swing half as far."
+    if slipped(-1, 1):
+        return "It grows with distance: exchange the two factors."
+    if slipped(1, -1):
+        return "It fades as it should, and turns the other way: the angle is +0.25 a token for both."
     if not close(score(7, 4), score(57, 54)):
         return "The score at (7, 4) differs from the score at (57, 54): it sees more than the distance."
     for m, n in [(0, 0), (10, 0), (7, 4), (33, 12), (5, 9)]:
@@ -89,12 +126,27 @@ def _halves_every_ten(answer: object) -> Verdict:
     return True
 
 
+def _turner(answer: object) -> Callable[[complex, int], complex]:
+    """Read one of the two functions of 5.3."""
+    if not callable(answer):
+        raise Reply("The answer is two functions, (f_q, f_k), without parentheses.")
+    turn = function(answer)
+    return lambda z, position: complex(
+        complex_number(turn(z, position), "Each must return one complex number.")
+    )
+
+
+def _complex(answer: object) -> complex:
+    """Read a complex number, which may come as a pair (x, y)."""
+    ask = "The answer is two complex numbers, (q, k)."
+    if isinstance(plain(answer), list | np.ndarray):
+        return complex(*(float(number(part, ask)) for part in row(answer, 2, ask)))
+    return complex(complex_number(answer, ask))
+
+
 def _hides_the_sign(answer: object) -> Verdict:
     """Judge exercise 5.4: q and k for which conj on the wrong one changes no score."""
-    try:
-        q, k = (complex(z) for z in answer)
-    except (TypeError, ValueError):
-        return "The answer is two complex numbers, (q, k)."
+    q, k = map(_complex, row(answer, 2, "The answer is two complex numbers, (q, k)."))
     if abs(q) < 1e-3 or abs(k) < 1e-3:
         return "A zero hides everything; take two numbers that are not 0."
     if close(q, k):
@@ -102,7 +154,7 @@ def _hides_the_sign(answer: object) -> Verdict:
     for distance in (1, 5, 12):
         turn = cmath.exp(1j * distance * RADIANS_PER_TOKEN)
         right, wrong = (q * k.conjugate() * turn).real, (q.conjugate() * k * turn).real
-        if not close(right, wrong):
+        if not close(right, wrong, 1e-9 * abs(q) * abs(k)):
             return f"At distance {distance} the right score is {right:.3f}, the colleague's {wrong:.3f}."
     return True
 

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from rope_edu.check.answers import number, of_function, whole
 from rope_edu.check.exercise import Exercise, Verdict
 
 HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token, exercise 6.3
@@ -19,16 +19,20 @@ def _slowest(base: float, head_dim: int) -> float:
     return 2 * math.pi * base ** ((head_dim - 2) / head_dim)
 
 
+@of_function
 def _outlasts(smallest_base: Callable[[float, int], Any]) -> Verdict:
     """Judge exercise 6.1 on three lengths and widths: the slowest turn takes exactly that long."""
-    if not callable(smallest_base):
-        return "The answer is a function: give check the name, without parentheses."
     for length, head_dim in [(131_072, 128), (4096, 64), (1000, 8)]:
-        base = smallest_base(length, head_dim)
-        if base is ...:
-            return ...
-        if not isinstance(base, Real) or not math.isfinite(base) or base <= 1:
+        base = number(smallest_base(length, head_dim), "A base is one number.")
+        if base <= 1:
             return f"A base is a number above 1; got {base!r} for {length} tokens and a head of {head_dim}."
+        slips = {
+            "A turn is 2π radians: λ = 2π/θ.": length ** (head_dim / (head_dim - 2)),
+            "Upside down: b is to be freed of its power (d − 2)/d.": (length / (2 * math.pi))
+            ** ((head_dim - 2) / head_dim),
+        }
+        if known := [why for why, slip in slips.items() if math.isclose(base, slip, rel_tol=1e-9)]:
+            return known[0]
         if math.isclose(base, length / (2 * math.pi), rel_tol=1e-9):
             return "The last pair is number d/2 − 1, so its exponent is (d − 2)/d, not 1."
         found = _slowest(float(base), head_dim)
@@ -41,40 +45,56 @@ def _outlasts(smallest_base: Callable[[float, int], Any]) -> Verdict:
 def _counts_llama_3(pairs: object) -> Verdict:
     """Judge exercise 6.2: pairs of a head of 128 with base 500 000 that turn within 8192 tokens."""
     expected = sum(2 * math.pi * 500_000 ** (i / 64) <= 8192 for i in range(64))
-    if isinstance(pairs, bool) or not isinstance(pairs, Real):
-        return "The answer is a number of pairs."
-    if not float(pairs).is_integer():
+    pairs = number(pairs, "The answer is a number of pairs.")
+    if pairs % 1:
         return "A number of pairs is whole: all pairs up to that i complete a turn."
     if pairs == expected - 1:
         return "That is the last pair that completes a turn; how many are there, from 0 to it?"
     if pairs == 2 * expected:
         return "Those are features; two of them make a pair."
-    return bool(pairs == expected)
+    if pairs == 64 - expected:
+        return "Those are the ones that do not complete a turn."
+    if pairs == sum(2 * math.pi * 10_000 ** (i / 64) <= 8192 for i in range(64)):
+        return "That is so for a base of 10 000; Llama-3's is 500 000."
+    return pairs == expected or f"{pairs:g} of 64 it is not: which i has a wavelength of 8192?"
 
 
+@of_function
 def _reads_the_clock(decode: Callable[[Any], Any]) -> Verdict:
     """Judge exercise 6.3 on exact angles first, then on angles that are up to 0.2 rad wrong."""
-    if not callable(decode):
-        return "The answer is a function: give check the name, without parentheses."
     exact = np.outer(np.arange(POSITIONS), HANDS)
-    noise = np.random.default_rng(6).uniform(-MISREAD, MISREAD, size=(20, *exact.shape))
-    for error, words in [
-        (np.zeros((1, *exact.shape)), "exact angles"),
-        (noise, "angles that are a little wrong"),
-    ]:
-        for angles in (exact + error) % (2 * math.pi):
-            for position, seen in enumerate(angles):
-                found = decode(seen)
-                if found is ...:
-                    return ...
-                if not isinstance(found, Integral | Real) or found != position:
-                    return f"With {words}, position {position} was read as {found!r}."
+    misread = np.random.default_rng(6).uniform(-MISREAD, MISREAD, size=(20, *exact.shape))
+    for words, errors in [("exact angles", [0]), ("angles that are a little wrong", misread)]:
+        for angles in ((exact + error) % (2 * math.pi) for error in errors):
+            found = [
+                number(decode(seen.copy()), "It must return one position, a whole number.") for seen in angles
+            ]
+            wrong = [position for position in range(POSITIONS) if found[position] != position]
+            if wrong:
+                case = f"With {words}, position {wrong[0]} was read as {found[wrong[0]]:g}."
+                return case + _why_misread(np.array(found), angles)
     return True
+
+
+def _why_misread(found: np.ndarray, angles: np.ndarray) -> str:
+    """Say why 64 positions were misread, if that is known; `angles` is (64, 4)."""
+    expected = np.outer(np.arange(POSITIONS), HANDS)
+    if (found % 1).any():
+        return " A position is a whole number."
+    for straight in (expected, expected % (2 * math.pi)):
+        apart = np.abs(straight[None] - angles[:, None])
+        if any(np.array_equal(found, (apart**size).sum(axis=-1).argmin(axis=1)) for size in (1, 2)):
+            return " Angles are compared round the circle: 6.2 is close to 0.1."
+    if (np.abs(found - angles[:, 3] / HANDS[3]) < 1).all():
+        return " The slowest hand alone says only roughly where."
+    fast = (np.abs(found - angles[:, 0] / HANDS[0]) < 1).all()
+    return " The fastest hand alone starts anew every 6.28 tokens." if fast else ""
 
 
 def _separates(head_dim: object) -> Verdict:
     """Judge exercise 6.4: the first width for which neighbours are the nearest look-alikes."""
-    if isinstance(head_dim, bool) or not isinstance(head_dim, Integral) or head_dim < 2 or head_dim % 2:
+    head_dim = whole(head_dim, "A head's width is an even whole number.")
+    if head_dim < 2 or head_dim % 2:
         return "A head's width is an even whole number."
     if head_dim > 512:
         return "It is much smaller."

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rope_edu.check.answers import array, number, of_function
 from rope_edu.check.exercise import Exercise, Verdict, close
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
@@ -18,19 +19,15 @@ ANGLES = rope_angles([0, 1, 2, 9, 400], inv_freq(8))  # (seq, pairs)
 
 def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
     """Compare a reader's rotate(x, cos, sin) with the library's on one vector, a sequence and a batch."""
-    if not callable(rotate):
-        return "The answer is a function: give check the name, without parentheses."
     cos, sin = np.cos(ANGLES), np.sin(ANGLES)
     vector = SEQUENCE[0, 0, 3]
     given = vector.copy()
-    found = rotate(given, cos[3], sin[3])
-    if found is ...:
-        return ...
+    found = array(
+        rotate(given, cos[3], sin[3]), vector.shape, "For an x of shape (8,) it must return that shape."
+    )
     if not np.array_equal(given, vector):
         return "It changes the x that it is given: return a new array."
     expected = apply_rope(vector, ANGLES[3], layout=layout)
-    if np.shape(found) != expected.shape:
-        return f"For an x of shape {expected.shape} it returns shape {np.shape(found)}."
     if close(found, apply_rope(vector, -ANGLES[3], layout=layout)):
         return "It turns by −angle: (1, 0) should become (cos, sin)."
     other = "half_split" if layout == "interleaved" else "interleaved"
@@ -40,40 +37,55 @@ def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
         return "These are all first members, then all second ones: right numbers, another order."
     if not close(np.linalg.norm(found), np.linalg.norm(expected)):
         return "It changes the length of a vector, so it is no rotation."
-    expected_all = apply_rope(SEQUENCE, ANGLES, layout=layout)
-    return close(found, expected) and close(rotate(SEQUENCE.copy(), cos, sin), expected_all)
+    if close(found, vector):
+        return "It leaves x as it is."
+    if not close(found, expected):
+        return "The length is right, the direction is not: (1, 0) should become (cos, sin)."
+    if not close(rotate(SEQUENCE.copy(), cos, sin), apply_rope(SEQUENCE, ANGLES, layout=layout)):
+        return "Right for one vector, wrong for x of shape (2, 3, 5, 8): only the last axis holds features."
+    return True
 
 
+@of_function
 def _rotates_interleaved(rotate: Rotation) -> Verdict:
     """Judge exercise 7.1."""
     return _judge_rotation(rotate, "interleaved")
 
 
+@of_function
 def _counts(nonzeros: Callable[[int, int], Any]) -> Verdict:
-    """Judge exercise 7.2 against the matrix of the library, with a tail of ones."""
-    if not callable(nonzeros):
-        return "The answer is a function of head_dim and rotary_dim: give check its name."
-    if nonzeros(8, 8) is ...:
-        return ...
-    if not close(nonzeros(8, 8), 16):
-        return "With no tail, a head of width 8 has 16."
-    if close(nonzeros(8, 4), 8):
-        return "A tail that passes is not multiplied by zero."
-    cases = [(2, 2), (8, 4), (64, 16), (128, 126)]
-    return all(close(nonzeros(d, r), d + r) for d, r in cases)
+    """Judge exercise 7.2: two entries in each rotated row, one in each row of the tail."""
+    cases = [(8, 8), (2, 2), (8, 4), (64, 16), (128, 126)]
+    found = [number(nonzeros(d, r), "It must return one number.") for d, r in cases]
+    slips = {
+        "Those are all entries; most of them are zero.": [d * d for d, _ in cases],
+        "A tail that passes is not multiplied by zero.": [2 * r for _, r in cases],
+        "A row of the tail has a single 1; only rotated rows have two entries.": [2 * d for d, _ in cases],
+        "The rotated part is no full matrix: a row of it has a cosine and a sine.": [
+            r * r + d - r for d, r in cases
+        ],
+    }
+    if known := [why for why, slip in slips.items() if close(found, slip)]:
+        return known[0]
+    if not close(found[0], 16):
+        return f"With no tail, a head of width 8 has 16, not {found[0]}."
+    wrong = [case for case, seen in zip(cases, found, strict=True) if not close(seen, sum(case))]
+    return not wrong or f"For head_dim {wrong[0][0]} and rotary_dim {wrong[0][1]} it is {sum(wrong[0])}."
 
 
+@of_function
 def _fits(fit_angles: Callable[[np.ndarray], Any]) -> Verdict:
     """Judge exercise 7.3 with sizes that differ and with sizes that are all equal."""
-    if not callable(fit_angles):
-        return "The answer is a function: give check the name, without parentheses."
     for batch, seq, heads in [(2, 5, 3), (4, 4, 4), (1, 3, 3), (3, 3, 2)]:
         positions = np.arange(seq) + 10 * np.arange(batch)[:, None]  # (batch, seq), each sentence its own
         angles = rope_angles(positions, inv_freq(8))
         x = RNG.normal(size=(batch, seq, heads, 8))
-        shaped = fit_angles(angles)
-        if shaped is ...:
-            return ...
+        shaped = array(fit_angles(angles), None, "It must return the angles, in another shape.")
+        if shaped.shape == angles.shape:
+            return "The angles have the shape they had: the heads need an axis, and in its place."
+        target = (batch, seq, heads, 4)
+        if shaped.shape[-1:] != (4,) or not _stretches(shaped.shape, target):
+            return f"Shape {shaped.shape} does not stretch to (batch, seq, heads, pairs), here {target}."
         turned = apply_rope(x, shaped)
         one_by_one = [apply_rope(x[b, :, h], angles[b]) for b in range(batch) for h in range(heads)]
         expected = np.stack(one_by_one).reshape(batch, heads, seq, 8).swapaxes(1, 2)
@@ -83,15 +95,19 @@ def _fits(fit_angles: Callable[[np.ndarray], Any]) -> Verdict:
     return True
 
 
+def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Tell whether NumPy would broadcast one shape to the other."""
+    fits = all(a in (1, b) for a, b in zip(reversed(shape), reversed(target), strict=False))
+    return fits and len(shape) <= len(target)
+
+
+@of_function
 def _is_mended(rotate: Rotation) -> Verdict:
     """Judge exercise 7.4; what still stretches (1, −1) at 45 degrees is told so."""
-    if not callable(rotate):
-        return "The answer is a function: give check the name, without parentheses."
     eighth = np.array([math.cos(math.pi / 4)])
-    stretched = rotate(np.array([1.0, -1.0]), eighth, eighth)
-    if stretched is ...:
-        return ...
-    if np.shape(stretched) == (2,) and close(np.linalg.norm(stretched), 2.0):
+    ask = "For an x of shape (2,) it must return that shape."
+    stretched = array(rotate(np.array([1.0, -1.0]), eighth, eighth), (2,), ask)
+    if close(np.linalg.norm(stretched), 2.0):
         return "At 45° it still makes (1, −1) 1.41 times as long, and (1, 1) vanishes."
     return _judge_rotation(rotate, "half_split")
 

@@ -5,29 +5,36 @@ from typing import Any
 
 import numpy as np
 
+from rope_edu.check.answers import array, of_function, row, whole
 from rope_edu.check.exercise import Exercise, Verdict, close
 from rope_edu.encodings import apply_rope, convert_projection, inv_freq, layout_permutation, rope_angles
 
 Rope = Callable[[np.ndarray, float], np.ndarray]
 
 
+@of_function
 def _is_way_back(way_back: Callable[[int], Any]) -> Verdict:
     """Judge exercise 8.1 on three widths; the way there is the likely mistake."""
-    if not callable(way_back):
-        return "The answer is a function: give check the name, without parentheses."
-    if way_back(8) is ...:
-        return ...
-    if close(way_back(8), layout_permutation(8)):
-        return "That is the way from interleaved to half_split, and you want the way back."
-    return all(close(way_back(d), np.argsort(layout_permutation(d))) for d in (4, 8, 12))
+    for d in (8, 4, 12):
+        seats = array(way_back(d), (d,), f"For d = {d} it must return {d} features, one for each seat.")
+        if close(seats, layout_permutation(d)) and d > 4:
+            return "That is the way from interleaved to half_split, and you want the way back."
+        if close(seats, np.arange(d)):
+            return "That leaves every feature where it is."
+        if sorted(seats.tolist()) == list(range(1, d + 1)):
+            return "Features are counted from 0."
+        if sorted(seats.tolist()) != list(range(d)):
+            return f"For d = {d} each feature from 0 to {d - 1} must come once."
+        if not close(seats, np.argsort(layout_permutation(d))):
+            return (
+                f"Seat 0 takes feature 0, seat 1 its partner, {d // 2}, and so on: it says {seats.tolist()}."
+            )
+    return True
 
 
+@of_function
 def _converts_back(to_interleaved: Callable[[np.ndarray, int, int], Any]) -> Verdict:
     """Judge exercise 8.2 on weights and biases of one and more heads, rotated in full and in part."""
-    if not callable(to_interleaved):
-        return "The answer is a function: give check the name, without parentheses."
-    if to_interleaved(np.arange(8.0), 1, 8) is ...:
-        return ...
     rng = np.random.default_rng(8)
     for n_heads, head_dim, rotary_dim, columns in [
         (1, 8, 8, (5,)),
@@ -37,14 +44,32 @@ def _converts_back(to_interleaved: Callable[[np.ndarray, int, int], Any]) -> Ver
     ]:
         weight = rng.normal(size=(n_heads * head_dim, *columns))
         before = weight.copy()
-        answer = to_interleaved(weight, n_heads, rotary_dim)
+        answer = array(
+            to_interleaved(weight, n_heads, rotary_dim), weight.shape, "The shape must stay as it is."
+        )
         if not np.array_equal(weight, before):
             return "It changes the weight that it was given: return a new one."
         if not close(answer, convert_projection(weight, n_heads, to="interleaved", rotary_dim=rotary_dim)):
             kind = "weight" if columns else "bias"
             part = f"{rotary_dim} of {head_dim} features rotated"
-            return f"The {kind} of {n_heads} head{'s' * (n_heads > 1)}, {part}, comes out wrong."
+            case = f"The {kind} of {n_heads} head{'s' * (n_heads > 1)}, {part}, comes out wrong."
+            return case + _why_not_converted(answer, weight, n_heads, rotary_dim)
     return True
+
+
+def _why_not_converted(answer: np.ndarray, weight: np.ndarray, n_heads: int, rotary_dim: int) -> str:
+    """Say why a weight may be wrong, if that is known."""
+    head_dim = len(weight) // n_heads
+    slips = {
+        " That is the way there, from interleaved to half_split.": ("half_split", n_heads, rotary_dim),
+        " The rows of all heads were mixed: convert head by head.": ("interleaved", 1, n_heads * head_dim),
+        " The tail of each head stays where it is.": ("interleaved", n_heads, head_dim),
+        " Only the first head was converted.": ("interleaved", 1, rotary_dim),
+    }
+    for why, (to, heads, width) in slips.items():
+        if close(answer, convert_projection(weight, heads, to=to, rotary_dim=width)):
+            return why
+    return " It is as it was." if close(answer, weight) else ""
 
 
 def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:
@@ -60,10 +85,9 @@ def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:
     return rope
 
 
+@of_function
 def _finds_layout(layout_of: Callable[[Rope], Any]) -> Verdict:
     """Judge exercise 8.3 on black boxes of both layouts, both signs and three bases."""
-    if not callable(layout_of):
-        return "The answer is a function: give check the name, without parentheses."
     boxes = [
         (name, base, sign)
         for base in (1e4, 5e5, 100.0)
@@ -73,11 +97,9 @@ def _finds_layout(layout_of: Callable[[Rope], Any]) -> Verdict:
     for layout, base, sign in boxes:
         calls: list[int] = []
         found = layout_of(_black_box(layout, base, sign, calls))
-        if found is ...:
-            return ...
         if len(calls) != 1:
             return f"It called rope {len(calls)} times; once is allowed, and enough."
-        if found not in ("interleaved", "half_split"):
+        if not isinstance(found, str) or found not in ("interleaved", "half_split"):
             return f"It must return 'interleaved' or 'half_split', and returned {found!r}."
         if found != layout:
             return f"It took {layout} (base {base:g}, {'+' if sign > 0 else '−'} sign) for {found}."
@@ -86,11 +108,11 @@ def _finds_layout(layout_of: Callable[[Rope], Any]) -> Verdict:
 
 def _hides_the_bug(heads: object) -> Verdict:
     """Judge exercise 8.4: the wrong number of heads happens to be the right one."""
-    if not isinstance(heads, tuple | list) or len(heads) != 2:
-        return "The answer is two numbers, (n_heads, n_kv_heads)."
-    n_heads, n_kv_heads = heads
-    if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in heads):
-        return "Both are whole numbers, 1 or more."
+    ask = "Both are whole numbers, 1 or more."
+    heads = row(heads, 2, "The answer is two numbers, (n_heads, n_kv_heads).")
+    n_heads, n_kv_heads = (whole(n, ask) for n in heads)
+    if min(n_heads, n_kv_heads) < 1:
+        return ask
     if n_kv_heads >= n_heads:
         return "There must be fewer key heads than heads."
     if n_heads % n_kv_heads:

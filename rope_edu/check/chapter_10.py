@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.attention import attention, causal_mask
+from rope_edu.check.answers import array, of_function, plain, row, truth
 from rope_edu.check.exercise import Exercise, Verdict, close
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles, sinusoidal
 
@@ -24,17 +25,15 @@ def _head(
     return attention(apply_rope(q, angles), apply_rope(k, angles), v, mask=mask)[0]
 
 
+@of_function
 def _is_a_head(rotary_head: Callable[..., Any]) -> Verdict:
     """Judge exercise 10.1 on three sizes and starts."""
-    if not callable(rotary_head):
-        return "The answer is a function: give check the name, without parentheses."
     rng = np.random.default_rng(101)
     for words, d_model, head_dim, start in [(4, 6, 8, 0), (5, 8, 8, 17), (3, 12, 4, 5000)]:
         x, w = rng.normal(size=(words, d_model)), rng.normal(size=(3, head_dim, d_model)) / 2
         frequencies = inv_freq(head_dim)
-        found = rotary_head(x.copy(), *w.copy(), frequencies, start)
-        if found is ...:
-            return ...
+        ask = f"For {words} words and a head of {head_dim} it must return ({words}, {head_dim}) numbers."
+        found = array(rotary_head(x.copy(), *w.copy(), frequencies, start), (words, head_dim), ask)
         if close(found, _head(x, w, frequencies, start)):
             continue
         return _what_is_wrong(found, x, w, frequencies, start)
@@ -58,15 +57,19 @@ def _what_is_wrong(
         return "The scores are divided by √d_model; the width of the head counts."
     if close(found, _head(x, w, frequencies, start, turn_v=True)):
         return "The values are turned as well."
-    return False
+    if close(
+        found, attention(*(apply_rope(part, angles, layout="half_split") for part in (q, k)), v, mask=mask)[0]
+    ):
+        return "That is the layout half_split; the pairs of apply_rope stand side by side."
+    return "The shape is right, the numbers are not: scores, mask, softmax over the keys, then the values."
 
 
 def _tears_pairs(answers: object) -> Verdict:
     """Judge exercise 10.2: interleaved pairs stay in a head, half-split pairs do not."""
-    if not isinstance(answers, tuple | list) or len(answers) != 2:
-        return "The answer is two truth values: for interleaved, for half_split."
-    if not all(isinstance(answer, bool | np.bool_) for answer in answers):
-        return "Answer with True or False, twice."
+    answers = row(answers, 2, "The answer is two truth values: for interleaved, for half_split.")
+    answers = [truth(answer, "Answer with True or False, twice.") for answer in answers]
+    if answers == [False, True]:
+        return "The other way round: in which layout do the two members of a pair stand side by side?"
     if not answers[0]:
         return "In the interleaved layout, which head do the two members of a pair land in?"
     return not answers[1] or "In the half_split layout, features 1 and 5 are a pair. Which heads are they in?"
@@ -74,6 +77,8 @@ def _tears_pairs(answers: object) -> Verdict:
 
 def _by_hand(pairs: object) -> Verdict:
     """Judge exercise 10.3: a quarter turn, and back by three tenths of half a turn."""
+    ask = "The answer is two pairs of numbers."
+    pairs = array([_pair(pair, ask) for pair in row(pairs, 2, ask)], (2, 2), ask)
     back = (2 * math.cos(-0.3 * math.pi), 2 * math.sin(-0.3 * math.pi))
     if close(pairs, ((0.0, 2.0), (0.0, 2.0))):
         return "The first is right. For the second, turn (2, 0) back by the word's position, 3."
@@ -83,7 +88,20 @@ def _by_hand(pairs: object) -> Verdict:
         return "The second is right. The first turns the other way: counter-clockwise."
     if close(pairs, ((0.0, 2.0), (back[0], -back[1]))):
         return "The first is right. Back means clockwise."
-    return close(pairs, ((0.0, 2.0), back), tol=0.006)
+    if close(pairs[0], (0.0, 2.0)) and close(pairs[1] * 10, np.multiply(back, 5)):
+        return "The first is right. The second must be as long as before, 2."
+    if close(pairs, ((0.0, 2.0), back), tol=0.006):
+        return True
+    first = close(pairs[0], (0.0, 2.0), tol=0.006)
+    return (
+        "The first is right, the second is not." if first else "Five more positions turn (2, 0) by 5 · π/10."
+    )
+
+
+def _pair(pair: object, ask: str) -> list:
+    """Read a pair (x, y), which may come as the complex number x + iy."""
+    found = plain(pair)
+    return [found.real, found.imag] if isinstance(found, complex) else row(found, 2, ask)
 
 
 def _layers() -> list[tuple[str, Layer, bool]]:
@@ -125,22 +143,41 @@ def _layers() -> list[tuple[str, Layer, bool]]:
     ]
 
 
+@of_function
 def _finds_shifts(is_translation_invariant: Callable[[Layer, np.ndarray], Any]) -> Verdict:
-    """Judge exercise 10.4 on nine layers, each with inputs of 3 to 5 rows."""
-    if not callable(is_translation_invariant):
-        return "The answer is a function: give check the name, without parentheses."
+    """Judge exercise 10.4 on nine layers, with inputs of 3 to 5 rows, and on one that repeats after its moves."""
     rng = np.random.default_rng(12)
-    for what, layer, invariant in _layers():
+    layers, moves = _layers(), set()
+    layers[0] = (layers[0][0], _noting(layers[0][1], moves), True)
+    for what, layer, invariant in layers:
         for rows in (3, 4, 5):
             x = rng.normal(size=(rows, 4))
-            seen = is_translation_invariant(layer, x.copy())
-            if seen is ...:
-                return ...
-            if not isinstance(seen, bool | np.bool_):
-                return f"It must return True or False, not {type(seen).__name__}."
-            if bool(seen) != invariant:
-                return f"It takes this for {'' if seen else 'not '}translation-invariant: {what}."
+            if truth(is_translation_invariant(layer, x.copy()), "It must return True or False.") != invariant:
+                return f"It takes this for {'not ' if invariant else ''}translation-invariant: {what}."
+    turns = math.gcd(*moves)
+    if turns > 1 and truth(
+        is_translation_invariant(lambda x, places: x + (places[:, None] % turns) / turns, x)
+    ):
+        return f"It moves by {_listed(moves)} only: a head that repeats every {turns} positions passes it."
     return True
+
+
+def _noting(layer: Layer, moves: set[int]) -> Layer:
+    """Return a layer that adds to `moves` by how much its positions were moved from 0, 1, 2, …"""
+
+    def noted(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+        by = np.asarray(places) - np.arange(len(x))
+        if (by == by[0]).all():
+            moves.add(int(abs(by[0])))
+        return layer(x, np.asarray(places))
+
+    return noted
+
+
+def _listed(moves: set[int]) -> str:
+    """Put up to three moves into words."""
+    some = sorted(moves - {0})[:3]
+    return ", ".join(map(str, some)) + ("" if len(some) == len(moves - {0}) else ", …")
 
 
 EXERCISES = (

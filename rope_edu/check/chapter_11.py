@@ -5,22 +5,34 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.attention import elu_plus_one, linear_attention
+from rope_edu.check.answers import array, number, of_function
 from rope_edu.check.exercise import Exercise, Verdict, close
-from rope_edu.encodings import apply_rope, dynamic_ntk_inv_freq, inv_freq, rope_angles
+from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
-NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
+BATCHES = (
+    ((0, 0, 1, 1, 1), (1, 1, 1, 1, 1), (0, 0, 0, 0, 1)),  # padding on the left
+    ((1, 1, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 1, 1)),  # on the right
+    ((1, 1), (0, 1)),
+)
+TEXTS = (  # tokens stored, tokens of the prompt, keys to keep
+    ((5, 3, 8, 1), (5, 3, 9, 1, 2), 2),
+    ((5, 3, 8), (5, 3, 8, 7, 7), 3),
+    ((5, 3, 8, 7, 7), (5, 3, 8), 2),
+    ((5, 3, 8), (5, 3, 8), 2),
+    ((4, 3, 8), (5, 3, 8), 0),
+    ((), (5, 3), 0),
+    ((5, 3), (5,), 0),
+)
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
 
 
+@of_function
 def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
     """Judge exercise 11.1 on three models."""
-    if not callable(tokens_that_fit):
-        return NOT_A_FUNCTION
     for free, layers, n_heads, n_kv_heads, d_model, each in MODELS:
-        found = tokens_that_fit(free, layers, n_heads, n_kv_heads, d_model, each)
-        if found is ...:
-            return ...
+        found = number(
+            tokens_that_fit(free, layers, n_heads, n_kv_heads, d_model, each), "It must return one number."
+        )
         numbers = layers * n_kv_heads * (d_model // n_heads)  # keys of one token
         expected = free // (2 * numbers * each)
         if close(found, expected):
@@ -34,83 +46,72 @@ def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
         }
         if not close(np.floor(found), found):
             return "Whole tokens only: round down."
-        return next((why for slip, why in slips.items() if close(found, slip)), False)
+        right = f"With {free:,} bytes, {layers} layers and {n_kv_heads} key heads {expected:,} fit, not {found:,}."
+        return next((why for slip, why in slips.items() if close(found, slip)), right)
     return True
 
 
+@of_function
 def _moves(moved: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
     """Judge exercise 11.2: turns of stored keys add up."""
-    if not callable(moved):
-        return NOT_A_FUNCTION
     keys = np.random.default_rng(11).normal(size=(9, 16))
     positions = np.array([0, 3, 4, 50, 51, 52, 400, 4000, 4001])
     for by, theta in ((3, inv_freq(16)), (-7, inv_freq(16, 500.0)), (0, inv_freq(16))):
         stored = apply_rope(keys, rope_angles(positions, theta))
-        found = moved(stored.copy(), by, theta)
-        if found is ...:
-            return ...
+        found = array(
+            moved(stored.copy(), by, theta), stored.shape, "The keys keep their shape, here (9, 16)."
+        )
+        if by and close(found, stored):
+            return "They stand where they stood."
+        if by and close(found, apply_rope(stored, rope_angles(by, theta), layout="half_split")):
+            return "That is the layout half_split; these keys are interleaved, as apply_rope is."
         if close(found, apply_rope(keys, rope_angles(positions - by, theta))) and by:
             return "They moved the other way."
         if close(found, apply_rope(stored, rope_angles(np.arange(9) + by, theta))):
             return "You turned each key by another angle; they are rotated already, and all move by the same."
         if not close(found, apply_rope(keys, rope_angles(positions + by, theta))):
-            return False
+            return (
+                f"Moved by {by}, they are not what the model would store there: all turn by one angle a pair."
+            )
     return True
 
 
-def _scores_by_the_rule(scores_now: Callable[..., Any]) -> Verdict:
-    """Judge exercise 11.3 below and beyond the trained length."""
-    if not callable(scores_now):
-        return NOT_A_FUNCTION
-    rng = np.random.default_rng(3)
+@of_function
+def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
+    """Judge exercise 11.3 on padding left and right; the positions of padding are free."""
+    for rows in BATCHES:
+        is_text = np.array(rows, dtype=bool)
+        found = array(
+            positions_of(is_text.copy()), is_text.shape, "It must return one position for each token."
+        )
+        counted = np.cumsum(is_text, axis=-1) - 1
+        if close(found[is_text], counted[is_text] + 1):
+            return "The first token of a text stands at 0, not at 1."
+        if not close(found[is_text], counted[is_text]):
+            if close(found, np.broadcast_to(np.arange(is_text.shape[1]), is_text.shape)):
+                return "The padding on the left is counted as well."
+            if close(found[is_text], (np.cumsum(is_text).reshape(is_text.shape) - 1)[is_text]):
+                return "Each row counts for itself."
+            return f"For the rows {rows} the text's tokens do not stand at 0, 1, 2 …"
+        if not np.all(found >= 0):
+            return "Padding gets a position below 0, and a table of positions has none there."
+    return True
 
-    def rule(length: int) -> np.ndarray:
-        return dynamic_ntk_inv_freq(8, length, 10, factor=3.0)
 
-    for n in (1, 10, 25):
-        q, keys = rng.normal(size=8), rng.normal(size=(n, 8))
-        found = scores_now(q.copy(), keys.copy(), rule)
-        if found is ...:
-            return ...
-        angles = rope_angles(range(n), rule(n))
-        expected = apply_rope(keys, angles) @ apply_rope(q, angles[-1])
+@of_function
+def _keeps_keys(keys_to_keep: Callable[[list[int], list[int]], Any]) -> Verdict:
+    """Judge exercise 11.4 on texts that part early, late, never, or are empty."""
+    for stored, prompt, expected in TEXTS:
+        found = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
         if close(found, expected):
-            return "Almost: divide by √d."
-        stale = np.stack([apply_rope(key, rope_angles(i, rule(i + 1))) for i, key in enumerate(keys)])
-        if n > 10 and close(found, stale @ apply_rope(q, angles[-1]) / np.sqrt(8)):
-            return "These are the stale keys: each was turned by the rule of its own time, not of now."
-        if not close(found, expected / np.sqrt(8)):
-            return f"With {n} {'key' if n == 1 else 'keys'} the scores differ from those of the whole text."
+            continue
+        if close(found, expected + 1) and stored[: len(prompt)] == prompt:
+            return "If the whole prompt is stored, its last token has to be run again all the same."
+        equal = sum(a == b for a, b in zip(stored, prompt[:-1], strict=False))
+        if close(found, equal) and equal > expected:
+            return "A token behind the first difference has other keys, even if it is the same token."
+        return f"For stored = {list(stored)} and prompt = {list(prompt)} it is {expected}, not {found}."
     return True
-
-
-def _steps(step: Callable[..., Any]) -> Verdict:
-    """Judge exercise 11.4: a walk through a text equals linear attention at once."""
-    if not callable(step):
-        return NOT_A_FUNCTION
-    rng = np.random.default_rng(4)
-    q, k = rng.normal(size=(2, 20, 8))
-    v, angles = rng.normal(size=(20, 3)), rope_angles(range(20), inv_freq(8))
-    kv, norm, outputs = np.zeros((8, 3)), np.zeros(8), []
-    for m in range(20):
-        found = step(kv.copy(), norm.copy(), q[m], k[m], v[m], angles[m])
-        if found is ...:
-            return ...
-        output, kv, norm = found
-        kv, norm = np.asarray(kv, dtype=float), np.asarray(norm, dtype=float)
-        if kv.shape != (8, 3) or norm.shape != (8,):
-            return f"kv must stay (8, 3) and norm (8,), got {kv.shape} and {norm.shape}."
-        outputs.append(np.asarray(output, dtype=float))
-    if close(outputs, linear_attention(q, k, v, angles=angles)):
-        return True
-    if close(outputs, linear_attention(q, k, v)):
-        return "It is linear attention without any position: the features in the numerator are to be turned."
-    if close(outputs, linear_attention(apply_rope(q, angles), apply_rope(k, angles), v)):
-        return "φ comes first: turn the features, not q and k."
-    turned = (apply_rope(elu_plus_one(x), angles) for x in (q, k))
-    if close(outputs, linear_attention(*turned, v, feature_map=lambda features: features)):
-        return "The denominator is turned as well; it takes the features as they are."
-    return "The first token is right, but not the later ones." if close(outputs[0], v[0]) else False
 
 
 EXERCISES = (
@@ -136,22 +137,22 @@ EXERCISES = (
     ),
     Exercise(
         "11.3",
-        _scores_by_the_rule,
+        _numbers_texts,
         hints=(
-            "The text is len(keys) tokens long now, and the query stands at its last position.",
-            "All angles, of every key and of the query, come from rule(len(keys)).",
-            "angles = rope_angles(range(n), rule(n)); the keys take all of them, the query angles[-1].",
+            "How many tokens of text stand before a token, in its own row?",
+            "Count the True values of a row up to each token, the token among them, and take 1 away.",
+            "np.maximum(np.cumsum(is_text, axis=-1) - 1, 0)",
         ),
-        shows="Keys stored before the turn follow any rule, at the price of turning all of them at every step.",
+        shows="Counted so, every row has the positions that it would have alone.",
     ),
     Exercise(
         "11.4",
-        _steps,
+        _keeps_keys,
         hints=(
-            "Take φ of q and k first. Then the numerator uses turned features, the denominator plain ones.",
-            "kv gains np.outer(turned φ(k), v); norm gains φ(k).",
-            "The output is (turned φ(q)) @ kv / (φ(q) @ norm), with the state that already has this token.",
+            "From the beginning on, how far are the two texts the same?",
+            "Stop at the first difference, and one token before the end of the prompt at the latest.",
+            "Count while the tokens of zip(stored, prompt[:-1]) are equal; stop at the first pair that is not.",
         ),
-        shows="The state is (d, d_v) and (d,) numbers, however long the text; only kv is turned.",
+        shows="A key knows all that came before it: only a common beginning can be shared.",
     ),
 )

@@ -1,138 +1,167 @@
-"""Exercises of chapter 12: curves, seeds and verdicts."""
+"""Exercises of chapter 12: carry a sum instead of a cache."""
 
-from collections.abc import Callable, Sequence
-from math import comb
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from rope_edu.attention import elu_plus_one, linear_attention
+from rope_edu.check.answers import array, number, of_function, row
 from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
-STEPS = (0, 50, 100, 150, 200, 250)
-NO_FUNCTION = "The answer is a function: give check the name, without parentheses."
-
-
-def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int | None:
-    """Return the first step from which on every accuracy is at least the level, or None."""
-    below = [n for n, share in enumerate(accuracy) if share < level]
-    first = below[-1] + 1 if below else 0
-    return steps[first] if first < len(steps) else None
+WIDTHS = ((64, 64), (128, 128), (16, 4), (4, 16), (1, 1), (3, 5))
+ASK_STATE = "It must return two things: (kv, norm)."
 
 
-def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
-    """Judge exercise 12.1 on curves that rise, fall back, start high, never arrive."""
-    if not callable(settled):
-        return NO_FUNCTION
-    curves = (
-        (0.1, 0.4, 0.92, 0.95, 0.97, 0.99),
-        (0.1, 0.95, 0.6, 0.7, 0.93, 0.94),
-        (0.95, 0.96, 0.97, 0.9, 0.96, 0.99),
-        (0.1, 0.2, 0.3, 0.4, 0.5, 0.6),
-        (0.1, 0.95, 0.95, 0.95, 0.95, 0.2),
+@of_function
+def _steps(step: Callable[..., Any]) -> Verdict:
+    """Judge exercise 12.1: a walk through a text equals linear attention at once."""
+    rng = np.random.default_rng(4)
+    q, k = rng.normal(size=(2, 20, 8))
+    v, angles = rng.normal(size=(20, 3)), rope_angles(range(20), inv_freq(8))
+    kv, norm, outputs = np.zeros((8, 3)), np.zeros(8), []
+    for m in range(20):
+        found = step(kv.copy(), norm.copy(), q[m], k[m], v[m], angles[m])
+        output, kv, norm = row(found, 3, "It must return three things: (output, kv, norm).")
+        kv, norm = array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
+        outputs.append(array(output, (3,), "The output of one token has the width of v, here (3,)."))
+    if close(outputs, linear_attention(q, k, v, angles=angles)):
+        return True
+    if close(outputs, linear_attention(q, k, v)):
+        return "It is linear attention without any position: the features in the numerator are to be turned."
+    if close(outputs, linear_attention(apply_rope(q, angles), apply_rope(k, angles), v)):
+        return "φ comes first: turn the features, not q and k."
+    turned = (apply_rope(elu_plus_one(x), angles) for x in (q, k))
+    if close(outputs, linear_attention(*turned, v, feature_map=lambda features: features)):
+        return "The denominator is turned as well; it takes the features as they are."
+    first = close(outputs[0], v[0])
+    return (
+        "The first token is right, but not the later ones."
+        if first
+        else "One token alone must give its own v."
     )
-    for accuracy in curves:
-        found, right = settled(list(STEPS), list(accuracy), 0.9), _stays(STEPS, accuracy, 0.9)
-        if found is ...:
-            return ...
-        if found == right and (found is None) == (right is None):
+
+
+@of_function
+def _smaller_from(smaller_from: Callable[[int, int], Any]) -> Verdict:
+    """Judge exercise 12.2 on square and other widths."""
+    for d, d_v in WIDTHS:
+        found = number(smaller_from(d, d_v), "It must return one number.")
+        state = d * d_v + d
+        expected = state // (d + d_v) + 1
+        if close(found, expected):
             continue
-        case = f"steps {list(STEPS)}, accuracies {list(accuracy)}, level 0.9"
-        if right is not None and found is not None and found < right:
-            return f"For {case} you gave {found}; but the curve falls below 0.9 again after that."
-        return f"For {case} you gave {found}, expected {right}."
+        if close(found, d * d_v // (d + d_v) + 1):
+            return "The state has the vector of the denominator as well."
+        if close(found, state / (d + d_v)) or close(found, -(-state // (d + d_v))):
+            return "Whole tokens, and smaller, not as large as."
+        return f"For d = {d} and d_v = {d_v} it is {expected}, not {found}."
     return True
 
 
-def _adds_both_tails(p_value: Callable[[int, int], Any]) -> Verdict:
-    """Judge exercise 12.2 on every result of 1 to 8 pairs."""
-    if not callable(p_value):
-        return NO_FUNCTION
-    for n in range(1, 9):
-        for wins in range(n + 1):
-            found = p_value(wins, n)
-            if found is ...:
-                return ...
-            tail = sum(comb(n, k) for k in range(max(wins, n - wins), n + 1)) / 2**n
-            right = min(1.0, 2 * tail)
-            if close(found, tail, 1e-9) and not close(tail, right, 1e-9):
-                return "That is one side. Nobody said beforehand who would win: count both sides."
-            if not close(found, right, 1e-9):
-                return f"For {wins} wins of {n} you gave {found}, expected {right:.4f}."
+def _example(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return keys `(n, 8)`, values `(n, 3)` and angles `(n, 4)`."""
+    rng = np.random.default_rng(12)
+    return rng.normal(size=(n, 8)), rng.normal(size=(n, 3)), rope_angles(range(n), inv_freq(8))
+
+
+def _state(k: np.ndarray, v: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the state of a text: the turned sum `(8, 3)` and the plain one `(8,)`."""
+    features = elu_plus_one(k)
+    return apply_rope(features, angles).T @ v, features.sum(axis=0)
+
+
+def _pair(found: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Read a state that an answer returned."""
+    kv, norm = row(found, 2, ASK_STATE)
+    return array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
+
+
+@of_function
+def _forgets(forget: Callable[..., Any]) -> Verdict:
+    """Judge exercise 12.3: what was added can be taken away."""
+    k, v, angles = _example(9)
+    whole = _state(k, v, angles)
+    for place in (4, 0):
+        others = [n for n in range(9) if n != place]
+        rest = _state(k[others], v[others], angles[others])
+        kv, norm = _pair(forget(whole[0].copy(), whole[1].copy(), k[place], v[place], angles[place]))
+        if close(kv, rest[0]) and close(norm, rest[1]):
+            continue
+        features = elu_plus_one(k[place])
+        if close(kv, whole[0] - np.outer(features, v[place])):
+            return "What was added was turned: take away what was added."
+        if close(kv, whole[0] - np.outer(apply_rope(k[place], angles[place]), v[place])):
+            return "What was added were features, φ(k), not k."
+        if close(norm, whole[1] - apply_rope(features, angles[place])):
+            return "The norm was not turned when it was added."
+        if close(kv, rest[0]):
+            return "kv is right, norm is not: it had gained φ(k)."
+        return "It is not the state of the other tokens alone."
     return True
 
 
-def _seven(seeds: object) -> Verdict:
-    """Judge exercise 12.3."""
-    if isinstance(seeds, bool) or not isinstance(seeds, int | np.integer) or not 1 <= seeds <= 1000:
-        return "The answer is one whole number."
-    chance = 2 / comb(2 * int(seeds), int(seeds))
-    if chance > 0.001:
-        return f"With {seeds} each, chance alone sets them apart once in {1 / chance:,.0f}."
-    if seeds > 7:
-        return f"That is enough ({1 / chance:,.0f}), but fewer would do."
-    return True
-
-
-def _wins_yet_ranks_lower(ranks: object) -> Verdict:
-    """Judge exercise 12.4: A is ahead on four of five tasks, B has the larger mean reciprocal rank."""
-    try:
-        table = np.asarray(ranks)
-        if table.shape != (2, 5) or not np.array_equal(table, table.astype(int)):
-            raise ValueError
-    except (TypeError, ValueError):
-        return "The answer is two lists of five whole numbers each: the ranks of A, then those of B."
-    if table.min() < 1 or table.max() > 5:
-        return "A rank is 1 to 5."
-    a, b = table
-    if (a == b).any():
-        return "On one task two encodings cannot have one rank."
-    if (a < b).sum() != 4:
-        return f"A must be ahead on exactly 4 tasks; it is on {(a < b).sum()}."
-    means = (1 / a).mean(), (1 / b).mean()
-    if means[0] >= means[1]:
-        return f"A is ahead on 4 tasks, but its mean, {means[0]:.3f}, is not below B's, {means[1]:.3f}."
+@of_function
+def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
+    """Judge exercise 12.4: the state of a text that stands elsewhere."""
+    k, v, _ = _example(9)
+    theta = inv_freq(8)
+    for by in (3, -2, 1000):
+        at = [rope_angles(np.arange(9) + start, theta) for start in (0, by, -by)]
+        (here, plain), (there, _), (back, _) = (_state(k, v, angles) for angles in at)
+        kv, norm = _pair(moved_state(here.copy(), plain.copy(), by, theta))
+        if close(kv, there) and close(norm, plain):
+            continue
+        if close(kv, here):
+            return "It stands where it stood."
+        if close(kv, back):
+            return "It moved the other way."
+        if close(kv, there):
+            return "The norm knows nothing of positions: it stays."
+        return f"Moved by {by}, it is not the state of the text there."
     return True
 
 
 EXERCISES = (
     Exercise(
         "12.1",
-        _waits_for_the_last_rise,
+        _steps,
         hints=(
-            "What matters is the last point that lies below the level.",
-            "Walk from the end: go back while the accuracy is at least the level.",
-            "below = [n for n, a in enumerate(accuracy) if a < level]; the answer is the step after below[-1].",
+            "Take φ of q and k first. Then the numerator uses turned features, the denominator plain ones.",
+            "kv gains np.outer(turned φ(k), v); norm gains φ(k).",
+            "The output is (turned φ(q)) @ kv / (φ(q) @ norm), with the state that already has this token.",
         ),
-        shows="A curve that touches a level once has not learned: ask that it stays.",
+        shows="The state is (d, d_v) and (d,) numbers, however long the text; only kv is turned.",
     ),
     Exercise(
         "12.2",
-        _adds_both_tails,
+        _smaller_from,
         hints=(
-            "If neither is better, each seed is a fair coin: n wins of n have the chance 1/2ⁿ.",
-            "Add up comb(n, k)/2ⁿ for all results at least as far from n/2 as the one you have, on both sides.",
-            "min(1, 2 · Σ_{k ≥ max(wins, n − wins)} comb(n, k) / 2ⁿ)",
+            "How many numbers has the state, and how many does a cache gain with each token?",
+            "The state has d · d_v + d numbers, the cache d + d_v for each token.",
+            "(d * d_v + d) // (d + d_v) + 1",
         ),
-        shows="Five of five give 0.0625: five pairs alone can never pass the usual 0.05.",
+        shows="For d = d_v that is about d/2 tokens: a few dozen.",
     ),
     Exercise(
         "12.3",
-        _seven,
+        _forgets,
         hints=(
-            "Of comb(2n, n) equally likely orders one puts all n runs of A first, and one all n of B.",
-            "You need 2 / comb(2n, n) ≤ 1/1000.",
-            "comb(12, 6) = 924 is too few, comb(14, 7) = 3432 enough.",
+            "A sum forgets by subtraction. What exactly was added for this token?",
+            "kv got np.outer(turned φ(k), v), norm got φ(k).",
+            "kv - np.outer(apply_rope(elu_plus_one(k), angles), v), norm - elu_plus_one(k)",
         ),
-        shows="Two seeds more and chance falls from 1 in 126 to 1 in 1,716.",
+        shows="A sum can forget a token, but only if you still have its key and value: a cache again.",
     ),
     Exercise(
         "12.4",
-        _wins_yet_ranks_lower,
+        _moves_the_state,
         hints=(
-            "1/rank drops from 1 to 1/2 between first and second, but only from 1/4 to 1/5 further down.",
-            "Let A be second and B third on four tasks.",
-            "On the fifth task let B be first and A last.",
+            "Every key in the sum would be turned by the same angle more.",
+            "Rows of kv are features of the keys: turn each column as if it were a key.",
+            "apply_rope(kv.T, rope_angles(by, inv_freq)).T, and norm as it is.",
         ),
-        shows="Mean reciprocal rank pays for first places: a summary is a choice of what counts.",
+        shows="Turns add up, and a turn of a sum is the sum of turns: the whole text moves at once.",
     ),
 )

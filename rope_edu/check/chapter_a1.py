@@ -7,55 +7,59 @@ from unittest.mock import patch
 
 import numpy as np
 
+from rope_edu.check.answers import array, number, of_function
 from rope_edu.check.exercise import Exercise, Verdict, close
 from rope_edu.encodings import inv_freq, rope_angles
 
-A_FUNCTION = "The answer is a function: give check the name, without parentheses."
 
-
+@of_function
 def _holds_whole_numbers(last_whole: Callable[[int], Any]) -> Verdict:
     """Judge exercise A1.1."""
-    if not callable(last_whole):
-        return A_FUNCTION
-    if last_whole(8) is ...:
-        return ...
-    if close(last_whole(8), 2 ^ 8):
-        return "In Python a power is written 2**p; ^ is another operation."
-    if close(last_whole(8), 255):
-        return "256 fits too: it is one digit and zeros. 257 is the first that does not."
-    if close(last_whole(8), 257):
-        return "257 is 100000001 in binary: nine digits."
-    return all(close(last_whole(p), 2.0**p) for p in (1, 8, 11, 24, 53))
+    for digits in (8, 1, 11, 24, 53):
+        found = number(last_whole(digits), "It must return one number.")
+        if close(found, 2.0**digits):
+            continue
+        slips = {
+            2 ^ digits: "In Python a power is written 2**p; ^ is another operation.",
+            2**digits
+            - 1: f"2^{digits} fits too: it is one digit and zeros. The next one is the first that does not.",
+            2**digits + 1: f"2^{digits} + 1 begins and ends with a 1 in binary: it has {digits + 1} digits.",
+            2 ** (digits - 1): f"That has {digits} digits, and so have many above it.",
+        }
+        return slips.get(found, f"With {digits} digits it is not {found}.")
+    return True
 
 
+@of_function
 def _makes_turns(turns_until: Callable[[int, np.ndarray], Any]) -> Verdict:
     """Judge exercise A1.2: right, and with few exponentials or sines, counted in numbers that go in."""
-    if not callable(turns_until):
-        return A_FUNCTION
-    if turns_until(1, inv_freq(4)) is ...:
-        return ...
     for length, head_dim in [(1, 4), (255, 8), (257, 6), (1000, 16), (65_536, 4)]:
         theta = inv_freq(head_dim)
         found, taken = _counted(turns_until, length, theta.copy())
         expected = np.exp(1j * rope_angles(np.arange(length), theta))
-        if np.shape(found) != expected.shape:
-            return f"For length {length} and {len(theta)} pairs it returns shape {np.shape(found)}."
+        found = array(
+            found, expected.shape, f"For length {length} and {len(theta)} pairs it must be {expected.shape}."
+        )
         if not close(found, expected, 1e-9):
             return _what_is_wrong(found, expected)
         if taken > 600 * len(theta):
-            return f"For length {length} it took {taken // len(theta):,} angles of each pair."
+            return (
+                f"For length {length} it took {taken // len(theta):,} angles of each pair; 600 are allowed."
+            )
     return True
 
 
 def _what_is_wrong(found: np.ndarray, expected: np.ndarray) -> Verdict:
     """Say what a table of turns that is not right may be."""
+    if not np.iscomplexobj(found):
+        return "A turn is a complex number, e^{iθm}."
     if close(found, np.conj(expected), 1e-9):
         return "It turns the other way: the turn of position 1 is e^{+iθ}."
     if close(found, expected, 1e-5):
         return "Nearly: right to 10⁻⁵, not to 10⁻⁹. Is something kept in complex64?"
     if close(np.sort_complex(np.ravel(found)), np.sort_complex(np.ravel(expected)), 1e-9):
         return "These are the right numbers, in another order."
-    return False
+    return "Row m must hold e^{imθ} for each frequency, from m = 0 on."
 
 
 def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any, int]:
@@ -76,21 +80,20 @@ def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any
     return found, taken["exp"] + max(taken["cos"], taken["sin"])
 
 
+@of_function
 def _angles_are_right(mended: Callable[[np.ndarray, np.ndarray], Any]) -> Verdict:
     """Judge exercise A1.3 with an input of each dtype, longer than float16 can count."""
-    if not callable(mended):
-        return A_FUNCTION
     theta = inv_freq(8)
-    if mended(np.ones((2, 8)), theta) is ...:
-        return ...
     for dtype, length in [("float64", 5), ("float16", 3000), ("float32", 3000), ("float16", 70_000)]:
-        found = np.asarray(mended(np.ones((length, 8), dtype), theta))
         expected = rope_angles(np.arange(length), theta)
-        if found.shape != expected.shape:
-            return f"For an x of shape ({length}, 8) it returns shape {found.shape}."
+        found = mended(np.ones((length, 8), dtype), theta)
+        found = array(
+            found, expected.shape, f"For {length} rows and 4 frequencies the angles are {expected.shape}."
+        )
         if not close(found, expected, 1e-9):
             at = int(np.argmax(~(np.abs(found - expected) <= 1e-9).all(axis=-1)))
-            return f"For an x in {dtype} the angles are off from position {at} on."
+            why = "the frequencies are rounded" if at < 2049 else f"{dtype} has no {at}"
+            return f"For an x in {dtype} the angles are off from position {at} on: {why}."
     return True
 
 

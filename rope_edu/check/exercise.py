@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from rope_edu.check.answers import Reply, plain
+
 Verdict = bool | str | EllipsisType  # right or wrong; wrong and why; not answered yet
 
 
@@ -19,9 +21,9 @@ Verdict = bool | str | EllipsisType  # right or wrong; wrong and why; not answer
 class Exercise:
     """Hold one exercise: its id, the judge of an answer, hints from faint to plain, and its lesson.
 
-    `right(answer)` returns True or False, a sentence that says what is wrong, or `...` if it finds
-    that a function still is the stub. What it raises is shown to the reader: it is the answer's own
-    error, since a judge calls the function that it was given.
+    `right(answer)` returns True or False, or a sentence that says what is wrong; it reads the answer with
+    `rope_edu.check.answers`, whose Reply ends the judging. Whatever else it raises is shown to the reader: it
+    is the answer's own error, since a judge calls the function that it was given.
     """
 
     id: str
@@ -104,7 +106,7 @@ def close(a: object, b: object, tol: float = 1e-6) -> bool:
     (True, False, False)
     """
     try:
-        a, b = (np.asarray(x.detach().cpu().numpy() if hasattr(x, "detach") else x) for x in (a, b))
+        a, b = (np.asarray(plain(x)) for x in (a, b))
         return a.shape == b.shape and bool(np.all(np.abs(a - b) <= tol))
     except (TypeError, ValueError):  # ragged lists, words, None
         return False
@@ -121,14 +123,16 @@ def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
 
 
 def _is_stub(answer: object) -> bool:
-    """Tell whether the answer is `...`, or a tuple or list with `...` left in it."""
-    return answer is ... or (isinstance(answer, tuple | list) and any(part is ... for part in answer))
+    """Tell whether the answer is `...`, or a tuple, list or set with `...` left in it."""
+    return answer is ... or (isinstance(answer, tuple | list | set) and any(map(_is_stub, answer)))
 
 
 def _judge(exercise: Exercise, answer: object) -> Verdict:
     """Ask the exercise for its verdict; an error that the answer raises becomes part of the reply."""
     try:
         verdict = exercise.right(answer)
+    except Reply as reply:
+        return reply.verdict
     except Exception as error:  # whatever a reader's function may raise
         message = re.sub(r" at 0x[0-9a-f]+", "", str(error))  # addresses change from run to run
         return f"Your answer raised {type(error).__name__}: {message}"

@@ -1,6 +1,7 @@
 """Numbers about position: every encoding of the book, as pure functions of arrays."""
 
 from rope_edu.encodings.absolute import learned_table, look_up, shift_matrix, sinusoidal
+from rope_edu.encodings.base_bound import first_negative_distance, smallest_base
 from rope_edu.encodings.decay import mean_cosine, roformer_bound, score_curve, trivial_bound
 from rope_edu.encodings.frequencies import inv_freq, rope_angles, wavelength
 from rope_edu.encodings.layouts import (
@@ -12,6 +13,7 @@ from rope_edu.encodings.layouts import (
     layout_permutation,
     pair_slices,
 )
+from rope_edu.encodings.partial import p_rope, partial_rope
 from rope_edu.encodings.precision import (
     NUMBER_FORMATS,
     PIPELINES,
@@ -39,36 +41,58 @@ from rope_edu.encodings.rotary import (
     rotate_pair,
     rotation_matrix,
 )
-from rope_edu.encodings.scaling import dynamic_ntk_inv_freq
-from rope_edu.encodings.variants import p_rope_inv_freq, xpos_scale
+from rope_edu.encodings.scaling import (
+    abf,
+    dynamic_ntk,
+    llama3,
+    longrope,
+    ntk_aware,
+    ntk_by_parts,
+    position_interpolation,
+    yarn,
+    yarn_mscale,
+)
+from rope_edu.encodings.spec import RopeSpec, plain_rope, rope_parts
+from rope_edu.encodings.xpos import xpos_scale
 
 __all__ = [
     "LAYOUTS",
     "NUMBER_FORMATS",
     "PIPELINES",
     "Pipeline",
+    "RopeSpec",
+    "abf",
     "alibi_bias",
     "alibi_slopes",
     "angle_error",
     "apply_rope",
     "check_layout",
     "convert_projection",
-    "dynamic_ntk_inv_freq",
+    "dynamic_ntk",
     "fire_bias",
+    "first_negative_distance",
     "half_split_to_interleaved",
     "interleaved_to_half_split",
     "inv_freq",
     "kerple_log_bias",
     "layout_permutation",
     "learned_table",
+    "llama3",
+    "longrope",
     "look_up",
     "mean_cosine",
-    "p_rope_inv_freq",
+    "ntk_aware",
+    "ntk_by_parts",
+    "p_rope",
     "pair_slices",
+    "partial_rope",
     "pipeline_turns",
+    "plain_rope",
+    "position_interpolation",
     "relative_positions",
     "roformer_bound",
     "rope_angles",
+    "rope_parts",
     "rotate_as_complex",
     "rotate_by_matrix",
     "rotate_pair",
@@ -79,10 +103,13 @@ __all__ = [
     "shaw_scores",
     "shift_matrix",
     "sinusoidal",
+    "smallest_base",
     "t5_bias",
     "t5_bucket",
     "transformer_xl_scores",
     "trivial_bound",
     "wavelength",
     "xpos_scale",
+    "yarn",
+    "yarn_mscale",
 ]

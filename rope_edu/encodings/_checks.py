@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,46 +18,55 @@ Array = Any  # a NumPy array, a torch tensor, or another array that array_api_co
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
+def _check_number(
+    name: str, value: object, allowed: str, fits: Callable[[Any], bool], kind: type = Real
+) -> Any:
+    """Return `value` if it is one finite number of the `kind`, no bool, that `fits`; `allowed` says so in words."""
+    try:
+        good = (
+            not isinstance(value, bool) and isinstance(value, kind) and math.isfinite(value) and fits(value)
+        )
+    except OverflowError:  # an int that no float can hold
+        good = False
+    if not good:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return value
+
+
 def check_positive_int(name: str, value: object) -> int:
     """Return `value` as an int if it is a whole number of at least 1 (True and 2.0 are not)."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
+    return int(_check_number(name, value, "a whole number of at least 1", lambda n: n >= 1, Integral))
 
 
 def check_whole_number(name: str, value: object) -> int:
     """Return `value` as an int if it is a whole number of at least 0 (True and 2.0 are not)."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}")
-    return int(value)
+    return int(_check_number(name, value, "a whole number of at least 0", lambda n: n >= 0, Integral))
 
 
 def check_even_dim(name: str, value: object) -> int:
     """Return `value` as an int if it is an even whole number of at least 2: features rotate in pairs."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 2 or value % 2:
-        raise ValueError(f"{name} must be an even whole number of at least 2, got {value!r}")
-    return int(value)
+    allowed = "an even whole number of at least 2"
+    return int(_check_number(name, value, allowed, lambda n: n >= 2 and n % 2 == 0, Integral))
 
 
 def check_finite_number(name: str, value: object) -> float:
     """Return `value` as a float if it is one real, finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
+    return float(_check_number(name, value, "a finite number", lambda x: True))
 
 
 def check_positive_number(name: str, value: object) -> float:
     """Return `value` as a float if it is a finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
-    return float(value)
+    return float(_check_number(name, value, "a finite number above 0", lambda x: x > 0))
 
 
-def check_base(base: object) -> float:
+def check_at_least_one(name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number of at least 1."""
+    return float(_check_number(name, value, "a finite number of at least 1", lambda x: x >= 1))
+
+
+def check_base(base: object, name: str = "base") -> float:
     """Return `base` as a float if it is a finite number above 1, so that frequencies fall with i."""
-    if isinstance(base, bool) or not isinstance(base, Real) or not (math.isfinite(base) and base > 1):
-        raise ValueError(f"base must be a finite number above 1, got {base!r}")
-    return float(base)
+    return float(_check_number(name, base, "a finite number above 1", lambda x: x > 1))
 
 
 def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:

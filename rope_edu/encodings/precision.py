@@ -9,7 +9,8 @@ import numpy as np
 from rope_edu.encodings._checks import Array, as_positions, as_real, check_one_of, check_whole_number
 from rope_edu.encodings.frequencies import rope_angles
 
-NUMBER_FORMATS = ("float64", "float32", "bfloat16", "float16")
+SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
+NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@ r"""Turns: by how much each pair turns at each position, as numbers that a kerne
 
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
 
 from rope_edu.encodings._checks import (
+    FLOAT_DTYPES,
     Array,
     as_kind_of,
     as_real,
@@ -17,22 +19,17 @@ from rope_edu.encodings._checks import (
 )
 from rope_edu.encodings.layouts import check_layout
 
-SHARED = 2**14  # turns that heads share while the cache holds them: 128 KiB of complex64
-
 
 class Turns:
-    r"""Hold a e^{iθ} for each position and pair, in the form that its layout is rotated with.
-
-        interleaved: turn = a e^{iθ}, complex        half_split: cos = a cos θ and sin = a sin θ
+    r"""Hold a cos θ and a sin θ for each position and pair: float64 for float64, float32 for all that is narrower.
 
     Made by `RotaryTable.turns`, which hands out views of what it keeps, and by `turns_from_angles`. Do not
-    write into them.
+    write into them. They rotate arrays of their own kind, on their own device.
 
-    Attributes:
+    Args:
         layout: "interleaved" or "half_split".
-        parts: `(turn,)` or `(cos, sin)`, each `(…, seq, pairs)`; complex64 and float32, or complex128
-            and float64 for float64 and where 16 bits are to be exact.
-        dtypes: the dtypes of x that these turns rotate.
+        rows: `(…, seq, 2, pairs)` without gaps: the cosines of a position, then its sines.
+        run: (start, length) of the positions that are meant, where `rows` is `(seq, 2, pairs)`. Default: all.
 
     >>> import math
     >>> turns_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).turn.round(3).tolist()  # 1 and i
@@ -41,73 +38,81 @@ class Turns:
     Chapter 7.
     """
 
-    __slots__ = ("addresses", "calls", "doubled", "dtypes", "layout", "pairs_of", "parts")
+    __slots__ = ("_kept", "_start", "device", "dtype", "layout", "shape")
 
-    def __init__(
-        self, layout: str, parts: tuple[Array, ...], dtypes: tuple[Any, ...], calls: dict | None = None
-    ) -> None:
-        self.layout, self.parts, self.dtypes = layout, parts, dtypes
-        seq, pairs = parts[0].shape[-2:]
-        few = layout == "interleaved" and parts[0].ndim == 2 and seq * pairs <= SHARED
-        self.pairs_of = (seq, 2 * pairs) if few else None  # the last axes of an x that is one product
-        # What kernels derive from the parts of a few tokens, for the next layer or token:
-        self.doubled: tuple | None = None
-        self.addresses: tuple | None = None  # of cos and sin
-        self.calls: dict = {} if calls is None else calls  # by the shape of x; runs of a length share them
+    def __init__(self, layout: str, rows: Array, run: tuple[int, int] | None = None) -> None:
+        self.layout, self._kept = layout, rows
+        self.dtype, self.device = rows.dtype, rows.device
+        *leading, _, pairs = rows.shape
+        self._start, self.shape = (0, (*leading, pairs)) if run is None else (run[0], (run[1], pairs))
 
     @property
-    def turn(self) -> Array:
-        """Return a e^{iθ} `(…, seq, pairs)`; for half_split it is put together anew."""
-        return self.parts[0] if len(self.parts) == 1 else self.parts[0] + 1j * self.parts[1]
+    def rows(self) -> Array:
+        """Return `(…, seq, 2, pairs)`, a view."""
+        if self._kept.ndim > 3:
+            return self._kept
+        return self._kept[self._start : self._start + self.shape[0]]
 
     @property
     def cos(self) -> Array:
         """Return a cos θ `(…, seq, pairs)`, a view."""
-        return self.parts[0] if len(self.parts) == 2 else self.parts[0].real
+        return self.rows[..., 0, :]
 
     @property
     def sin(self) -> Array:
         """Return a sin θ `(…, seq, pairs)`, a view."""
-        return self.parts[1] if len(self.parts) == 2 else self.parts[0].imag
+        return self.rows[..., 1, :]
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Return `(…, seq, pairs)`."""
-        return tuple(self.parts[0].shape)
+    def turn(self) -> Array:
+        """Return a e^{iθ} `(…, seq, pairs)`, complex, made anew."""
+        return self.cos + 1j * self.sin
 
-    def __reduce__(self) -> tuple:  # pickle and copy: without what kernels keep
-        return Turns, (self.layout, self.parts, self.dtypes)
+    @property
+    def address(self) -> int:
+        """Return where the first row lies in main memory."""
+        kept = self._kept
+        at = kept.__array_interface__["data"][0] if isinstance(kept, np.ndarray) else kept.data_ptr()
+        return at + self._start * 2 * self.shape[-1] * kept.itemsize
+
+    def rotates(self, x: Array) -> bool:
+        """Tell whether x has the kind, dtype and device that these turns are for."""
+        return wide_dtype(x.dtype) == self.dtype and x.device == self.device
+
+    def beside_heads(self, axes: int, seq_axis: int) -> Turns:
+        """Return a view with axes of length 1 for the heads of an x that has so many axes.
+
+        (batch, seq, pairs) becomes (batch, 1, seq, pairs), or (batch, seq, 1, pairs) for seq_axis −3.
+        """
+        *leading, seq, pairs = self.shape
+        missing = max(0, axes - 2 - len(leading))
+        if not missing or (seq_axis == -2 and not leading):
+            return self
+        heads = (*(1,) * missing, seq) if seq_axis == -2 else (*(1,) * (missing - 1), seq, 1)
+        return Turns(self.layout, self.rows.reshape(*leading, *heads, 2, pairs))
+
+    def __reduce__(self) -> tuple:  # pickle and copy: these rows alone
+        return Turns, (self.layout, self.rows + 0)
 
     def __repr__(self) -> str:
-        part = self.parts[0]
-        return f"<Turns: {self.layout}, {self.shape}, {dtype_name(part)} on {device(part)}>"
+        return f"<Turns: {self.layout}, {self.shape}, {dtype_name(self)} on {self.device}>"
 
 
 def turns_from_angles(
-    angles: Array,
-    *,
-    like: Array,
-    layout: str = "interleaved",
-    attention_factor: float = 1.0,
-    exact: bool = False,
+    angles: Array, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
 ) -> Turns:
     r"""Turn any angles into turns, for positions that no table counts: fractions, 2-D, a batch of its own.
 
-        turn = a e^{iθ},   taken in float64 and rounded once
+        a cos θ and a sin θ,   taken in float64 and rounded once
 
     Args:
         angles: radians `(…, seq, pairs)`, NumPy or torch.
         like: an array of the kind, the device and the dtype that will be rotated.
-        layout: "interleaved" or "half_split".
-        attention_factor: a, a finite number above 0.
-        exact: keep cos and sin in float64 for 16-bit numbers, which a compiled kernel then rounds once.
-
-    Returns:
-        Turns for `like`. They carry no gradient: `apply_rope` is there for learned angles.
+        layout, attention_factor: as for `apply_rope`.
 
     Raises:
-        ValueError: `angles` are not real, have no axis of pairs or require a gradient, `like` is not of
-            floats, `layout` is misspelt, or `attention_factor` is not finite and above 0.
+        ValueError: `angles` are not real, have no axis of positions or require a gradient (`apply_rope` is there
+            for learned ones), `like` is not of floats, or another argument is out of range.
 
     >>> import math
     >>> turns_from_angles([[math.pi]], like=np.ones(1), layout="half_split").cos.tolist()
@@ -117,43 +122,21 @@ def turns_from_angles(
     """
     check_layout(layout)
     factor = check_positive_number("attention_factor", attention_factor)
-    check_float_array("like", like)
-    angles = as_real("angles", angles)
-    if angles.ndim == 0:
-        raise ValueError("angles must have an axis of pairs, (…, pairs), got a single number")
+    xp, angles = check_float_array("like", like), as_real("angles", angles)
+    if angles.ndim < 2:
+        raise ValueError(f"angles must be (…, seq, pairs), got shape {tuple(angles.shape)}")
     if getattr(angles, "requires_grad", False):
         raise ValueError("angles must not require a gradient here: use apply_rope for learned angles")
     angles = as_kind_of(angles, like)
-    xp, real = array_namespace(angles), real_dtype(like, exact)
-    cos, sin = factor * xp.cos(angles), factor * xp.sin(angles)
-    if layout == "half_split":
-        return Turns(layout, (xp.astype(cos, real), xp.astype(sin, real)), dtypes_of(like, exact))
-    narrow = xp.complex128 if real == xp.float64 else xp.complex64
-    return Turns(layout, (xp.astype(cos + 1j * sin, narrow),), dtypes_of(like, exact))
+    rows = factor * xp.stack((xp.cos(angles), xp.sin(angles)), axis=-2)
+    return Turns(layout, xp.astype(rows, wide_dtype(like.dtype)))
 
 
-def real_dtype(like: Array, exact: bool = False) -> Any:
-    """Return the dtype of cos and sin: float64 for float64, and for 16 bits that are to be exact."""
-    return _formats(like, exact)[0]
-
-
-def dtypes_of(like: Array, exact: bool = False) -> tuple[Any, ...]:
-    """List the dtypes that are rotated with the same turns as `like`."""
-    return _formats(like, exact)[1]
-
-
-def _formats(like: Array, exact: bool) -> tuple[Any, tuple[Any, ...]]:
-    """Return the dtype of cos and sin, and all dtypes that are rotated with them."""
-    asked = like.dtype, exact
-    if asked not in _FORMATS:
-        xp, name = array_namespace(like), dtype_name(like)
-        half = (xp.bfloat16, xp.float16) if hasattr(xp, "bfloat16") else (xp.float16,)
-        own = xp.float64 if name == "float64" or (exact and name != "float32") else xp.float32
-        names = (own, *half) if own == xp.float32 or exact else (own,)
-        if isinstance(like, np.ndarray):
-            own, *names = np.dtype(own), *(np.dtype(dtype) for dtype in names)
-        _FORMATS[asked] = own, tuple(names)
-    return _FORMATS[asked]
-
-
-_FORMATS: dict = {}
+@functools.cache
+def wide_dtype(dtype: Any) -> Any:
+    """Return the dtype of turns for numbers of a dtype, of the same library; None for what is no float."""
+    name = str(dtype).removeprefix("torch.")
+    if name not in FLOAT_DTYPES:
+        return None
+    wide = "float64" if name == "float64" else "float32"
+    return np.dtype(wide) if isinstance(dtype, np.dtype) else getattr(sys.modules["torch"], wide)

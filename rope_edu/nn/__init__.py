@@ -1,17 +1,30 @@
-"""PyTorch modules over the library's functions: encodings, a tiny transformer, tasks, training (needs torch)."""
+"""PyTorch modules over the library's functions: encodings, a tiny transformer, tasks, training.
 
-from rope_edu.nn.encodings import ENCODINGS, Encoding, make_encoding
+Needs ``pip install "rope-edu[torch]"``; the rest of the library does not.
+"""
+
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f'rope_edu.nn needs the torch extra ({error.name} is missing): pip install "rope-edu[torch]"; the CPU '
+        "build from pytorch.org is enough"
+    ) from error
+
+from rope_edu.nn.encodings import ENCODINGS, OPTIONS, Encoding, RotaryModule, make_encoding
 from rope_edu.nn.tasks import TASKS, Batch, Task, make_task
 from rope_edu.nn.training import Point, TrainingConfig, TrainingResult, train
 from rope_edu.nn.transformer import Attention, TinyTransformer
 
 __all__ = [
     "ENCODINGS",
+    "OPTIONS",
     "TASKS",
     "Attention",
     "Batch",
     "Encoding",
     "Point",
+    "RotaryModule",
     "Task",
     "TinyTransformer",
     "TrainingConfig",

@@ -8,9 +8,10 @@ round them: angles are calculated in float64 and rounded once, when cos and sin 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Hashable
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -18,33 +19,24 @@ from torch import nn
 
 from rope_edu.attention.encoding import DynamicRotary, PositionEncoding, XPos
 from rope_edu.encodings import (
+    RopeSpec,
     alibi_bias,
     apply_rope,
-    dynamic_ntk_inv_freq,
-    inv_freq,
+    dynamic_ntk,
     learned_table,
-    p_rope_inv_freq,
+    p_rope,
+    partial_rope,
+    plain_rope,
     relative_positions,
     rope_angles,
+    rope_parts,
     shaw_index,
     sinusoidal,
     t5_bucket,
 )
 from rope_edu.encodings._checks import check_positive_int
+from rope_edu.encodings.spec import check_width
 
-ENCODINGS = (
-    "none",
-    "learned",
-    "sinusoidal",
-    "shaw",
-    "t5",
-    "alibi",
-    "rotary",
-    "partial",
-    "p-rope",
-    "learned-rotary",
-    "xpos",
-)
 Positions = range | torch.Tensor
 
 
@@ -58,7 +50,7 @@ class Encoding(PositionEncoding, nn.Module):
     >>> Encoding().embed(x, range(3)) is x
     True
 
-    Source: Kazemnejad 2023, arXiv 2305.19466 (NoPE). Chapters 10 and 12.
+    Source: Kazemnejad 2023, arXiv 2305.19466 (NoPE). Chapters 10 and 13.
     """
 
     shared: ClassVar[bool] = True
@@ -90,7 +82,7 @@ class Learned(Encoding):
     >>> Learned(4, 2).embed(torch.zeros(1, 4, 2), range(4)).shape
     torch.Size([1, 4, 2])
 
-    Source: Gehring 2017, arXiv 1705.03122, §3.1. Chapters 2 and 12.
+    Source: Gehring 2017, arXiv 1705.03122, §3.1. Chapters 2 and 13.
     """
 
     def __init__(self, max_len: int, d_model: int, seed: int = 0) -> None:
@@ -119,7 +111,7 @@ class Sinusoidal(Encoding):
     >>> Sinusoidal(2).embed(torch.zeros(1, 1, 2), range(1)).tolist()
     [[[0.0, 1.0]]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapters 2 and 12.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapters 2 and 13.
     """
 
     def __init__(self, d_model: int, base: float = 10_000.0) -> None:
@@ -134,25 +126,30 @@ class Sinusoidal(Encoding):
         return x + (self._keep((positions, x.dtype), x.device, make) if ranged else make())
 
 
-class Rotary(Encoding):
-    r"""Rotate queries and keys by fixed frequencies: RoPE, partial rotary, p-RoPE.
+class RotaryModule(Encoding):
+    r"""Rotate queries and keys as a RopeSpec says, by fixed frequencies: the library's `Rotary` as a module.
+
+    Attributes:
+        rope: the spec, of any rule, attention factor included.
 
     Args:
-        inv_freq: radians per token, `(pairs,)`; kept in float64.
-        layout: "interleaved" or "half_split".
+        rope: a RopeSpec; or bare frequencies, radians per token `(pairs,)`, kept in float64.
+        layout: for bare frequencies, "interleaved" or "half_split"; a spec has its own.
 
-    >>> Rotary([math.pi / 2]).rotate_k(torch.tensor([[1.0, 0.0]]), range(1, 2)).round(decimals=3).tolist()
+    Raises:
+        ValueError: the frequencies require a gradient (`LearnedRotary` learns them), the spec and `layout`
+            contradict each other, or as for `RopeSpec`.
+
+    >>> RotaryModule([math.pi / 2]).rotate_k(torch.tensor([[1.0, 0.0]]), range(1, 2)).round(decimals=3).tolist()
     [[0.0, 1.0]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 16. Chapters 10 and 12.
+    Source: RoFormer, arXiv 2104.09864, eq. 16. Chapters 10 and 13.
     """
 
-    def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
+    def __init__(self, rope: RopeSpec | np.ndarray | list, layout: str | None = None) -> None:
         super().__init__()
-        self.layout = layout
-        self._inv_freq = torch.tensor(
-            np.asarray(inv_freq, dtype=np.float64)
-        )  # no buffer: .to(dtype) would cast it
+        self.rope = _as_spec(rope, layout)
+        self._inv_freq = torch.tensor(self.rope.inv_freq)  # no buffer: .to(dtype) would cast it
 
     def inv_freq(self, device: torch.device) -> torch.Tensor:
         """Return the frequencies, float64 `(pairs,)`, on a device."""
@@ -167,30 +164,40 @@ class Rotary(Encoding):
         return self._keep(positions, device, make) if isinstance(positions, range) else make()
 
     def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
-        return apply_rope(q, self.angles(positions, q.device), layout=self.layout)
+        check_width(self.rope, q)
+        angles = self.angles(positions, q.device)
+        return apply_rope(q, angles, layout=self.rope.layout, attention_factor=self.rope.attention_factor)
 
     def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
         return self.rotate_q(k, positions)
 
+    def extra_repr(self) -> str:
+        return repr(self.rope)
 
-class LearnedRotary(Rotary):
+
+class LearnedRotary(RotaryModule):
     r"""Rotate by frequencies that are trained: θᵢ = exp(parameterᵢ), one set for all layers and heads.
 
     The logarithm keeps them positive and moves each by a ratio. The angles belong to the present values and to
     the present graph, so they are never kept.
 
     Args:
-        inv_freq: where training starts, `(pairs,)`, above 0.
-        layout: "interleaved" or "half_split".
+        rope: where training starts, frequencies above 0; its layout and attention factor stay.
+        layout: as for `RotaryModule`.
+
+    Raises:
+        ValueError: a frequency is not above 0, or as for `RotaryModule`.
 
     >>> LearnedRotary([1.0, 0.25]).inv_freq("cpu").detach().numpy().round(6).tolist()
     [1.0, 0.25]
 
-    Source: our own choice of parameter. Chapters 12 and 17.
+    Source: our own choice of parameter. Chapters 13 and 18.
     """
 
-    def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
-        super().__init__(inv_freq, layout)
+    def __init__(self, rope: RopeSpec | np.ndarray | list, layout: str | None = None) -> None:
+        super().__init__(rope, layout)
+        if not (self.rope.inv_freq > 0).all():
+            raise ValueError(f"inv_freq must be above 0 to be learned, got {self.rope.inv_freq.min():g}")
         self.log_inv_freq = nn.Parameter(self._inv_freq.log().float())
         del self._inv_freq
 
@@ -201,57 +208,58 @@ class LearnedRotary(Rotary):
         return rope_angles(_as_tensor(positions, device), self.inv_freq(device))
 
 
-class XPosRotary(Encoding):
-    r"""Rotate as RoPE does, and stretch queries and shrink keys by position: the library's `XPos`.
+class _ByRule(Encoding):
+    """Hand q and k to a rotation of the library that has no parameters and keeps nothing."""
+
+    def __init__(self, rotation: PositionEncoding) -> None:
+        super().__init__()
+        self._rotation = rotation
+
+    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return self._rotation.rotate_q(q, _as_tensor(positions, q.device))
+
+    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return self._rotation.rotate_k(k, _as_tensor(positions, k.device))
+
+
+class XPosRotary(_ByRule):
+    r"""Rotate as RoPE does, and scale queries and keys by position: the library's `XPos`.
 
     Args:
-        inv_freq: radians per token, `(pairs,)`.
-        layout: "interleaved" or "half_split".
+        rope, layout: as for `RotaryModule`.
 
     >>> XPosRotary([0.0]).rotate_k(torch.tensor([[[1.0, 0.0]]]), torch.tensor([512])).round(decimals=4).tolist()
     [[[3.5, 0.0]]]
 
-    Source: Sun 2022, arXiv 2212.10554, §3. Chapters 12 and 17.
+    Source: Sun 2022, arXiv 2212.10554, §3. Chapters 13 and 18.
     """
 
-    def __init__(self, inv_freq: np.ndarray | list, layout: str = "interleaved") -> None:
-        super().__init__()
-        self._rule = XPos(np.asarray(inv_freq, dtype=np.float64), layout)
-
-    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
-        return self._rule.rotate_q(q, _as_tensor(positions, q.device))
-
-    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
-        return self._rule.rotate_k(k, _as_tensor(positions, k.device))
+    def __init__(self, rope: RopeSpec | np.ndarray | list, layout: str | None = None) -> None:
+        super().__init__(XPos(_as_spec(rope, layout)))
 
 
-class DynamicNTK(Encoding):
+class DynamicNTK(_ByRule):
     r"""Rotate by frequencies that follow the current length: works, and refuses a cache.
 
     Args:
         head_dim: width of a head.
         trained_length: tokens up to which the frequencies are RoPE's.
-        base: above 1.
+        options: further arguments of `dynamic_ntk`: factor, base, rotary_dim, layout.
 
     >>> DynamicNTK(8, 4).cache_problem.split(",")[0]
     'its frequencies change with the length of the text'
 
-    Source: transformers' rope type "dynamic". Chapters 11 and 14.
+    Source: transformers' rope type "dynamic". Chapters 11 and 15.
     """
 
     cache_problem = DynamicRotary.cache_problem
 
-    def __init__(self, head_dim: int, trained_length: int, base: float = 10_000.0) -> None:
-        super().__init__()
-        self._rule = DynamicRotary(
-            lambda length: dynamic_ntk_inv_freq(head_dim, length, trained_length, base=base)
-        )
+    def __init__(self, head_dim: int, trained_length: int, **options: Any) -> None:
+        def rule(length: int) -> RopeSpec:
+            return dynamic_ntk(head_dim, length, trained_length, **options)
 
-    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
-        return self._rule.rotate_q(q, _as_tensor(positions, q.device))
-
-    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
-        return self._rule.rotate_k(k, _as_tensor(positions, k.device))
+        rule(1)  # refuses what is out of range now, not at the first text
+        super().__init__(DynamicRotary(rule))
 
 
 class ALiBi(Encoding):
@@ -260,7 +268,7 @@ class ALiBi(Encoding):
     >>> (256 * ALiBi().bias(torch.ones(1, 1, 4), 3)).tolist()
     [[[-2.0, -1.0, 0.0]]]
 
-    Source: Press 2022, arXiv 2108.12409, §3. Chapters 3 and 12.
+    Source: Press 2022, arXiv 2108.12409, §3. Chapters 3 and 13.
     """
 
     def bias(self, q: torch.Tensor, k_len: int) -> torch.Tensor:
@@ -284,7 +292,7 @@ class T5Bias(Encoding):
     >>> T5Bias(2).bias(torch.ones(2, 3, 4), 3).shape
     torch.Size([2, 3, 3])
 
-    Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapters 3 and 12.
+    Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapters 3 and 13.
     """
 
     def __init__(self, n_heads: int, num_buckets: int = 32, max_distance: int = 128) -> None:
@@ -323,7 +331,7 @@ class Shaw(Encoding):
     >>> Shaw(4).bias(torch.ones(2, 3, 4), 3).shape
     torch.Size([2, 3, 3])
 
-    Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2. Chapters 3 and 12.
+    Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2. Chapters 3 and 13.
     """
 
     shared = False
@@ -344,65 +352,147 @@ class Shaw(Encoding):
         return by_distance.gather(-1, rows.expand(*q.shape[:-1], k_len))
 
 
+class Sizes(NamedTuple):
+    """Widths and lengths of a model, from which every encoding takes the ones that it needs."""
+
+    d_model: int
+    n_heads: int
+    head_dim: int
+    max_len: int
+
+
+def _learned(sizes: Sizes) -> Encoding:
+    return Learned(sizes.max_len, sizes.d_model, seed=int(torch.randint(2**31, ())))
+
+
+def _sinusoidal(sizes: Sizes, *, base: float = 10_000.0) -> Encoding:
+    return Sinusoidal(sizes.d_model, base)
+
+
+def _shaw(sizes: Sizes, *, shaw_distance: int = 16) -> Encoding:
+    return Shaw(sizes.head_dim, shaw_distance)
+
+
+def _rotary(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
+    return RotaryModule(plain_rope(sizes.head_dim, base, layout=layout))
+
+
+def _partial(
+    sizes: Sizes, *, partial_factor: float = 0.25, base: float = 10_000.0, layout: str = "interleaved"
+) -> Encoding:
+    rotary_dim = max(2, 2 * int(partial_factor * sizes.head_dim / 2))
+    return RotaryModule(partial_rope(sizes.head_dim, rotary_dim, base, layout=layout))
+
+
+def _p_rope(
+    sizes: Sizes, *, p: float = 0.25, base: float = 10_000.0, layout: str = "interleaved"
+) -> Encoding:
+    return RotaryModule(p_rope(sizes.head_dim, p, base, layout=layout))
+
+
+def _learned_rotary(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
+    return LearnedRotary(plain_rope(sizes.head_dim, base, layout=layout))
+
+
+def _xpos(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
+    return XPosRotary(plain_rope(sizes.head_dim, base, layout=layout))
+
+
+def _dynamic_ntk(
+    sizes: Sizes,
+    *,
+    trained_length: int | None = None,
+    factor: float = 1.0,
+    base: float = 10_000.0,
+    layout: str = "interleaved",
+) -> Encoding:
+    length = sizes.max_len if trained_length is None else trained_length
+    return DynamicNTK(sizes.head_dim, length, factor=factor, base=base, layout=layout)
+
+
+_MAKERS: dict[str, Callable[..., Encoding]] = {
+    "none": lambda sizes: Encoding(),
+    "learned": _learned,
+    "sinusoidal": _sinusoidal,
+    "shaw": _shaw,
+    "t5": lambda sizes: T5Bias(sizes.n_heads),
+    "alibi": lambda sizes: ALiBi(),
+    "rotary": _rotary,
+    "partial": _partial,
+    "p-rope": _p_rope,
+    "learned-rotary": _learned_rotary,
+    "xpos": _xpos,
+    "dynamic-ntk": _dynamic_ntk,
+}
+ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # those that allow a cache
+OPTIONS: dict[str, dict[str, Any]] = {  # what each name understands beside the sizes, with its defaults
+    name: {
+        option.name: option.default
+        for option in inspect.signature(maker).parameters.values()
+        if option.kind is option.KEYWORD_ONLY
+    }
+    for name, maker in _MAKERS.items()
+}
+
+
 def make_encoding(
-    name: str,
+    encoding: str | RopeSpec,
     *,
     d_model: int,
     n_heads: int,
     head_dim: int | None = None,
     max_len: int = 512,
-    base: float = 10_000.0,
-    partial_factor: float = 0.25,
-    p: float = 0.25,
-    shaw_distance: int = 16,
-    trained_length: int | None = None,
-    layout: str = "interleaved",
+    **options: Any,
 ) -> Encoding:
-    r"""Make an encoding by its name.
+    r"""Make an encoding by its name, or the rotation that a spec describes.
 
     Args:
-        name: one of `ENCODINGS`, or "dynamic-ntk".
+        encoding: one of `ENCODINGS`, or "dynamic-ntk"; or a RopeSpec of any rule.
         d_model: features of the model.
         n_heads: heads of a layer.
         head_dim: width of a head; d_model / n_heads if not given.
         max_len: rows of a learned table: the longest text, in training or testing.
-        base: of sinusoids and rotations.
-        partial_factor: for "partial", the part of the head that rotates (GPT-NeoX: a quarter).
-        p: for "p-rope", the part of the pairs that rotate, the fastest (Gemma 4: a quarter).
-        shaw_distance: K of "shaw", in tokens.
-        trained_length: for "dynamic-ntk"; max_len if not given.
-        layout: which features rotations pair, "interleaved" or "half_split".
+        options: what `OPTIONS[encoding]` lists, and nothing else: `base` of sinusoids and rotations; `layout` of
+            rotations; `partial_factor` of "partial", the part of the head that rotates; `p` of "p-rope", the
+            part of the pairs that rotate; `shaw_distance` of "shaw", tokens; `trained_length` (max_len if not
+            given) and `factor` of "dynamic-ntk".
 
     Returns:
         A module with the doors embed, rotate_q, rotate_k and bias.
 
     Raises:
-        ValueError: there is no such encoding, or a number is out of range.
+        ValueError: there is no such encoding, it has no such option, a number is out of range, or the spec is
+            for heads of another width.
 
     >>> make_encoding("rotary", d_model=8, n_heads=2)
-    Rotary()
+    RotaryModule(<RopeSpec "rope": 2 pairs, 1 … 0.01 rad/token, interleaved>)
 
-    Chapters 10 and 12.
+    Chapters 10 and 13.
     """
     n_heads = check_positive_int("n_heads", n_heads)
     head_dim = d_model // n_heads if head_dim is None else check_positive_int("head_dim", head_dim)
-    makers: dict[str, Callable[[], Encoding]] = {
-        "none": Encoding,
-        "learned": lambda: Learned(max_len, d_model, seed=int(torch.randint(2**31, ()))),
-        "sinusoidal": lambda: Sinusoidal(d_model, base),
-        "shaw": lambda: Shaw(head_dim, shaw_distance),
-        "t5": lambda: T5Bias(n_heads),
-        "alibi": ALiBi,
-        "rotary": lambda: Rotary(inv_freq(head_dim, base), layout),
-        "partial": lambda: Rotary(inv_freq(max(2, 2 * int(partial_factor * head_dim / 2)), base), layout),
-        "p-rope": lambda: Rotary(p_rope_inv_freq(head_dim, p, base), layout),
-        "learned-rotary": lambda: LearnedRotary(inv_freq(head_dim, base), layout),
-        "xpos": lambda: XPosRotary(inv_freq(head_dim, base), layout),
-        "dynamic-ntk": lambda: DynamicNTK(head_dim, trained_length or max_len, base),
-    }
-    if name not in makers:
-        raise ValueError(f"encoding must be one of {', '.join(makers)}, got {name!r}")
-    return makers[name]()
+    if isinstance(encoding, RopeSpec):
+        return _from_spec(encoding, head_dim, options)
+    if encoding not in _MAKERS:
+        raise ValueError(f"encoding must be a RopeSpec or one of {', '.join(_MAKERS)}, got {encoding!r}")
+    unknown = sorted(set(options) - set(OPTIONS[encoding]))
+    if unknown:
+        known = ", ".join(OPTIONS[encoding]) or "no options"
+        raise ValueError(f"{encoding!r} understands {known}; got {', '.join(unknown)}")
+    return _MAKERS[encoding](Sizes(d_model, n_heads, head_dim, max_len), **options)
+
+
+def _from_spec(spec: RopeSpec, head_dim: int, options: dict[str, Any]) -> Encoding:
+    if options:
+        raise ValueError(f"a RopeSpec says everything itself; got {', '.join(sorted(options))} beside it")
+    if spec.head_dim != head_dim:
+        raise ValueError(f"the spec must be for heads of {head_dim} features, got head_dim = {spec.head_dim}")
+    return RotaryModule(spec)
+
+
+def _as_spec(rope: RopeSpec | np.ndarray | list, layout: str | None) -> RopeSpec:
+    frequencies, layout, _ = rope_parts(rope, layout)
+    return rope if isinstance(rope, RopeSpec) else RopeSpec(frequencies, layout=layout)
 
 
 def _as_tensor(positions: Positions, device: torch.device) -> torch.Tensor:

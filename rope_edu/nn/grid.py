@@ -30,7 +30,7 @@ import numpy as np
 import torch
 
 import rope_edu
-from rope_edu.nn.encodings import ENCODINGS, make_encoding
+from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 from rope_edu.nn.tasks import TASKS, make_task
 from rope_edu.nn.training import TrainingConfig, TrainingResult, pick_device, train, write_atomically
 from rope_edu.results.grid import FORMAT, RUN_OF, best_setting
@@ -117,9 +117,10 @@ def describe_settings(size: str) -> dict:
             "steps": make_config(name, "none", 0, size=size).steps,
         }
     options = {
-        name: value
-        for name, value in make_encoding.__kwdefaults__.items()
-        if value is not None and name not in ("max_len", "layout")  # as the texts and the config say
+        option: value
+        for name in ENCODINGS
+        for option, value in OPTIONS[name].items()
+        if option != "layout"  # changes no score
     }
     tuning = {
         "learning_rates": [RATE_RATIO[size] * rate for rate in LEARNING_RATES],

@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional
 
 from rope_edu.encodings._checks import check_one_of, check_positive_int, check_positive_number
-from rope_edu.nn.encodings import ENCODINGS
+from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 from rope_edu.nn.tasks import Batch, Task, longest, make_task
 from rope_edu.nn.transformer import TinyTransformer
 
@@ -210,6 +210,7 @@ def make_model(config: TrainingConfig) -> TinyTransformer:
     task = _task(config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
+        options = {"layout": config.layout} if "layout" in OPTIONS[config.encoding] else {}
         return TinyTransformer(
             task.vocab_size,
             encoding=config.encoding,
@@ -218,7 +219,7 @@ def make_model(config: TrainingConfig) -> TinyTransformer:
             n_heads=config.n_heads,
             d_ff=config.d_ff,
             max_len=longest(task),
-            layout=config.layout,
+            **options,
         )
 
 

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from rope_edu.attention import causal_mask, merge_heads, split_heads
 from rope_edu.attention.cache import KVCache
+from rope_edu.encodings import RopeSpec
 from rope_edu.encodings._checks import check_positive_int
 from rope_edu.nn.encodings import Encoding, Positions, make_encoding
 
@@ -25,7 +26,7 @@ class Attention(nn.Module):
     >>> Attention(8, 2)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapters 10 and 12.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapters 10 and 13.
     """
 
     def __init__(self, d_model: int, n_heads: int) -> None:
@@ -69,7 +70,7 @@ class Block(nn.Module):
     >>> Block(8, 2, 16)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
 
-    Source: Xiong 2020, arXiv 2002.04745 (pre-norm). Chapter 12.
+    Source: Xiong 2020, arXiv 2002.04745 (pre-norm). Chapter 13.
     """
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int) -> None:
@@ -91,11 +92,11 @@ class TinyTransformer(nn.Module):
 
     Args:
         vocab_size: tokens are 0 … vocab_size − 1.
-        encoding: a name of `ENCODINGS` (or "dynamic-ntk").
+        encoding: a name of `ENCODINGS` (or "dynamic-ntk"), or a RopeSpec for heads of d_model / n_heads features.
         d_model, n_layers, n_heads: sizes; n_heads divides d_model.
         d_ff: hidden units between attentions; 4 · d_model if not given.
         max_len: rows of a learned table of positions; the other encodings have no such cap.
-        encoding_options: further arguments of `make_encoding`, such as `base`.
+        encoding_options: of the name, as `OPTIONS` lists them, such as `base`.
 
     Raises:
         ValueError: a size or name that is not allowed.
@@ -105,14 +106,14 @@ class TinyTransformer(nn.Module):
     >>> model(torch.tensor([[1, 2, 3]])).shape
     torch.Size([1, 3, 10])
 
-    Chapters 10–12.
+    Chapters 10–13.
     """
 
     def __init__(
         self,
         vocab_size: int,
         *,
-        encoding: str = "rotary",
+        encoding: str | RopeSpec = "rotary",
         d_model: int = 64,
         n_layers: int = 2,
         n_heads: int = 2,

@@ -1,4 +1,4 @@
-"""Pictures: functions that take numbers and an `ax`, draw, and return the `ax`. No maths here."""
+"""Pictures: functions that take numbers and an `ax`, draw, and return the `ax`; and `Table`. No maths here."""
 
 from rope_edu.plots.figures import (
     angle_chart,
@@ -20,6 +20,7 @@ from rope_edu.plots.style import (
     SMALL,
     VALUE,
 )
+from rope_edu.plots.tables import Table
 
 __all__ = [
     "DIVERGING",
@@ -31,6 +32,7 @@ __all__ = [
     "SEQUENTIAL",
     "SMALL",
     "VALUE",
+    "Table",
     "angle_chart",
     "attention_matrix",
     "bands",

@@ -1,19 +1,32 @@
 """The book's figures. Each takes an `ax` and numbers, draws, and returns the `ax`.
 
-Axis labels are required and end with a unit in parentheses, "(no unit)" included. Numbers may be
+Axis labels are required and end with the unit in parentheses where there is one: a count, a share or a name
+has none. Numbers may be
 NumPy arrays, torch tensors or lists. Nothing is computed here but where to put the ink.
 """
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rope_edu.plots.style import DIVERGING, FONT, HATCHES, NEUTRAL, POSITION, SEQUENTIAL, SERIES
+from rope_edu.plots.style import (
+    DARK_INK,
+    DIVERGING,
+    FONT,
+    HATCHES,
+    LIGHT_INK,
+    NEUTRAL,
+    POSITION,
+    SEQUENTIAL,
+    SERIES,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+NAME = 20  # characters of a bar's name in one line
 Numbers = Any  # NumPy array, torch tensor or sequence of numbers
 
 
@@ -33,8 +46,8 @@ def heatmap(
     """Draw a matrix as a field of colours, row 0 on top, with a colour bar that names the value.
 
     `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes each number into its cell
-    (for matrices of up to about 8 × 8). `limits` fixes the ends of the colour bar, so that two
-    figures can be compared.
+    (for matrices of up to about 8 × 8; beyond five columns without the zero before the point).
+    `limits` fixes the ends of the colour bar, so that two figures can be compared.
     """
     matrix = _numbers(matrix)
     if matrix.ndim != 2:
@@ -52,8 +65,9 @@ def heatmap(
     if annotate:
         for (row, column), value in np.ndenumerate(matrix):
             red, green, blue, _ = image.cmap(image.norm(value))
-            ink = "black" if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else "white"
-            ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=FONT)
+            ink = DARK_INK if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else LIGHT_INK
+            number = f"{value:.2f}" if matrix.shape[1] <= 5 else f"{value:.2f}".replace("0.", ".", 1)
+            ax.text(column, row, number, ha="center", va="center", color=ink, fontsize=FONT)
     return _label(ax, x_label, y_label)
 
 
@@ -163,7 +177,7 @@ def angle_chart(ax: "Axes", positions: Numbers, angles: Numbers) -> "Axes":
         beside = {"xytext": (-5, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
         ax.annotate(f"{position:g}", (0, row[0]), fontsize=FONT, **beside)
     ax.margins(x=0.1)
-    return _label(ax, "pair i (no unit)", "angle of position (radians)")
+    return _label(ax, "pair i", "angle of position (radians)")
 
 
 def vectors(ax: "Axes", arrows: Mapping[str, Numbers], colours: Mapping[str, str] | None = None) -> "Axes":
@@ -186,7 +200,7 @@ def vectors(ax: "Axes", arrows: Mapping[str, Numbers], colours: Mapping[str, str
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     ax.axhline(0, color=NEUTRAL, lw=0.5)
     ax.axvline(0, color=NEUTRAL, lw=0.5)
-    return _label(ax, "first feature of the pair (no unit)", "second feature (no unit)")
+    return _label(ax, "first feature of the pair", "second feature")
 
 
 def bars(
@@ -216,7 +230,7 @@ def bars(
     )
     ax.bar_label(drawn, fmt="%.3g", fontsize=FONT, padding=2)
     ax.margins(x=0.18)
-    _name_ticks(ax.yaxis, "labels", labels, len(labels))
+    _name_ticks(ax.yaxis, "labels", [fill(label, NAME) for label in labels], len(values))
     ax.invert_yaxis()
     return _label(ax, value_label, group_label)
 

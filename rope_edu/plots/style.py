@@ -11,6 +11,8 @@ SCORE = "#CC79A7"  # reddish purple: attention scores and weights
 VALUE = "#56B4E9"  # sky blue: values, and what attention puts out
 NEUTRAL = "#6E6E6E"  # grey: axes, references, and all that has no role
 
+DARK_INK, LIGHT_INK = "#101010", "#f8f8f8"  # numbers on a field, whatever the theme of the page
+
 SEQUENTIAL = "viridis"  # fields from low to high
 DIVERGING = "cividis"  # fields with a middle; give limits of equal size on both sides of it
 

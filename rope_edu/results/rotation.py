@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-FORMAT = "rope_edu rotation 1"
-SECTIONS = ("decode", "speed", "backward", "memory", "numpy", "building", "precision")
+FORMAT = "rope_edu rotation 2"
+SECTIONS = ("decode", "door", "speed", "backward", "memory", "numpy", "building", "precision")
 Row = dict[str, Any]
 
 
@@ -22,7 +22,8 @@ class Rotation:
         head_dim: features of a head.
         left_out: a sentence for each library that could not be measured.
         sections: name -> rows. `speed`: name, length, heads, dtype, allocator, milliseconds, ratio (to copy_).
-            `backward`, `memory`: peak_memory in sizes of q and k. `decode`: microseconds for q and k of a token.
+            `backward`, `memory`: peak_memory in sizes of q and k. `decode`: microseconds for q and k of a token,
+            and their ratio to one torch.mul. `door`: our functions against transformers' eager ones.
             `numpy`: ratio to np.copyto. `building`: ratio of making a table anew. `precision`: the largest angle
             error just before a position, radians, or None where a library gave no number.
     """

@@ -24,6 +24,7 @@ from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
 from .sentence_attention import SentenceAttention
 from .sinusoid_heatmap import SinusoidHeatmap
+from .state_steps import StateSteps
 from .training_curves import TrainingCurves
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "ScoreDistance",
     "SentenceAttention",
     "SinusoidHeatmap",
+    "StateSteps",
     "TrainingCurves",
 ]

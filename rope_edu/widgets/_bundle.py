@@ -1,69 +1,100 @@
 """One self-contained script for each figure, from the small modules in ``js/``.
 
-A figure's ES module may import only from files beside it, one import statement a line, by name. The bundle is
-the concatenation in order of need, with ``import`` lines and ``export`` keywords taken out. Nothing generated
-is stored, so nothing generated can be stale.
+Four rooms import one way: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and controls), ``maths``
+(the library's functions again) and ``figures``. Each module becomes a function that returns its exports, so a name
+belongs to its module alone; the functions stand in order of need. Nothing generated is stored, so nothing generated
+can be stale.
 """
 
-import re
+import json
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from ._grid import grid_script
+from ._data import DATA
+from ._modules import BundleError, Module, constant, read
 
 JS = Path(__file__).parent / "js"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z0-9_]+)\.js";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class|let) )", re.MULTILINE)
-_DEFAULT = re.compile(r"^export default ", re.MULTILINE)
-_WRITTEN = {"grid": grid_script}  # modules of data, made when they are asked for
 
 
 @cache
 def source(name: str) -> str:
     """Return the text of ``js/<name>.js``, or of data as a module; FileNotFoundError names what does not exist."""
-    if name in _WRITTEN:
-        return _WRITTEN[name]()
+    room, _, file = name.partition("/")
+    if room == "data" and file in DATA:
+        value = json.dumps(DATA[file](), ensure_ascii=False, separators=(",", ":"))
+        return f"export const {file.upper()} = {value};\n"
     return (JS / f"{name}.js").read_text(encoding="utf-8")
 
 
-def is_module(name: str) -> bool:
-    """Return whether ``js/<name>.js`` exists."""
-    return (JS / f"{name}.js").is_file()
+@cache
+def module(name: str) -> Module:
+    """Return ``js/<name>.js``, read."""
+    return read(name, source(name))
 
 
-def modules(name: str) -> list[str]:
-    """Return the module's imports in order of need, itself last.
+def is_figure(name: str) -> bool:
+    """Return whether ``js/figures/<name>.js`` exists."""
+    return (JS / "figures" / f"{name}.js").is_file()
 
-    >>> modules("rotate_pair")
-    ['rope', 'figure', 'rotate_pair']
+
+def modules(*names: str) -> list[str]:
+    """Return the modules and all that they need, in order of need; BundleError for a circle.
+
+    >>> modules("figures/rotate_pair")[-4:]
+    ['maths/dot_product', 'maths/layouts', 'maths/rotary', 'figures/rotate_pair']
     """
-    order: list[str] = []
-
-    def visit(module: str) -> None:
-        for needed in _IMPORT.findall(source(module)):
-            visit(needed)
-        if module not in order:
-            order.append(module)
-
-    visit(name)
-    return order
+    return [found.name for found in _in_order(names)]
 
 
-def _body(name: str) -> str:
-    return _EXPORT.sub("", _IMPORT.sub("", source(name)))
+def scopes(*names: str) -> str:
+    """Return the modules and all that they need as constants: the exports of "maths/rotary" are `$maths$rotary`."""
+    return "\n".join(map(_scope, _in_order(names)))
 
 
-def module_script(name: str) -> str:
+@cache
+def module_script(figure: str) -> str:
     """Return the ES module that a kernel's front end imports (its default export has ``render``)."""
-    return "\n".join(_body(module) for module in modules(name))
+    name = f"figures/{figure}"
+    return f"{scopes(name)}\nexport default {constant(name)}.default;\n"
 
 
-def page_script(name: str, class_name: str) -> str:
+def page_script(figure: str, class_name: str) -> str:
     """Return the classic script that the published page loads (ES modules do not load from ``file://``)."""
-    body = _DEFAULT.sub("const figure = ", module_script(name))
-    return f'(() => {{\n"use strict";\n{body}\nRopeLive.define("{class_name}", figure);\n}})();\n'
+    name = f"figures/{figure}"
+    return f'(() => {{\n{scopes(name)}\nRopeLive.define("{class_name}", {constant(name)}.default);\n}})();\n'
 
 
+@cache
 def style() -> str:
     """Return the style sheet that all figures share."""
-    return (JS / "figure.css").read_text(encoding="utf-8")
+    return (JS / "lib" / "figure.css").read_text(encoding="utf-8")
+
+
+def _in_order(names: Iterable[str]) -> list[Module]:
+    """Return the modules and all that they need; BundleError for a circle or a name that nobody gives."""
+    order: dict[str, Module] = {}
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            raise BundleError("modules import each other in a circle: " + " → ".join([*path, name]))
+        if name in order:
+            return
+        found = module(name)
+        for needed, wanted, line in found.needs:
+            visit(needed, (*path, name))
+            missing = [each for each in wanted if each not in order[needed].gives]
+            if missing:
+                raise BundleError(f"js/{name}.js:{line}: js/{needed}.js exports no {', '.join(missing)}")
+        order[name] = found
+
+    for name in names:
+        visit(name, ())
+    return list(order.values())
+
+
+def _scope(found: Module) -> str:
+    """Return the module as a function that is called once and gives its exports."""
+    gives = ", ".join(f"{outside}: {inside}" for outside, inside in found.gives.items())
+    inside = f'"use strict";\n{found.body}return {{ {gives} }};'
+    return f"// js/{found.name}.js\nconst {constant(found.name)} = (() => {{\n{inside}\n}})();"

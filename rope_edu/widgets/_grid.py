@@ -3,7 +3,6 @@
 The bundle writes it into the script that imports it, so that a page needs no request and nothing is stored twice.
 """
 
-import json
 import math
 from collections.abc import Iterable
 from statistics import median
@@ -48,11 +47,10 @@ def packed(codes: Iterable[int]) -> str:
     return "".join(DIGITS[code // 36] + DIGITS[code % 36] for code in codes)
 
 
-def grid_script() -> str:
-    """Return the module that the figures import: ``export const GRID = …``."""
+def grid_table() -> dict:
+    """Return what the figures draw: the names of the encodings, and the curves and tests of every task."""
     grid = load_grid()
-    table = {"names": ENCODINGS, "tasks": {task: _task(grid, task) for task in grid.tasks}}
-    return f"export const GRID = {json.dumps(table, ensure_ascii=False, separators=(',', ':'))};\n"
+    return {"names": ENCODINGS, "tasks": {task: _task(grid, task) for task in grid.tasks}}
 
 
 def _task(grid: Grid, task: str) -> dict:

@@ -65,7 +65,7 @@ class Slider(Control):
 
     def clean(self, value: Any) -> float:
         """Return a finite int or float within [low, high]."""
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        if not _is_number(value):
             raise ValueError(self._allowed())
         if self.whole and value != int(value):
             raise ValueError(self._allowed())
@@ -96,12 +96,12 @@ class Point(Control):
         """Return a fresh list of two finite floats."""
         allowed = f"two numbers from {-self.limit} to {self.limit}"
         try:
-            x, y = (float(part) for part in value)
+            x, y = value
         except (TypeError, ValueError):
             raise ValueError(allowed) from None
-        if not (abs(x) <= self.limit and abs(y) <= self.limit):  # also refuses nan
+        if not all(_is_number(part) and abs(part) <= self.limit for part in (x, y)):
             raise ValueError(allowed)
-        return [x, y]
+        return [float(x), float(y)]
 
     def describe(self) -> dict[str, Any]:
         """Add the limit."""
@@ -161,3 +161,8 @@ class Sentence(Control):
     def describe(self) -> dict[str, Any]:
         """Add the number of words allowed."""
         return super().describe() | {"max_words": self.max_words}
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether it is a finite real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from ._bundle import is_module, module_script, style
+from ._bundle import is_figure, module_script, style
 from ._traits import Control
 
 
@@ -13,7 +13,7 @@ class LiveFigure(anywidget.AnyWidget):
     """Show a figure that answers its controls in a kernel and in the published page.
 
     A subclass names its traits (each a :class:`Control`: its range, label and unit) and has a module of the
-    same name in ``js/`` that draws. Traits synchronise both ways: moving a control changes the attribute,
+    same name in ``js/figures/`` that draws. Traits synchronise both ways: moving a control changes the attribute,
     setting the attribute moves the picture. Setting a value out of its range, or an attribute that the figure
     does not have, raises an error that says what is allowed.
 
@@ -29,13 +29,13 @@ class LiveFigure(anywidget.AnyWidget):
     """
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = {}
-    _css = style()
+    _script: ClassVar[str] = ""  # a subclass of a figure has its figure's
     _controls = traitlets.List().tag(sync=True)  # a list, because notebooks are saved with sorted keys
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Bundle the script of the same name and register the class for the site's build."""
-        if cls.__name__ not in LiveFigure.figures and is_module(cls.module_name()):
-            cls._esm = module_script(cls.module_name())
+        """Find the script of the same name and register the class for the site's build."""
+        if cls.__name__ not in LiveFigure.figures and is_figure(cls.module_name()):
+            cls._script = cls.module_name()
             LiveFigure.figures[cls.__name__] = cls
         super().__init_subclass__(**kwargs)
 
@@ -50,6 +50,16 @@ class LiveFigure(anywidget.AnyWidget):
             {"name": name} | control.describe() | {"initial": getattr(self, name)}
             for name, control in self.controls().items()
         ]
+
+    @property
+    def _esm(self) -> str:
+        """Return the script, bundled when the first figure of its kind is made."""
+        return module_script(self._script)
+
+    @property
+    def _css(self) -> str:
+        """Return the style sheet."""
+        return style()
 
     @classmethod
     def module_name(cls) -> str:

@@ -1,4 +1,4 @@
-"""Chapter 12: how tiny models learn with each encoding, and what is left on longer texts."""
+"""Chapter 13: how tiny models learn with each encoding, and what is left on longer texts."""
 
 from ._grid import ENCODINGS
 from ._traits import Choice, Slider, Toggle
@@ -27,7 +27,7 @@ class TrainingCurves(LiveFigure):
     >>> TrainingCurves(task="reverse", doublings=2)
     TrainingCurves(task='reverse', doublings=2)
 
-    Source: the grid of ``python -m rope_edu.nn.grid``, stored in ``rope_edu/results``. Chapter 12.
+    Source: the grid of ``python -m rope_edu.nn.grid``, stored in ``rope_edu/results``. Chapter 13.
     """
 
     task = Choice("copy", TASKS, label="Task")

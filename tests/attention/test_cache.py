@@ -8,29 +8,28 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rope_edu import (
+from rope_edu import KVCache, Rotary, alibi_bias, causal_mask, inv_freq, multi_head_attention, sinusoidal
+from rope_edu.attention import (
     Additive,
     DynamicRotary,
-    KVCache,
     NoPosition,
     PositionEncoding,
-    Rotary,
     ScoreBias,
     XPos,
-    alibi_bias,
-    causal_mask,
-    dynamic_ntk_inv_freq,
-    inv_freq,
-    look_up,
+    attention,
     merge_heads,
-    multi_head_attention,
-    p_rope_inv_freq,
-    shaw_scores,
-    sinusoidal,
     split_heads,
-    t5_bias,
 )
-from rope_edu.attention import attention
+from rope_edu.encodings import (
+    dynamic_ntk,
+    longrope,
+    look_up,
+    p_rope,
+    partial_rope,
+    shaw_scores,
+    t5_bias,
+    yarn,
+)
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 SEQ, D_MODEL, N_HEADS, HEAD_DIM = 21, 24, 4, 8
@@ -44,9 +43,8 @@ def example(*shape, seed=0):
 
 def bias_of_q(make, name):
     """Give the encodings that are a bias, with tables of the kind asked for."""
-    table = make(example(32, N_HEADS, seed=7).astype(np.float32))
-    offsets = make(example(9, HEAD_DIM, seed=8).astype(np.float32))
-    zeros = make(np.zeros((SEQ, HEAD_DIM), dtype=np.float32))
+    table, offsets = make(example(32, N_HEADS, seed=7)), make(example(9, HEAD_DIM, seed=8))
+    zeros = make(np.zeros((SEQ, HEAD_DIM)))
     return {
         "alibi": ScoreBias(lambda q, k_len: alibi_bias(N_HEADS, q.shape[-2], k_len)),
         "t5": ScoreBias(lambda q, k_len: t5_bias(table, q.shape[-2], k_len, bidirectional=False)),
@@ -65,20 +63,21 @@ ENCODINGS = {
     "shaw": lambda make: bias_of_q(make, "shaw"),
     "rotary": lambda make: Rotary(inv_freq(HEAD_DIM)),
     "half-split": lambda make: Rotary(inv_freq(HEAD_DIM), layout="half_split"),
-    "partial": lambda make: Rotary(inv_freq(HEAD_DIM // 2)),
-    "p-rope": lambda make: Rotary(p_rope_inv_freq(HEAD_DIM, 0.5)),
+    "partial": lambda make: Rotary(partial_rope(HEAD_DIM, HEAD_DIM // 2)),
+    "yarn": lambda make: Rotary(yarn(HEAD_DIM, 4, 64)),
+    "p-rope": lambda make: Rotary(p_rope(HEAD_DIM, 0.5)),
     "xpos": lambda make: XPos(inv_freq(HEAD_DIM)),
     "xpos half-split": lambda make: XPos(inv_freq(HEAD_DIM), layout="half_split"),
 }
 RELATIVE = [name for name in ENCODINGS if name not in ("sinusoidal", "learned")]
 
 
-def model(make, n_kv_heads=N_HEADS):
-    """Give x and the four weights in float32, scaled so that outputs are of order 1."""
+def model(make, n_kv_heads=N_HEADS, dtype=np.float64):
+    """Give x and the four weights, scaled so that outputs are of order 1."""
     rows = (N_HEADS * HEAD_DIM, n_kv_heads * HEAD_DIM, n_kv_heads * HEAD_DIM)
     weights = [example(n, D_MODEL, seed=i) / math.sqrt(D_MODEL) for i, n in enumerate(rows, start=1)]
     weights.append(example(D_MODEL, N_HEADS * HEAD_DIM, seed=4) / math.sqrt(rows[0]))
-    return [make(z.astype(np.float32)) for z in (example(2, SEQ, D_MODEL), *weights)]
+    return [make(z.astype(dtype)) for z in (example(2, SEQ, D_MODEL), *weights)]
 
 
 def forward(x, weights, encoding, *, start=0, **options):
@@ -107,8 +106,25 @@ def test_decoding_with_a_cache_equals_the_whole_forward_pass(make, n_kv_heads, c
     encoding = ENCODINGS[name](make)
     whole = forward(x, weights, encoding, n_kv_heads=n_kv_heads)
     steps = decode(x, weights, encoding, chunks, KVCache(block=4), n_kv_heads=n_kv_heads)
-    assert float(abs(whole).max()) > 0.5  # of order 1, so that 1e-6 means something
-    np.testing.assert_allclose(steps, whole, rtol=0, atol=1e-6)
+    assert float(abs(whole).max()) > 0.5  # of order 1, so that 1e-12 means something
+    np.testing.assert_allclose(steps, whole, rtol=0, atol=1e-12)
+
+
+@kinds
+@pytest.mark.parametrize("name", ["none", "sinusoidal", "alibi", "rotary", "half-split", "yarn", "xpos"])
+def test_decoding_in_float32_stays_as_near_to_float64_as_its_sums_are_long(make, name):
+    """An output of order 1 is a chain of sums of 24, 8, 21, 21 and 32 terms; each term may be off by eps."""
+    encoding = ENCODINGS[name](make)
+    whole = forward(*_split(model(np.asarray)), ENCODINGS[name](np.asarray))
+    x, *weights = model(make, dtype=np.float32)
+    steps = decode(x, weights, encoding, ONE_BY_ONE, KVCache(block=4))
+    assert steps.dtype == np.float32
+    eps = np.finfo(np.float32).eps
+    np.testing.assert_allclose(steps, whole, rtol=0, atol=(24 + 8 + 21 + 21 + 32) * eps * abs(whole).max())
+
+
+def _split(arrays):
+    return arrays[0], arrays[1:]
 
 
 def restarted(cache, n):
@@ -119,7 +135,7 @@ def single_tokens_late_by_one(cache, n):
     return cache.seen + (n == 1) + np.arange(n)
 
 
-@pytest.mark.parametrize("name", ["rotary", "half-split", "partial", "p-rope", "xpos"])
+@pytest.mark.parametrize("name", ["rotary", "half-split", "partial", "p-rope", "yarn", "xpos"])
 @pytest.mark.parametrize("wrong", [restarted, single_tokens_late_by_one])
 def test_a_cache_that_rotates_by_wrong_positions_is_caught(name, wrong):
     x, *weights = model(np.asarray)
@@ -142,7 +158,7 @@ def test_dynamic_rotary_with_a_cache_is_refused_and_the_reason_is_a_fact():
     x, *weights = model(np.asarray)
 
     def rule(length):
-        return dynamic_ntk_inv_freq(HEAD_DIM, length, trained_length=8)
+        return dynamic_ntk(HEAD_DIM, length, trained_length=8)
 
     with pytest.raises(
         ValueError, match="keys stored at one length were rotated by frequencies that the next"
@@ -153,7 +169,26 @@ def test_dynamic_rotary_with_a_cache_is_refused_and_the_reason_is_a_fact():
     assert abs(forced[:, -1] - whole[:, -1]).max() > 1e-3
     fixed = Rotary(rule(SEQ))  # what the message advises
     steps = decode(x, weights, fixed, ONE_BY_ONE, KVCache())
-    np.testing.assert_allclose(steps[:, -1], whole[:, -1], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(steps[:, -1], whole[:, -1], rtol=0, atol=1e-12)
+
+
+def test_longrope_across_its_step_is_refused_a_cache_and_a_new_prefill_repairs_it():
+    lists = {"short_factor": [1.0, 1.1, 1.5, 2.0], "long_factor": [1.0, 2.0, 4.0, 8.0]}
+    trained = SEQ - 1
+
+    def rule(length):
+        return longrope(HEAD_DIM, 4, trained, length=length, **lists)
+
+    x, *weights = model(np.asarray)
+    dynamic = DynamicRotary(rule)
+    with pytest.raises(ValueError, match="DynamicRotary cannot use a cache: its frequencies change with"):
+        forward(x, weights, dynamic, cache=KVCache())
+    whole, stale, fresh = forward(x, weights, dynamic)[:, -1], KVCache(), KVCache()
+    forward(x[:, :trained], weights, Rotary(rule(trained)), cache=stale)
+    late = forward(x[:, trained:], weights, Rotary(rule(SEQ)), start=trained, cache=stale)[:, -1]
+    assert abs(late - whole).max() > 1e-3  # keys of the short list, query of the long one
+    again = forward(x, weights, Rotary(rule(SEQ)), cache=fresh)[:, -1]
+    np.testing.assert_allclose(again, whole, rtol=0, atol=1e-12)
 
 
 @kinds
@@ -163,7 +198,7 @@ def test_evicting_the_oldest_token_by_token_is_attention_with_a_sliding_window(m
     window, encoding = 5, ENCODINGS[name](make)
     steps = decode(x, weights, encoding, ONE_BY_ONE, KVCache(window, block=4, when_full="evict"))
     expected = sliding_window(x, weights, encoding, window)
-    np.testing.assert_allclose(steps, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(steps, expected, rtol=0, atol=1e-12)
     assert abs(steps - np.asarray(forward(x, weights, encoding))).max() > 1e-2
 
 
@@ -194,7 +229,7 @@ def test_a_chunk_that_evicts_gives_its_last_query_the_full_window():
     encoding = ENCODINGS["rotary"](np.asarray)
     steps = decode(x, weights, encoding, [3, 3, 3], KVCache(5, when_full="evict"))
     expected = sliding_window(x, weights, encoding, 5)
-    np.testing.assert_allclose(steps[:, [2, 5, 8]], expected[:, [2, 5, 8]], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(steps[:, [2, 5, 8]], expected[:, [2, 5, 8]], rtol=0, atol=1e-12)
 
 
 def token(n, make=np.asarray, dtype=np.float32, new=1, heads=2, width=4, v_width=3):

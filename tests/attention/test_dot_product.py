@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
-    apply_rope,
-    attention_scores,
-    causal_mask,
-    inv_freq,
-    rope_angles,
-    softmax,
-)
-from rope_edu.attention import attention
+from rope_edu import apply_rope, causal_mask, inv_freq, rope_angles, softmax
+from rope_edu.attention import attention, attention_scores
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 

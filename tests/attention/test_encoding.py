@@ -7,21 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
-    Additive,
-    DynamicRotary,
-    NoPosition,
-    PositionEncoding,
-    Rotary,
-    ScoreBias,
-    XPos,
-    alibi_bias,
-    dynamic_ntk_inv_freq,
-    inv_freq,
-    p_rope_inv_freq,
-    sinusoidal,
-    t5_bias,
-)
+from rope_edu import Rotary, alibi_bias, inv_freq, sinusoidal
+from rope_edu.attention import Additive, DynamicRotary, NoPosition, PositionEncoding, ScoreBias, XPos
+from rope_edu.encodings import RopeSpec, dynamic_ntk, p_rope, partial_rope, plain_rope, t5_bias, yarn
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 layouts = pytest.mark.parametrize("layout", ["interleaved", "half_split"])
@@ -53,10 +41,11 @@ ALL = {
     ),
     "rotary": Rotary(inv_freq(8)),
     "half-split": Rotary(inv_freq(8), layout="half_split"),
-    "partial": Rotary(inv_freq(4)),
-    "p-rope": Rotary(p_rope_inv_freq(8, 0.5)),
+    "partial": Rotary(partial_rope(8, 4)),
+    "yarn": Rotary(yarn(8, 4, 64, layout="half_split")),
+    "p-rope": Rotary(p_rope(8, 0.5)),
     "xpos": XPos(inv_freq(8)),
-    "dynamic": DynamicRotary(lambda length: dynamic_ntk_inv_freq(8, length, 4)),
+    "dynamic": DynamicRotary(lambda length: dynamic_ntk(8, length, 4)),
 }
 OPEN_DOORS = {"none": [], "additive": ["embed"], "alibi": ["bias"], "t5": ["bias"]}  # all others rotate
 
@@ -122,7 +111,7 @@ def test_xpos_without_turning_only_stretches_and_does_so_the_opposite_way_for_ke
     assert (abs(encoding.rotate_q(x, [1, 2, 3, 4, 5])) < abs(x)).all()
 
 
-@pytest.mark.parametrize("name", ["rotary", "half-split", "partial", "p-rope", "xpos"])
+@pytest.mark.parametrize("name", ["rotary", "half-split", "partial", "p-rope", "yarn", "xpos"])
 def test_scores_depend_on_the_difference_of_positions_alone(name):
     q, k = example(2, 5, 8), example(2, 5, 8, seed=1)
     here = scores(ALL[name], q, k, POSITIONS, POSITIONS)
@@ -163,11 +152,11 @@ def test_dynamic_rotary_turns_by_the_rule_for_the_last_position():
 
     def rule(length):
         lengths.append(length)
-        return dynamic_ntk_inv_freq(8, length, 4)
+        return dynamic_ntk(8, length, 4)
 
     out = DynamicRotary(rule).rotate_q(x, POSITIONS + 7)
     assert lengths == [12]
-    expected = Rotary(dynamic_ntk_inv_freq(8, 12, 4)).rotate_q(x, POSITIONS + 7)
+    expected = Rotary(dynamic_ntk(8, 12, 4)).rotate_q(x, POSITIONS + 7)
     np.testing.assert_array_equal(out, expected)
 
 
@@ -210,6 +199,51 @@ def test_half_precision_xpos_is_float32_rounded_at_most_twice():
 def test_frequencies_of_more_pairs_than_the_head_has_are_refused():
     with pytest.raises(ValueError, match="2 · pairs must be at most head_dim = 8, got 5 pairs"):
         XPos(inv_freq(10)).rotate_q(example(2, 5, 8), POSITIONS)
+
+
+@kinds
+@layouts
+@pytest.mark.parametrize("kind", [Rotary, XPos])
+def test_a_spec_reaches_the_rotation_whole(make, layout, kind):
+    """Layout and attention factor included: scores grow by the factor's square."""
+    spec = RopeSpec(inv_freq(6), attention_factor=1.5, layout=layout, head_dim=8)
+    q, k = make(example(2, 5, 8)), make(example(2, 5, 8, seed=1))
+    bare = kind(inv_freq(6), layout=layout)
+    for door in ("rotate_q", "rotate_k"):
+        out, plain = (np.asarray(getattr(encoding, door)(q, POSITIONS)) for encoding in (kind(spec), bare))
+        np.testing.assert_allclose(out[..., :6], 1.5 * plain[..., :6], rtol=1e-14)
+        assert (out[..., 6:] == plain[..., 6:]).all()
+    here = scores(kind(spec.replace(head_dim=6)), q[..., :6], k[..., :6], POSITIONS, POSITIONS)
+    plain = scores(bare, q[..., :6], k[..., :6], POSITIONS, POSITIONS)
+    np.testing.assert_allclose(here, 2.25 * plain, rtol=1e-13)
+
+
+def test_a_spec_and_its_numbers_given_bare_do_the_same():
+    spec, x = yarn(8, 4, 64, layout="half_split"), example(2, 5, 8)
+    bare = Rotary(spec.inv_freq, "half_split", spec.attention_factor)
+    assert (Rotary(spec).rotate_q(x, POSITIONS) == bare.rotate_q(x, POSITIONS)).all()
+
+
+@pytest.mark.parametrize("kind", [Rotary, XPos])
+def test_a_layout_said_twice_and_differently_is_refused(kind):
+    spec = plain_rope(8, layout="half_split")
+    assert kind(spec, layout="half_split").layout == "half_split"
+    with pytest.raises(ValueError, match="layout is 'half_split' in the spec and 'interleaved' beside it"):
+        kind(spec, layout="interleaved")
+
+
+@pytest.mark.parametrize("door", ["rotate_q", "rotate_k"])
+@pytest.mark.parametrize("kind", [Rotary, XPos])
+def test_a_spec_for_another_head_is_refused(kind, door):
+    with pytest.raises(ValueError, match="the spec is for heads of 16 features, got 8"):
+        getattr(kind(plain_rope(16, rotary_dim=8)), door)(example(2, 5, 8), POSITIONS)
+
+
+def test_a_dynamic_rule_may_return_a_spec_or_bare_frequencies():
+    x = example(2, 5, 8)
+    spec = DynamicRotary(lambda length: dynamic_ntk(8, length, 2, layout="half_split"))
+    bare = DynamicRotary(lambda length: dynamic_ntk(8, length, 2).inv_freq, layout="half_split")
+    assert (spec.rotate_q(x, POSITIONS) == bare.rotate_q(x, POSITIONS)).all()
 
 
 @pytest.mark.parametrize("kind", [Rotary, XPos])

@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
-    LinearState,
-    elu_plus_one,
-    inv_freq,
-    linear_attention,
-    linear_attention_step,
-    rope_angles,
-)
+from rope_edu import inv_freq, rope_angles
+from rope_edu.attention import LinearState, elu_plus_one, linear_attention, linear_attention_step
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 layouts = pytest.mark.parametrize("layout", ["interleaved", "half_split"])
@@ -114,21 +108,65 @@ def test_a_rotated_denominator_could_vanish_and_the_right_one_cannot():
 
 
 @kinds
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-6), (np.float64, 1e-12)])
 @pytest.mark.parametrize("rotated", [True, False])
-def test_step_form_and_parallel_form_agree(make, dtype, tolerance, rotated):
-    arrays = [make(x) for x in qkv(2, 3, seq=200, dtype=dtype)]
+def test_step_form_and_parallel_form_agree(make, rotated):
+    arrays = [make(x) for x in qkv(2, 3, seq=200)]
     angles = angles_for(200) if rotated else None
     output, _ = steps(*arrays, angles)
     parallel = np.asarray(linear_attention(*arrays, angles=angles))
     assert abs(parallel).max() > 0.5  # of order 1, so that the tolerance means something
-    np.testing.assert_allclose(output, parallel, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(output, parallel, rtol=0, atol=1e-12)
 
 
-def test_step_form_and_parallel_form_agree_over_a_long_text_in_float32():
-    arrays = qkv(seq=4096, dtype=np.float32)
+def test_step_form_and_parallel_form_agree_over_a_long_text():
+    arrays = qkv(seq=4096)
     output, _ = steps(*arrays, angles_for(4096))
-    np.testing.assert_allclose(output, linear_attention(*arrays, angles=angles_for(4096)), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(output, linear_attention(*arrays, angles=angles_for(4096)), rtol=0, atol=1e-12)
+
+
+def test_a_long_text_in_float32_is_as_near_to_float64_as_its_sums_are_long():
+    """A running sum of n terms of one sign is off by n · eps/2 of itself at most; one stands above, one below."""
+    seq, exact = 4096, qkv(seq=4096)
+    narrow = [x.astype(np.float32) for x in exact]
+    whole = linear_attention(*exact, angles=angles_for(seq))
+    bound = seq * np.finfo(np.float32).eps * abs(exact[2]).max()
+    assert bound < 2.1e-3
+    for output in (steps(*narrow, angles_for(seq))[0], linear_attention(*narrow, angles=angles_for(seq))):
+        np.testing.assert_allclose(output, whole, rtol=0, atol=bound)
+
+
+@kinds
+@layouts
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("prompt", [1, 7, SEQ - 1])
+def test_steps_follow_a_whole_from_the_state_that_it_returns(make, layout, causal, prompt):
+    q, k, v = (make(x) for x in qkv(2))
+    angles, expected = (
+        angles_for(),
+        linear_attention(*(make(x) for x in qkv(2)), angles=angles_for(), layout=layout),
+    )
+    first = [x[..., :prompt, :] for x in (q, k, v)]
+    options = {"angles": angles[:prompt], "layout": layout, "causal": causal, "chunk": 3}
+    output, state = linear_attention(*first, return_state=True, **options)
+    assert (np.asarray(output) == np.asarray(linear_attention(*first, **options))).all()
+    if causal:
+        np.testing.assert_allclose(output, expected[..., :prompt, :], rtol=0, atol=1e-12)
+    for n in range(prompt, SEQ):
+        token = (x[..., n, :] for x in (q, k, v))
+        output, state = linear_attention_step(*token, state, angles=angles[n], layout=layout)
+        np.testing.assert_allclose(output, expected[..., n, :], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_the_state_of_a_whole_is_that_of_its_last_step_in_float32_for_halves(causal):
+    q, k, v = qkv(2)
+    _, state = linear_attention(q, k, v, angles=angles_for(), causal=causal, return_state=True)
+    _, last = steps(q, k, v, angles_for())
+    for whole, stepped in zip(state, last, strict=True):
+        np.testing.assert_allclose(whole, stepped, rtol=0, atol=1e-12)
+    halves = [x.astype(np.float16) for x in (q, k, v)]
+    output, state = linear_attention(*halves, angles=angles_for(), causal=causal, return_state=True)
+    assert [output.dtype, state.kv.dtype, state.norm.dtype] == [np.float16, np.float32, np.float32]
 
 
 @kinds

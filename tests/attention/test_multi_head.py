@@ -7,21 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
-    DynamicRotary,
-    KVCache,
-    NoPosition,
-    Rotary,
-    ScoreBias,
-    XPos,
-    alibi_bias,
-    causal_mask,
-    inv_freq,
-    merge_heads,
-    multi_head_attention,
-    shaw_scores,
-    split_heads,
-)
+from rope_edu import KVCache, Rotary, alibi_bias, causal_mask, inv_freq, multi_head_attention
+from rope_edu.attention import DynamicRotary, NoPosition, ScoreBias, XPos, merge_heads, split_heads
+from rope_edu.encodings import shaw_scores
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 D_MODEL, HEAD_DIM, SEQ = 12, 8, 6

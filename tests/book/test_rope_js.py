@@ -1,280 +1,154 @@
-"""The figures' mathematics equals the library's, on one grid, to 1e-12 (relative where a value is above 1)."""
+"""The figures' mathematics equals Python's, on one grid, to 1e-12 (relative where a value is above 1)."""
 
 import itertools
+import json
 import math
 import re
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rope_edu
-from rope_edu.attention import Additive, NoPosition, Rotary, ScoreBias
-from rope_edu.widgets import words
-from rope_edu.widgets._bundle import JS, source
+from rope_edu.widgets._bundle import JS, module, scopes, source
+from rope_edu.widgets._modules import constant
+from rope_edu.widgets.maths import error_curve
+
+from . import golden
 
 pytestmark = pytest.mark.browser
-WIDTHS = [2, 4, 8, 16, 64, 128, 256]
-BASES = [2.0, 100.0, 10_000.0, 500_000.0, 1e6]
-POSITIONS = [0, 1, 2, 7, 100, 777, 2048, 4096]
-GRID = list(itertools.product(WIDTHS, BASES))
-RNG = np.random.default_rng(2104)
-VECTORS = {width: RNG.normal(size=(2, width)) for width in WIDTHS}
+FILES = sorted(path.stem for path in (JS / "maths").glob("*.js"))
+ANSWER = """
+const odd = { NaN, Infinity, "-Infinity": -Infinity, "-0": -0 };
+const read = (text) => JSON.parse(text, (_, value) => (value in odd ? odd[value] : value));
+const named = (part) => (Object.is(part, -0) ? "-0" : Number.isFinite(part) ? part : String(part));
+const write = (value) => JSON.stringify(value, (_, part) => (typeof part === "number" ? named(part) : part));
+window.answers = (text) => write(read(text).map(([call, values]) => functions[call](...values)));
+"""
 
 
 @pytest.fixture(scope="module")
-def rope(browser):
-    """Call a function of rope.js: rope("invFreq", 8, 10000)."""
+def answer(browser):
+    """Have a file of js/maths answer calls in one evaluation: answer("rotary", [("rotatePair", [[1, 0], 0.5])])."""
     page = browser.new_page()
-    text = re.sub(r"^export ", "", source("rope"), flags=re.MULTILINE)
-    page.add_script_tag(content=text)
-    yield lambda name, *arguments: page.evaluate(f"(a) => {name}(...a)", list(arguments))
+
+    def ask(name: str, calls: list[tuple[str, list]]) -> list:
+        modules = [f"maths/{name}", "maths/dot_product"]
+        names = {outside: each for each in modules for outside in module(each).gives}
+        taken = "".join(f"const {name} = {constant(each)}.{name};\n" for name, each in names.items())
+        functions = ",\n".join(
+            f"{json.dumps(call)}: {call}" for call in dict.fromkeys(call for call, _ in calls)
+        )
+        page.add_script_tag(
+            content=f"{{\n{scopes(*modules)}\n{taken}const functions = {{\n{functions}\n}};\n{ANSWER}}}"
+        )
+        return json.loads(page.evaluate("(text) => answers(text)", json.dumps(calls)), parse_int=float)
+
+    yield ask
     page.close()
 
 
-def assert_same(found, expected):
-    """Compare to 1e-12, absolutely below 1 and relatively above."""
-    np.testing.assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-12, atol=1e-12)
+def plain(value: Any) -> Any:
+    """Turn NumPy's numbers and arrays into Python's; NaN and the like into words."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value
 
 
-def frequencies(width, base=10_000.0):
-    return rope_edu.inv_freq(width, base)
+def written(value: Any) -> Any:
+    """Turn what JSON cannot hold into words."""
+    value = plain(value)
+    if isinstance(value, dict):
+        return {key: written(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, range)):
+        return [written(part) for part in value]
+    if isinstance(value, float) and (
+        not math.isfinite(value) or (value == 0 and math.copysign(1, value) < 0)
+    ):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity", "-0.0": "-0"}[repr(value)]
+    return value
 
 
-@pytest.mark.parametrize(("width", "base"), GRID)
-def test_frequencies_wavelengths_and_angles(rope, width, base):
-    expected = frequencies(width, base)
-    assert_same(rope("invFreq", width, base), expected)
-    assert_same(rope("wavelength", expected.tolist()), rope_edu.wavelength(expected))
-    for position in POSITIONS:
-        angles = rope_edu.rope_angles(position, expected)
-        assert_same(rope("ropeAngles", position, expected.tolist()), angles)
-
-
-@pytest.mark.parametrize("angle", [-7.5, -0.3, 0.0, 0.25, np.pi / 2, 3.0, 100.0])
-def test_rotating_a_pair(rope, angle):
-    assert_same(rope("rotatePair", [1.2, -0.3], angle), rope_edu.rotate_pair([1.2, -0.3], angle))
-
-
-@pytest.mark.parametrize(
-    ("width", "layout", "position"), list(itertools.product(WIDTHS, rope_edu.LAYOUTS, [0, 1, 777, 4096]))
-)
-def test_rotating_a_head_and_passing_its_tail(rope, width, layout, position):
-    x, angles = VECTORS[width][0], rope_edu.rope_angles(position, frequencies(width))
-    assert_same(
-        rope("applyRope", x.tolist(), angles.tolist(), layout), rope_edu.apply_rope(x, angles, layout=layout)
-    )
-    half = angles[: max(1, len(angles) // 2)]
-    assert_same(
-        rope("applyRope", x.tolist(), half.tolist(), layout), rope_edu.apply_rope(x, half, layout=layout)
-    )
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_layout_permutation(rope, width):
-    assert rope("layoutPermutation", width) == list(rope_edu.layout_permutation(width))
-
-
-@pytest.mark.parametrize(("width", "base"), GRID)
-def test_sinusoidal(rope, width, base):
-    for position in POSITIONS:
-        assert_same(
-            rope("sinusoidal", position, width, base), rope_edu.sinusoidal([position], width, base)[0]
+def assert_same(found: Any, expected: Any, exactly: bool, where: str) -> None:
+    """Compare to 1e-12, absolutely below 1 and relatively above; words, and all of it `exactly`, to the letter."""
+    if isinstance(expected, dict):
+        assert sorted(found) == sorted(expected), where
+        for key in expected:
+            assert_same(found[key], expected[key], exactly, f"{where}.{key}")
+    elif exactly or not is_numbers(expected):
+        assert found == written(expected), where
+    else:
+        np.testing.assert_allclose(
+            np.asarray(found, float), np.asarray(expected, float), rtol=1e-12, atol=1e-12, err_msg=where
         )
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_score_curve_and_bound(rope, width):
-    q, k = VECTORS[width]
-    distances = [-300, -1, *POSITIONS]
-    arguments = [q.tolist(), k.tolist(), frequencies(width).tolist(), distances]
-    expected = rope_edu.score_curve(q, k, frequencies(width), distances)
-    assert_same(rope("scoreCurve", *arguments), expected)
-    assert_same(
-        rope("roformerBound", *arguments), rope_edu.roformer_bound(q, k, frequencies(width), distances)
+def is_numbers(value: Any) -> bool:
+    return np.asarray(value).dtype.kind in "fiu" and not isinstance(value, bool)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_the_maths_answers_as_python(answer, tmp_path, name):
+    calls = list(golden.ROOMS[name]())
+    file = tmp_path / f"{name}.json"
+    asked = [(call.function, written(call.arguments)) for call in calls]
+    file.write_text(
+        json.dumps([[*each, written(call.value)] for each, call in zip(asked, calls, strict=True)])
     )
-    assert_same(rope("trivialBound", q.tolist(), k.tolist()), rope_edu.trivial_bound(q, k))
-    products = np.asarray(rope("pairProducts", q.tolist(), k.tolist()))
-    assert_same(products[:, 0].sum(), q @ k)
+    assert len(calls) > 3
+    for found, call in zip(answer(name, asked), calls, strict=True):
+        if isinstance(call.value, list) and call.value and isinstance(call.value[0], dict):
+            call.value = {str(i): part for i, part in enumerate(call.value)}
+            found = {str(i): part for i, part in enumerate(found)}
+        assert_same(found, call.value, call.exactly, f"{call.function}({str(call.arguments)[:200]})")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_kept_turns_at_every_distance(rope, width):
-    call = "((f, distances) => distances.map(makeTurns(f)))"
-    distances = [*range(0, 1025, 5), 1024, 1025, 4096]
-    angles = rope_edu.rope_angles(distances, frequencies(width))
-    expected = np.stack([np.cos(angles), np.sin(angles)], -1).reshape(len(distances), -1)
-    assert_same(rope(call, frequencies(width).tolist(), distances), expected)
+@pytest.mark.parametrize("name", FILES)
+def test_every_name_of_the_maths_is_compared(name):
+    called = " ".join(call.function for call in golden.ROOMS[name]()) if name in golden.ROOMS else ""
+    elsewhere = {
+        "LAST",
+        "HOLDS",
+        "FARTHEST",
+        "LOST",
+        "errorCurve",
+    }  # bounds of what is drawn; the curve has its own test
+    missing = {
+        each for each in module(f"maths/{name}").gives if not re.search(rf"\b{each}\b", called)
+    } - elsewhere
+    assert not missing
 
 
-@pytest.mark.parametrize("bidirectional", [True, False])
-@pytest.mark.parametrize(("buckets", "longest"), [(32, 128), (16, 64), (8, 32), (32, 256), (64, 512)])
-def test_t5_buckets(rope, bidirectional, buckets, longest):
-    relative = np.arange(-1500, 1501)
-    found = rope(
-        "((list, ...rest) => list.map((r) => t5Bucket(r, ...rest)))",
-        relative.tolist(),
-        bidirectional,
-        buckets,
-        longest,
-    )
-    expected = rope_edu.t5_bucket(
-        relative, bidirectional=bidirectional, num_buckets=buckets, max_distance=longest
-    )
-    assert found == expected.tolist()
+@pytest.mark.parametrize(("name", "step"), list(itertools.product(golden.PIPES, [0, 1])))
+def test_the_quick_curve_is_at_most_a_tenth_below_the_whole_one(answer, name, step):
+    rates = rope_edu.inv_freq(64)
+    pipeline = golden.PIPES[name]
+    [curve] = answer("error_curve", [("errorCurve", [rates.tolist(), golden.formats(pipeline), step])])
+    positions, largest = error_curve.error_curve(rates, pipeline, step)
+    assert [m for m, _ in curve] == positions
+    found, expected = np.array([value for _, value in curve]), np.array(largest)
+    assert (found <= expected + 1e-12).all()
+    assert (np.minimum(expected, 3.1) <= 1.1 * found + 1e-12).all()
 
 
-@pytest.mark.parametrize("clip", [1, 2, 5, 24])
-def test_shaw_index(rope, clip):
-    expected = rope_edu.shaw_index(48, 48, clip)
-    for i, j in [(0, 0), (0, 47), (47, 0), (20, 22), (22, 20), (30, 29)]:
-        assert rope("shawIndex", j - i, clip) == expected[i, j]
-
-
-@pytest.mark.parametrize("heads", range(1, 41))
-def test_alibi_slopes(rope, heads):
-    assert_same(rope("alibiSlopes", heads), rope_edu.alibi_slopes(heads))
-
-
-def test_softmax(rope):
-    scores = (VECTORS[64][0] * 30).tolist()
-    assert_same(rope("softmax", scores), rope_edu.softmax(np.array(scores)))
-
-
-def test_normal_numbers_are_normal_and_repeat(rope):
-    first, again = rope("normals", 7, 20_000), rope("normals", 7, 20_000)
-    assert first == again
-    assert first[:5] != rope("normals", 8, 5)
-    assert abs(np.mean(first)) < 0.03
-    assert abs(np.std(first) - 1) < 0.03
-    assert abs(np.mean(np.power(first, 4)) - 3) < 0.25
-
-
-@pytest.mark.parametrize("seed", [0, 7, 126, 2**31, 2**32 - 1])
-def test_normal_numbers_are_those_of_python(rope, seed):
-    assert_same(rope("normals", seed, 100), words.normals(seed, 100))
-
-
-@pytest.mark.parametrize(
-    "word", ["I", "love", "Love", "processing", "naïve", "Ünïcode", "日本語", "🙂", "don't"]
-)
-def test_word_vectors(rope, word):
-    assert_same(rope("wordAsVector", word, 8), words.word_vector(word))
-
-
-def test_matrix_times_column(rope):
-    w, x = words.head_matrices()[0], words.word_vector("love")
-    assert_same(rope("matVec", w.tolist(), x), w @ x)
-
-
-HEADS = {
-    "none": lambda causal: NoPosition(),
-    "sinusoidal": lambda causal: Additive(lambda positions: rope_edu.sinusoidal(positions, 8)),
-    "alibi": lambda causal: ScoreBias(lambda q, k_len: rope_edu.alibi_bias(8, q.shape[-2], k_len)[:1]),
-    "t5": lambda causal: ScoreBias(
-        lambda q, k_len: rope_edu.t5_bias(
-            words.t5_table(bidirectional=not causal), q.shape[-2], k_len, bidirectional=not causal
-        )
-    ),
-    "shaw": lambda causal: ScoreBias(
-        lambda q, k_len: rope_edu.shaw_scores(q, np.zeros((k_len, 8)), words.shaw_table()) / math.sqrt(8)
-    ),
-    "rotary": lambda causal: Rotary(rope_edu.inv_freq(8)),
+FORBIDDEN = {
+    r"\bMath\.(?!(?:min|max|round|floor|ceil|abs|sign|PI)\b)": "a function of mathematics",
+    r"[^*/]\*\*[^*/]": "a power",
+    r"<<|>>|\s\^\s": "arithmetic of bits",
+    r"\.reduce\(": "a sum or a product over numbers",
+    r"%\s*\(?\s*(?:TURN|Math)": "a turn taken off",
+    r"\bfor \(let \w+ = [^;]*;[^;]*; [^)]*\)[^\n]*\+=": "a sum over numbers",
 }
 
 
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("encoding", HEADS)
-def test_head_gives_the_weights_of_the_library(rope, encoding, causal):
-    sentence = "I love natural language processing I"
-    w_q, w_k, _ = words.head_matrices()
-    tables = {
-        "wQuery": w_q,
-        "wKey": w_k,
-        "shaw": words.shaw_table(),
-        "t5": words.t5_table(bidirectional=not causal)[:, 0],
-    }
-    head = {name: table.tolist() for name, table in tables.items()} | {"slope": 0.5}
-    door = HEADS[encoding](causal)
-    for k in (0, 1, 300, 1000):
-        positions = np.arange(k, k + 6)
-        x = door.embed(words.word_vectors(sentence), positions)
-        eye = np.eye(8)
-        _, expected = rope_edu.attention.multi_head_attention(
-            x, w_q, w_k, eye, eye, n_heads=1, encoding=door, positions=positions, causal=causal
-        )
-        call = "((rows, head, encoding, causal, k) => makeHead(rows, head, encoding, causal)(k).map(softmax))"
-        assert_same(rope(call, words.word_vectors(sentence).tolist(), head, encoding, causal, k), expected[0])
-
-
-@pytest.mark.parametrize(
-    ("width", "trained", "factor", "base"),
-    list(itertools.product([4, 8, 64, 128], [8, 4096], [1.0, 2.0, 4.0], [100.0, 10_000.0, 500_000.0])),
-)
-def test_dynamic_ntk(rope, width, trained, factor, base):
-    for length in (1, trained - 1, trained, trained + 1, 2 * trained, 10 * trained):
-        expected = rope_edu.dynamic_ntk_inv_freq(width, length, trained, factor=factor, base=base)
-        assert_same(rope("dynamicNtkInvFreq", width, length, trained, factor, base), expected)
-
-
-TIES = [
-    m * (1 + odd * 2.0**-bits) for m in (1, 2049, 2**-14, 2**-24) for bits in range(6, 27) for odd in (-1, 1)
-]
-ENDS = [2**-25, 2**-149, 2**-150, 3.3961775292304957e38, 3.4028235e38, 3.5e38, 0.0, math.inf, math.nan]
-SIZES = (RNG.uniform(1, 2, 400) * 2.0 ** RNG.integers(-150, 129, 400)).tolist()
-ROUNDED = [
-    sign * x for sign in (1, -1) for x in (*range(200, 600), *range(65_400, 65_540), *TIES, *ENDS, *SIZES)
-]
-PIPES = {
-    **rope_edu.PIPELINES,
-    "float64": rope_edu.Pipeline(*("float64",) * 4),
-    "bfloat16": rope_edu.Pipeline(*("bfloat16",) * 4),
-    "mixed": rope_edu.Pipeline("float32", "bfloat16", "float16", "float64"),
-}
-PLACES = [0, 1, 255, 256, 257, 777, 2049, 4100, 65_519, 65_520, 99_999, 2**20 - 1, 2**20]
-
-
-def steps_of(pipeline):
-    return {step: getattr(pipeline, step) for step in ("frequencies", "positions", "angles", "turns")}
-
-
-@pytest.mark.parametrize("number_format", rope_edu.NUMBER_FORMATS)
-def test_rounding_to_a_format_bit_for_bit(rope, number_format):
-    rounded = rope("((list, f) => list.map((x) => roundTo(x, f)))", ROUNDED, number_format)
-    found = np.array(rounded, float)  # a whole one comes as an int
-    expected = rope_edu.round_to(ROUNDED, number_format)
-    np.testing.assert_array_equal(found, expected)
-    assert (np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all()
-
-
-def test_named_pipelines_are_those_of_python(rope):
-    found = rope("(() => Object.entries(PIPELINES))")
-    assert found == [[name, steps_of(pipeline)] for name, pipeline in rope_edu.PIPELINES.items()]
-
-
-@pytest.mark.parametrize("name", PIPES)
-def test_turns_of_a_pipeline_and_their_errors(rope, name):
-    for width, base in [(2, 100.0), (64, 1e4), (128, 5e5), (64, 1e8)]:
-        rates, pipeline = frequencies(width, base), PIPES[name]
-        arguments = rates.tolist(), steps_of(pipeline)
-        turns = rope("((ms, ...rest) => ms.map((m) => pipelineTurns(m, ...rest)))", PLACES, *arguments)
-        expected = rope_edu.pipeline_turns(PLACES, rates, pipeline)
-        assert_same(turns, np.stack([expected.real, expected.imag], -1))
-        for step in (0, 1, 300):
-            errors = rope(
-                "((ms, ...rest) => ms.map((m) => angleError(m, ...rest)))", PLACES, *arguments, step
-            )
-            assert_same(errors, rope_edu.angle_error(PLACES, rates, pipeline, step=step))
-
-
-def test_every_function_of_rope_js_is_compared_here():
-    names = set(re.findall(r"^export function (\w+)", source("rope"), flags=re.MULTILINE))
-    here = Path(__file__).read_text(encoding="utf-8")
-    uncompared = {name for name in names if f'"{name}"' not in here and f"{name}(" not in here}
-    assert uncompared <= {"dot", "pairFeatures"}, uncompared  # parts of the functions compared above
-
-
-def test_figures_take_their_mathematics_from_rope_js():
-    for script in JS.glob("*.js"):
-        if script.stem not in ("rope", "figure"):
-            assert '"./figure.js"' in script.read_text(encoding="utf-8")
+@pytest.mark.parametrize("script", sorted((JS / "figures").glob("*.js")), ids=lambda path: path.stem)
+def test_a_figure_does_no_mathematics_of_its_own(script):
+    """Mathematics belongs in js/maths, held to Python; geometry and scales of drawing in js/lib."""
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", source(f"figures/{script.stem}"), flags=re.DOTALL)
+    code = re.sub(r'"[^"\n]*"', '""', code)
+    found = [
+        (why, code[: hit.start()].count("\n"))
+        for bad, why in FORBIDDEN.items()
+        for hit in re.finditer(bad, code)
+    ]
+    assert not found

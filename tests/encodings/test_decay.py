@@ -8,16 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rope_edu import (
-    LAYOUTS,
-    apply_rope,
-    inv_freq,
-    mean_cosine,
-    roformer_bound,
-    rope_angles,
-    score_curve,
-    trivial_bound,
-)
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import LAYOUTS, mean_cosine, roformer_bound, score_curve, trivial_bound
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 DISTANCES = np.array([-50, -1, 0, 1, 7, 300])

@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.attention import attention_scores
+from rope_edu.encodings import (
     LAYOUTS,
-    apply_rope,
-    attention_scores,
     check_layout,
     convert_projection,
     half_split_to_interleaved,
     interleaved_to_half_split,
-    inv_freq,
     layout_permutation,
     pair_slices,
-    rope_angles,
 )
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
@@ -64,7 +62,8 @@ def test_reorder_then_rotate_equals_rotate_then_reorder(make, rotary_dim):
     x, angles = make(example(2, 5, 8)), rope_angles(range(5), inv_freq(rotary_dim))
     reordered = apply_rope(interleaved_to_half_split(x, rotary_dim), angles, layout="half_split")
     rotated = interleaved_to_half_split(apply_rope(x, angles, layout="interleaved"), rotary_dim)
-    np.testing.assert_allclose(reordered, rotated, rtol=0, atol=4e-16 * 8)
+    # x cos − y sin with or without fused products: each is off by at most 2 half-eps of |x| + |y| < 6
+    np.testing.assert_allclose(reordered, rotated, rtol=0, atol=2 * 2 * 1.2e-16 * 8)
     assert not np.allclose(reordered, apply_rope(x, angles, layout="interleaved"))
 
 
@@ -79,7 +78,9 @@ def test_mixed_layouts_lose_relativity():
         turned_k = apply_rope(np.tile(k, (4, 1)), rope_angles(positions, frequencies), layout=k_layout)
         return np.ptp((turned_q * turned_k).sum(-1))
 
-    assert spread("interleaved") < 1e-12
+    assert (
+        spread("interleaved") < 1e-11
+    )  # angles near 1000 are rounded by 6e-14 each, the products sum to less than 20
     assert spread("half_split") > 0.1
 
 

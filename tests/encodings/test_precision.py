@@ -10,17 +10,8 @@ import torch
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
-from rope_edu import (
-    NUMBER_FORMATS,
-    PIPELINES,
-    Pipeline,
-    angle_error,
-    apply_rope,
-    inv_freq,
-    pipeline_turns,
-    rope_angles,
-    round_to,
-)
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import NUMBER_FORMATS, PIPELINES, Pipeline, angle_error, pipeline_turns, round_to
 
 formats = pytest.mark.parametrize("number_format", NUMBER_FORMATS)
 FREQUENCIES = inv_freq(128)

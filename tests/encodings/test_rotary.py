@@ -7,16 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import (
-    LAYOUTS,
-    apply_rope,
-    inv_freq,
-    rope_angles,
-    rotate_as_complex,
-    rotate_by_matrix,
-    rotate_pair,
-    rotation_matrix,
-)
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import LAYOUTS, rotate_as_complex, rotate_by_matrix, rotate_pair, rotation_matrix
 
 MAKERS = {"numpy": np.asarray, "torch": torch.asarray}
 layouts = pytest.mark.parametrize("layout", LAYOUTS)

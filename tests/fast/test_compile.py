@@ -1,4 +1,4 @@
-"""torch.compile: as one graph in the caller's own, and the kernel that is compiled where the caller says so."""
+"""torch.compile of a caller: one graph, in which array operations rotate."""
 
 import warnings
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu import LAYOUTS, apply_rope, inv_freq, rope_angles
-from rope_edu.fast import RotaryTable, rotate, tensors
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import LAYOUTS
+from rope_edu.fast import RotaryTable, rotate
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
@@ -69,22 +70,3 @@ def test_positions_given_as_a_tensor_compile():
     )
     expected = rotate(x, table=table, positions=positions)
     torch.testing.assert_close(compiled(x, positions), expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_kernel_of_torch_compile_equals_the_eager_one(dtype):
-    table = RotaryTable(inv_freq(32), layout="half_split")
-    x = example(2, 4, 50, 36).to(dtype)
-    turns, out = table.turns(9, 50, like=x), torch.zeros_like(x)
-    for back in (False, True):
-        eager = rotate(
-            x, table=RotaryTable(-inv_freq(32) if back else inv_freq(32), layout="half_split"), offset=9
-        )
-        turned = tensors.by_inductor(x, turns, -2, None, back)
-        step = 0 if dtype == torch.float32 else 2**-7  # products may be fused: the other side of a near tie
-        torch.testing.assert_close(turned, eager, rtol=step, atol=1e-6)
-        assert torch.equal(tensors.by_inductor(x, turns, -2, out, back), turned)
-    with pytest.raises(ValueError, match="cannot rotate half_split pairs in place here"):
-        tensors.by_inductor(x, turns, -2, x, False)
-    with pytest.raises(ValueError, match="needs an out without gaps"):
-        tensors.by_inductor(x, turns, -2, torch.ones(2, 4, 60, 36).to(dtype)[:, :, :50], False)

@@ -8,7 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rope_edu import LAYOUTS, apply_rope, inv_freq, rope_angles
+from rope_edu import apply_rope, inv_freq, rope_angles
+from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate, rotate_, turns_from_angles
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
@@ -192,11 +193,11 @@ def test_the_short_way_refuses_what_the_long_one_refuses(make):
     turns = RotaryTable(inv_freq(8)).turns(0, 1, like=make(np.ones(1)))
     with pytest.raises(ValueError, match=r"turns must be Turns, .* got RotaryTable"):
         rotate_(make(np.ones((1, 8))), RotaryTable(inv_freq(8)))
-    with pytest.raises(ValueError, match="q has 3 tokens on axis -2, the turns 1"):
+    with pytest.raises(ValueError, match="x has 3 tokens on axis -2, the turns 1"):
         rotate_(make(np.ones((3, 8))), turns)
-    with pytest.raises(ValueError, match="q must be a NumPy array or a torch tensor, got list"):
+    with pytest.raises(ValueError, match="x must be a NumPy array or a torch tensor, got list"):
         rotate_([[1.0] * 8], turns)
-    with pytest.raises(ValueError, match=r"q must be (ndarray|Tensor) as the turns are"):
+    with pytest.raises(ValueError, match=r"x must be (ndarray|Tensor) as the turns are"):
         rotate_((torch.ones if make is np.asarray else np.ones)((1, 8)), turns)
 
 
@@ -207,40 +208,29 @@ def test_the_short_way_refuses_a_tensor_that_wants_a_gradient():
         )
 
 
-def rounded_once(exact, digits, least):
-    """Round longdouble to so many binary digits, and none below `least`, by dividing: ties to even."""
-    power = np.exp2(np.floor(np.log2(np.maximum(np.abs(exact), least))))
-    unit = power * np.longdouble(2) ** (1 - digits)
-    return np.rint(exact / unit) * unit
-
-
 @layouts
-@pytest.mark.parametrize(
-    ("dtype", "digits", "least"), [(torch.bfloat16, 8, 2.0**-126), (torch.float16, 11, 2.0**-14)]
-)
-def test_16_bits_are_the_exact_rotation_rounded_once(dtype, digits, least, layout):
-    x = torch.tensor(example(64, 500, 32)).to(dtype) * torch.logspace(-4, 2, 500)[:, None].to(dtype)
-    angles = np.arange(9_500, 10_000)[:, None] * inv_freq(32).astype(np.longdouble)
-    cos, sin = np.cos(angles), np.sin(angles)
+@compiled_or_not
+@pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_16_bits_are_within_half_a_step_and_a_thousandth_of_the_exact_rotation(make, dtype, layout, compiled):
+    if (make, dtype) == (np.asarray, "bfloat16"):
+        return  # NumPy has none
+    size = np.logspace(-1, 2, 500)[:, None]
+    x = as_case(example(64, 500, 32) * size, (make, dtype))
+    angles = np.arange(9_500, 10_000)[:, None] * inv_freq(32)
+    exact = apply_rope(numbers(x), angles, layout=layout)
+    table = RotaryTable(inv_freq(32), layout=layout)
+    turned = rotate(x, table=table, offset=9_500, compiled=compiled)
+    # Half a step of 16 bits; then float32: cos, sin, two products and a sum, each half its eps of a pair's length.
+    step = EPS[dtype] * 2.0 ** np.floor(np.log2(np.maximum(np.abs(exact), 2.0**-14)))
     members = [slice(0, 16), slice(16, 32)] if layout == "half_split" else [slice(0, 32, 2), slice(1, 32, 2)]
-    first, second = (x.double().numpy()[..., member].astype(np.longdouble) for member in members)
-    expected = np.empty(x.shape, np.longdouble)
-    expected[..., members[0]] = rounded_once(first * cos - second * sin, digits, least)
-    expected[..., members[1]] = rounded_once(first * sin + second * cos, digits, least)
-    table, exact = RotaryTable(inv_freq(32), layout=layout), expected.astype(np.float64)
-    turned = rotate(x, table=table, offset=9_500, compiled=True)
-    assert turned.dtype == dtype
-    np.testing.assert_array_equal(numbers(turned), exact)
-    same(turned, apply_rope(x, rope_angles(range(9_500, 10_000), inv_freq(32)), layout=layout))
-    if dtype == torch.float16:
-        np.testing.assert_array_equal(rotate(x.numpy(), table=table, offset=9_500).astype(np.float64), exact)
-    eager = rotate(x, table=table, offset=9_500)  # in float32: off by one step at most, and seldom
-    unlike = numbers(eager) != exact
-    assert 0 < unlike.mean() < (2e-4 if dtype == torch.bfloat16 else 2e-3)
-    step = torch.finfo(dtype).eps * np.maximum(np.abs(exact), least)
-    assert (
-        np.abs(numbers(eager) - exact) <= step + 1e-6 * np.abs(numbers(x)).max(axis=-1, keepdims=True)
-    ).all()
+    length = np.hypot(*(numbers(x)[..., member] for member in members))
+    inside = np.empty_like(exact)
+    inside[..., members[0]] = inside[..., members[1]] = 2 * EPS["float32"] * length
+    off = np.abs(numbers(turned) - exact)
+    assert (off <= step / 2 + inside).all()
+    typical = np.abs(exact) > length.mean() / 2  # a large result: float32 is a thousandth of the step
+    assert (off <= 0.501 * step)[typical].mean() > 0.999
 
 
 @layouts
@@ -304,22 +294,33 @@ def test_gradient_of_a_sum_comes_back_though_it_is_one_broadcast_number(layout, 
 
 
 @layouts
-@compiled_or_not
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_no_tensor_is_saved_for_the_backward_pass_as_the_table_is_there(dtype, layout, compiled):
+def test_no_tensor_is_saved_for_the_backward_pass_as_the_table_is_there(dtype, layout):
     q, k = (torch.ones(2, 8, 50, 32, dtype=dtype, requires_grad=True) for _ in "qk")
     table, saved = RotaryTable(inv_freq(32), layout=layout), []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
-        turned = rotate(q, k, table=table, compiled=compiled)
+        turned = rotate(q, k, table=table, compiled=True)
     assert saved == []
-    assert all(t.grad_fn.turns is table.turns(0, 50, like=q, exact=compiled) for t in turned)
+    assert all(t.grad_fn.turns is table.turns(0, 50, like=q) for t in turned)
 
 
-@compiled_or_not
-def test_functional_gradients_pass(compiled):
+def test_functional_gradients_pass_and_leave_a_table_that_can_be_used():
     table, x = RotaryTable(inv_freq(8)), torch.tensor(example(3, 5, 8))
-    grad = torch.func.grad(lambda x: (rotate(x, table=table, compiled=compiled) ** 2).sum())(x)
+    grad = torch.func.grad(lambda x: (rotate(x, table=table) ** 2).sum())(x)
     np.testing.assert_allclose(grad, 2 * x, rtol=0, atol=1e-12)  # turning keeps the length
+    np.testing.assert_allclose(
+        rotate(x, table=table), apply_rope(x, rope_angles(range(5), inv_freq(8))), atol=1e-12
+    )
+    each = torch.func.vmap(lambda x: rotate(x, table=table))(x)
+    np.testing.assert_allclose(each, rotate(x, table=table), rtol=0, atol=1e-12)
+
+
+def test_forward_derivatives_pass():
+    table, x = RotaryTable(inv_freq(8)), torch.tensor(example(5, 8))
+    with torch.autograd.forward_ad.dual_level():
+        dual = rotate(torch.autograd.forward_ad.make_dual(x, x), table=table)
+        primal, tangent = torch.autograd.forward_ad.unpack_dual(dual)
+    np.testing.assert_allclose(tangent, primal, rtol=0, atol=1e-12)  # the rotation is linear
 
 
 # Refusals
@@ -359,7 +360,7 @@ TABLE = RotaryTable(inv_freq(8))
         ),
         (
             lambda: rotate(np.ones((5, 8)), table=TABLE.turns(0, 5)),
-            "q must hold float32 or float16 for these turns, got float64",
+            "q must hold float32 or 16 bits for these turns, got float64",
         ),
         (
             lambda: rotate(torch.ones(5, 8), table=TABLE.turns(0, 5)),
@@ -389,7 +390,10 @@ TABLE = RotaryTable(inv_freq(8))
             lambda: turns_from_angles(torch.ones(5, 4, requires_grad=True), like=torch.ones(1)),
             "angles must not require a gradient",
         ),
-        (lambda: turns_from_angles(1.0, like=np.ones(1)), "angles must have an axis of pairs"),
+        (
+            lambda: turns_from_angles([1.0], like=np.ones(1)),
+            r"angles must be \(…, seq, pairs\), got shape \(1,\)",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_is_allowed(call, sentence):

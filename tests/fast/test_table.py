@@ -11,7 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rope_edu import LAYOUTS, inv_freq
+from rope_edu import RopeSpec, inv_freq
+from rope_edu.encodings import LAYOUTS, plain_rope
 from rope_edu.fast import RotaryTable, rotate
 from rope_edu.fast.table import BLOCK
 
@@ -34,7 +35,7 @@ def error(values, truth):
 
 
 def bits(turns):
-    return [np.asarray(part).tobytes() for part in turns.parts]
+    return np.asarray(turns.rows).tobytes()
 
 
 # Precision
@@ -114,8 +115,7 @@ def test_numpy_and_torch_get_the_same_bits_and_float32_is_float64_rounded_once(l
     single, double = table.turns(700, 600), table.turns(700, 600, like=np.ones(1))
     assert bits(single) == bits(table.turns(700, 600, like=torch.ones(1)))
     assert bits(double) == bits(table.turns(700, 600, like=torch.ones(1, dtype=torch.float64)))
-    for narrow, wide in zip(single.parts, double.parts, strict=True):
-        np.testing.assert_array_equal(narrow, wide.astype(narrow.dtype))
+    np.testing.assert_array_equal(single.rows, double.rows.astype(np.float32))
 
 
 def test_a_bfloat16_call_leaves_float32_rows_as_they_are():
@@ -125,21 +125,20 @@ def test_a_bfloat16_call_leaves_float32_rows_as_they_are():
     assert bits(table.turns(0, 9, like=torch.ones(1))) == before
     assert table.turns(0, 9, like=torch.ones(1)).cos.dtype == torch.float32
     half = torch.ones(1, dtype=torch.bfloat16)
-    assert table.turns(0, 9, like=half).cos.dtype == torch.float32
-    assert table.turns(0, 9, like=half, exact=True).cos.dtype == torch.float64
+    assert bits(table.turns(0, 9, like=half)) == before  # 16 bits are turned in float32
 
 
 def test_rows_are_kept_and_handed_out_as_views():
     table = RotaryTable(inv_freq(8))
-    assert np.shares_memory(table.turns(0, 100).turn, table.turns(50, 100).turn)
-    assert not table.turns(0, 5).turn.flags.writeable
+    assert np.shares_memory(table.turns(0, 100).rows, table.turns(50, 100).rows)
+    assert not table.turns(0, 5).cos.flags.writeable
 
 
 def test_it_grows_by_whole_blocks_and_by_half_of_what_it_has():
     table, sizes = RotaryTable(inv_freq(8)), []
     for position in range(0, 20_000, 50):
         table.turns(position, 1)
-        window = table._windows[np.dtype("float32"), "cpu", False]
+        window = table._windows[np.dtype("float32"), "cpu"]
         assert window.start == 0
         sizes.append(window.stop)
     assert all(size % BLOCK == 0 for size in sizes)
@@ -150,7 +149,7 @@ def test_it_grows_by_whole_blocks_and_by_half_of_what_it_has():
 def test_a_far_position_costs_one_block():
     table = RotaryTable(inv_freq(8))
     table.turns(0, 5)
-    assert len(table.turns(10**6, 1).turn.base) == BLOCK
+    assert len(table.turns(10**6, 1).rows.base) == BLOCK
 
 
 def test_views_stay_valid_when_the_table_grows():
@@ -168,7 +167,7 @@ def test_changing_the_frequencies_afterwards_changes_nothing():
     frequencies *= 2
     assert bits(table.turns(0, 9)) == before
     with pytest.raises(ValueError, match="read-only"):
-        table.inv_freq[0] = 2
+        table.spec.inv_freq[0] = 2
 
 
 def test_everything_it_depends_on_makes_another_table():
@@ -178,7 +177,16 @@ def test_everything_it_depends_on_makes_another_table():
         for layout in LAYOUTS
         for a in (1.0, 1.2)
     ]
-    assert len({tuple(bits(turns)) for turns in results}) == len(results)
+    assert len({bits(turns) + turns.layout.encode() for turns in results}) == len(results)
+
+
+def test_a_spec_says_layout_and_attention_factor():
+    spec = RopeSpec(inv_freq(8), layout="half_split", attention_factor=1.2, kind="yarn")
+    table = RotaryTable(spec)
+    assert table.spec is spec
+    assert (table.spec.layout, table.spec.attention_factor) == ("half_split", 1.2)
+    bare = RotaryTable(inv_freq(8), layout="half_split", attention_factor=1.2)
+    assert bits(table.turns(5, 300)) == bits(bare.turns(5, 300))
 
 
 def test_casting_a_module_does_not_reach_its_table():
@@ -247,7 +255,7 @@ def test_it_says_what_it_keeps():
     assert repr(table) == "<RotaryTable: 4 pairs, interleaved, keeps nothing yet>"
     table.turns(10**6, 1)
     assert repr(table) == "<RotaryTable: 4 pairs, interleaved, keeps 999936 … 1000191 (float32, cpu)>"
-    assert repr(table.turns(0, 3)) == "<Turns: interleaved, (3, 4), complex64 on cpu>"
+    assert repr(table.turns(0, 3)) == "<Turns: interleaved, (3, 4), float32 on cpu>"
 
 
 @pytest.mark.parametrize(
@@ -255,6 +263,7 @@ def test_it_says_what_it_keeps():
     [
         (lambda: RotaryTable([[1.0]]), "inv_freq must have one axis"),
         (lambda: RotaryTable([np.inf]), "inv_freq must be finite"),
+        (lambda: RotaryTable(plain_rope(4), layout="half_split"), "layout is 'interleaved' in the spec"),
         (lambda: RotaryTable(torch.ones(2, requires_grad=True)), "inv_freq must not require a gradient"),
         (
             lambda: RotaryTable([1.0], layout="neox"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rope_edu import PIPELINES, Pipeline
+from rope_edu.encodings import PIPELINES, Pipeline
 from rope_edu.widgets import AngleError
 
 

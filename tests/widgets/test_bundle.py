@@ -1,46 +1,141 @@
-"""Each figure's script is one self-contained file with what it needs and nothing from elsewhere."""
+"""Each figure's script is one self-contained file; its modules import one way; the rest is refused."""
 
 import re
+import subprocess
+import sys
 
 import matplotlib
 import pytest
 
 from rope_edu.plots import style
 from rope_edu.widgets import LiveFigure, _bundle
+from rope_edu.widgets._data import DATA
+from rope_edu.widgets._modules import ROOMS, BundleError, read
 
 FIGURES = sorted(LiveFigure.figures)
+MODULES = sorted(path.relative_to(_bundle.JS).with_suffix("").as_posix() for path in _bundle.JS.rglob("*.js"))
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_bundle_imports_nothing(name):
     script = _bundle.module_script(LiveFigure.figures[name].module_name())
-    assert not re.search(r"^\s*(import|export (?!default))", script, flags=re.MULTILINE)
-    assert script.count("export default live(") == 1
+    assert not re.search(r"^\s*import\b", script, flags=re.MULTILINE)
+    assert re.findall(r"^\s*export .*", script, flags=re.MULTILINE) == [
+        f"export default $figures${LiveFigure.figures[name].module_name()}.default;"
+    ]
     assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg", "", script)
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_top_level_names_of_a_bundle_differ(name):
-    script = _bundle.module_script(LiveFigure.figures[name].module_name())
-    names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script, flags=re.MULTILINE)
-    assert len(names) == len(set(names)), sorted({n for n in names if names.count(n) > 1})
-
-
-@pytest.mark.parametrize("name", FIGURES)
 def test_page_script_defines_the_figure_under_its_class_name(name):
-    script = _bundle.page_script(LiveFigure.figures[name].module_name(), name)
-    assert f'RopeLive.define("{name}", figure);' in script
+    module = LiveFigure.figures[name].module_name()
+    script = _bundle.page_script(module, name)
+    assert f'RopeLive.define("{name}", $figures${module}.default);' in script
     assert f'name: "{name}"' in script
     assert "export" not in re.sub(r"//.*|/\*.*?\*/", "", script, flags=re.DOTALL)
 
 
 def test_every_script_belongs_to_a_figure():
-    scripts = {path.stem for path in _bundle.JS.glob("*.js")} - {"rope", "figure"}
+    scripts = {name.removeprefix("figures/") for name in MODULES if name.startswith("figures/")}
     assert scripts == {figure.module_name() for figure in LiveFigure.figures.values()}
 
 
+def test_every_other_script_and_all_data_serve_a_figure():
+    served = set(_bundle.modules(*(name for name in MODULES if name.startswith("figures/"))))
+    assert served == {*MODULES, *(f"data/{name}" for name in DATA)}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_go_one_way(name):
+    own = ROOMS.index(name.partition("/")[0])
+    for needed, _, _ in _bundle.module(name).needs:
+        room = ROOMS.index(needed.partition("/")[0])
+        assert room <= own
+        assert (room, own) != (ROOMS.index("figures"),) * 2
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith("figures/")])
+def test_a_file_does_one_job(name):
+    assert len(_bundle.source(name).splitlines()) <= 170
+
+
+REFUSED = {
+    "maths/a": [
+        (
+            '\nimport { live } from "../lib/figure.js";\nimport { x } from "../figures/b.js";\n',
+            3,
+            "not ../figures/b.js",
+        ),
+        ("export default 3;\n", 1, "only these"),
+        ("\n\nexport let x = 3;\n", 3, "only these"),
+        ('export { x } from "./b.js";\n', 1, "only these"),
+        ('import x from "./b.js";\n', 1, "only these"),
+        ('import "./b.js";\n', 1, "only these"),
+        ('import { x } from "d3";\n', 1, "a file of js/"),
+        ('import { x } from "https://example.com/x.js";\n', 1, "a file of js/"),
+        ('\nconst late = () => import("./b.js");\n', 2, "can import no more"),
+    ],
+    "lib/a": [('import { x } from "../maths/b.js";\n', 1, "lib may import from data, lib")],
+    "figures/a": [('import { x } from "./b.js";\n', 1, "figures may import from data, lib, maths")],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "words"), [(name, *case) for name, cases in REFUSED.items() for case in cases]
+)
+def test_what_cannot_be_bundled_is_refused_with_file_and_line(name, text, line, words):
+    with pytest.raises(BundleError, match=rf"^js/{name}\.js:{line}: .*{re.escape(words)}"):
+        read(name, text)
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Bundle modules of one's own: written({"lib/a": "export const x = 1;"})."""
+    caches = (_bundle.source, _bundle.module, _bundle.module_script)
+
+    def write(texts):
+        for name, text in texts.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / f"{name}.js").write_text(text, encoding="utf-8")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_bundle, "JS", tmp_path)
+        for cached in caches:
+            cached.cache_clear()
+        yield write
+    for cached in caches:
+        cached.cache_clear()
+
+
+def test_a_name_that_nobody_exports_is_refused(written):
+    written({"lib/a": "export const x = 1;\n", "maths/b": '\nimport { x, y } from "../lib/a.js";\n'})
+    with pytest.raises(BundleError, match=r"^js/maths/b\.js:2: js/lib/a\.js exports no y$"):
+        _bundle.modules("maths/b")
+
+
+def test_a_circle_is_refused(written):
+    written({"lib/a": 'import { x } from "./b.js";\n', "lib/b": 'import { y } from "./a.js";\n'})
+    with pytest.raises(BundleError, match="in a circle: lib/a → lib/b → lib/a"):
+        _bundle.modules("lib/a")
+
+
+def test_importing_the_figures_reads_no_script():
+    caches = "[cached.cache_info().currsize for cached in (source, style)]"
+    code = f"from rope_edu.widgets._bundle import source, style; print({caches})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[0, 0]\n"
+
+
+def test_a_subclass_of_a_figure_draws_as_its_figure():
+    class Mine(LiveFigure.figures["RotatePair"]):
+        """A figure that a reader makes of ours."""
+
+    assert Mine(position=3)._esm == LiveFigure.figures["RotatePair"]()._esm
+    assert "Mine" not in LiveFigure.figures
+
+
 def test_one_colour_means_one_thing_in_both_kinds_of_picture():
-    script = _bundle.source("figure")
+    script = _bundle.source("lib/colour")
     for role in ("query", "key", "position", "score", "value"):
         name = {"query": "q", "key": "k"}.get(role, role)
         assert f'{name}: "{getattr(style, role.upper())}"' in script
@@ -48,7 +143,7 @@ def test_one_colour_means_one_thing_in_both_kinds_of_picture():
 
 def test_colour_maps_are_the_named_ones():
     for name in ("viridis", "cividis"):
-        stops = re.search(rf'{name} = ramp\(\s*"([0-9a-f ]+)"', _bundle.source("figure"))[1].split()
+        stops = re.search(rf'{name} = ramp\(\s*"([0-9a-f ]+)"', _bundle.source("lib/colour"))[1].split()
         true = matplotlib.colormaps[name]
         for i, stop in enumerate(stops):
             expected = [round(255 * c) for c in true(i / (len(stops) - 1))[:3]]

@@ -6,9 +6,10 @@ import pytest
 
 from rope_edu.results import load_grid
 from rope_edu.widgets import _grid
+from rope_edu.widgets._bundle import source
 
 GRID = load_grid()
-SCRIPT = _grid.grid_script()
+SCRIPT = source("data/grid")
 TABLE = json.loads(SCRIPT.removeprefix("export const GRID = ").rstrip(";\n"))
 
 

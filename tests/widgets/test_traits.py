@@ -38,7 +38,18 @@ def refused(control) -> list:
         far = [control.low - 1, control.high + 1, math.nan, math.inf, "7", None, True, [1]]
         return [*far, control.low + 0.5] if control.whole else far
     if control.kind == "point":
-        return [[0], [0, 0, 0], [2 * control.limit, 0], [math.nan, 0], "ab", None, 3]
+        return [
+            [0],
+            [0, 0, 0],
+            [2 * control.limit, 0],
+            [math.nan, 0],
+            "ab",
+            "11",
+            [True, False],
+            ["1", "1"],
+            None,
+            3,
+        ]
     if control.kind == "choice":
         return ["no such option", None, -12345, True]
     if control.kind == "toggle":

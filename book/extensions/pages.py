@@ -1,0 +1,141 @@
+"""Sphinx extension: the built pages load little, load it late, and say what they may load.
+
+Runs when the pages are written: drops the theme's scripts that no page of ours uses, defers the others, keeps the
+search index for the search page, cuts the icon font down to the icons in use, and puts a content security policy
+into each page. Everything here may run twice over the same page.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
+from sphinx.application import Sphinx
+
+SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<code>.*?)</script>\n?", re.DOTALL)
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n?')
+FOR_SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
+ICON = re.compile(r"\bfa-[a-z0-9-]+")
+ICON_RULE = re.compile(r'(?P<names>(?:\.fa-[\w-]+:before,?)+)\{content:"(?P<glyph>\\[0-9a-f]+|[^"]+)"\}')
+ICON_VARIABLE = re.compile(r'--pst-icon-[\w-]+:"([^"]+)"')
+NUMBER = re.compile(r'(?<=<h1>)<span class="section-number">[^<]*</span>')
+PRINTED_TITLE = re.compile(r'<div id="jb-print-docs-body"[^>]*>\s*<h1>(?!<span)')
+PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids: site.js prints
+
+# 'self' does not reach files beside a page that was opened from a folder, hence file:. Style attributes are needed
+# by formulas, tables and live figures; they cannot load or run anything that another line does not allow. Firefox
+# loads the next chapter ahead, under default-src.
+RULES = {
+    "default-src": "'self' file:",
+    "object-src": "'none'",
+    "frame-src": "'none'",
+    "script-src": "'self' file:",
+    "style-src": "'self' file: 'unsafe-inline'",
+    "img-src": "'self' file: data: blob:",
+    "font-src": "'self' file:",
+    "connect-src": "'self' file:",
+    "form-action": "'self' file:",
+    "base-uri": "'none'",
+}
+
+
+def finish(app: Sphinx, error: Exception | None) -> None:
+    """Finish every page of the site and the files that they share."""
+    if error or app.builder.format != "html":
+        return
+    site = Path(app.outdir)
+    pages = [page for page in site.rglob("*.html") if "_static" not in page.relative_to(site).parts]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        whole = with_late_scripts(with_printed_number(text), search=page.name == "search.html")
+        whole = with_policy(whole.replace(PRINTS, ""))
+        if whole != text:
+            page.write_text(whole, encoding="utf-8")
+    keep_icons(site / "_static", icons_of([*pages, *(site / "_static").rglob("*.js")]))
+
+
+def with_printed_number(text: str) -> str:
+    """Return the page with the chapter's number in the title that is printed, as it is on the screen."""
+    number = NUMBER.search(text)
+    return PRINTED_TITLE.sub(rf"\g<0>{number[0]}", text, count=1) if number else text
+
+
+def with_late_scripts(text: str, *, search: bool) -> str:
+    """Return the page with every script deferred, without those that only ``search`` needs."""
+
+    def late(found: re.Match) -> str:
+        attributes, code = found["attributes"], found["code"]
+        source = re.search(r'src="([^"?]*)', attributes)
+        if source is None:
+            return "" if code.startswith("DOCUMENTATION_OPTIONS.") else found[0]
+        name = source[1].rpartition("/")[2]
+        if name in ("fontawesome.js", "search.js") or (name in FOR_SEARCH and not search):
+            return ""
+        deferred = attributes if "defer" in attributes else f" defer{attributes}"
+        mended = f'<script defer src="{source[1][: -len(name)]}search.js"></script>\n'
+        return f"<script{deferred}></script>\n" + (mended if name == "searchtools.js" else "")
+
+    return SCRIPT.sub(late, text)
+
+
+def with_policy(text: str) -> str:
+    """Return the page with a policy that allows its own files and, by their hash, its inline scripts."""
+    inline = [found["code"] for found in SCRIPT.finditer(text) if runs_inline(found["attributes"])]
+    hashes = sorted({f"'sha256-{digest(code)}'" for code in inline})
+    rules = RULES | {"script-src": " ".join([RULES["script-src"], *hashes])}
+    content = "; ".join(f"{name} {sources}" for name, sources in rules.items())
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{content}">\n'
+    return POLICY.sub("", text).replace('<meta charset="utf-8" />', f'<meta charset="utf-8" />\n{meta}', 1)
+
+
+def runs_inline(attributes: str) -> bool:
+    """Tell whether a script element holds code that runs: it has no source, and is no data block."""
+    return "src=" not in attributes and "type=" not in attributes
+
+
+def digest(code: str) -> str:
+    """Return the SHA-256 of a script as a policy writes it."""
+    return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+
+
+def icons_of(files: Iterable[Path]) -> set[str]:
+    """Return the names of all icons (and of their styles) that these pages and scripts mention."""
+    texts = (file.read_text(encoding="utf-8") for file in files if file.name != "fontawesome.js")
+    return {name for text in texts for name in ICON.findall(text)}
+
+
+def keep_icons(static: Path, used: set[str]) -> None:
+    """Keep of the theme's icons, rules and glyphs, those in use: 3 of 180 kB."""
+    sheet = static / "styles" / "pydata-sphinx-theme.css"
+    style = sheet.read_text(encoding="utf-8")
+    glyphs = {glyph for glyph in ICON_VARIABLE.findall(style) if len(glyph) == 1}
+
+    def kept(rule: re.Match) -> str:
+        if used.isdisjoint(ICON.findall(rule["names"])):
+            return ""
+        code = rule["glyph"]
+        glyphs.add(chr(int(code[1:], 16)) if code.startswith("\\") else code)
+        return rule[0]
+
+    sheet.write_text(ICON_RULE.sub(kept, style), encoding="utf-8")
+    for font in (static / "vendor" / "fontawesome" / "webfonts").glob("*.woff2"):
+        subset(font, "".join(glyphs))
+
+
+def subset(font: Path, text: str) -> None:
+    """Cut a font file down to the characters of ``text``."""
+    opened = TTFont(font, recalcTimestamp=False)
+    cutter = Subsetter(Options(layout_features=[], hinting=False))
+    cutter.populate(text=text)
+    cutter.subset(opened)
+    opened.flavor = "woff2"
+    opened.save(font)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect the extension."""
+    app.connect("build-finished", finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

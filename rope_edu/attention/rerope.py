@@ -1,0 +1,76 @@
+r"""ReRoPE: attention in which no key is farther than a window, so that no angle leaves what training showed."""
+
+from __future__ import annotations
+
+import math
+
+from array_api_compat import array_namespace, device
+
+from rope_edu.attention.dot_product import attention_scores, causal_mask, check_qkv, softmax
+from rope_edu.attention.encoding import Rotary
+from rope_edu.encodings._checks import Array, as_kind_of, check_at_least_one, check_positive_int
+from rope_edu.encodings.spec import RopeSpec
+
+
+def rerope_attention(
+    q: Array,
+    k: Array,
+    v: Array,
+    rope: RopeSpec | Array,
+    *,
+    window: int,
+    leak: float = math.inf,
+    scale: float | None = None,
+) -> tuple[Array, Array]:
+    r"""Attend causally with the distance cut off at a window: ReRoPE, or Leaky ReRoPE.
+
+        score_{mn} = ⟨R_ρ q_m, k_n⟩ / √head_dim,   ρ = r for r < w,   w + (r − w)/leak for r ≥ w,   r = m − n
+
+    leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are
+    taken, which costs twice as much, and keys are rotated anew when they leave the window, so a cache has to
+    store them as they are before the rotation.
+
+    Args:
+        q: floats `(…, q_len, head_dim)`, *not* rotated; the last q_len of the k_len positions.
+        k: floats `(…, k_len, head_dim)`, not rotated.
+        v: floats `(…, k_len, v_dim)`.
+        rope: as for `Rotary`: a RopeSpec, or frequencies `(pairs,)`.
+        window: w in tokens, at least 1; a text of at most w + 1 tokens is attended as without it.
+        leak: by how much positions beyond the window are squeezed, at least 1; 1 is plain RoPE.
+        scale: as for `attention_scores`. (The released code also multiplies each query by its length's
+            max(1, ln(m + 1) / ln L); scale `q` for that.)
+
+    Returns:
+        `(output, weights)`: `(…, q_len, v_dim)` and `(…, q_len, k_len)`.
+
+    Raises:
+        ValueError: `window` is not a whole number ≥ 1, `leak` is below 1, there are more queries than keys, or
+            as for `attention`.
+
+    >>> import numpy as np
+    >>> q = k = np.array([[1.0, 0.0]] * 4)  # equal tokens, a quarter turn each
+    >>> output, weights = rerope_attention(q, k, k, [math.pi / 2], window=1)
+    >>> bool(np.ptp(weights[3, :3]) < 1e-12)  # distances 3, 2 and 1 look alike
+    True
+
+    Source: Su 2023, kexue.fm/archives/9708, and its code, github.com/bojone/rerope. Chapter 15.
+    """
+    window, leak = check_positive_int("window", window), _check_leak(leak)
+    check_qkv(q, k, v)
+    xp = array_namespace(q)
+    q_len, k_len = q.shape[-2], k.shape[-2]
+    allowed = as_kind_of(causal_mask(q_len, k_len), like=q)
+    keys = xp.arange(k_len, dtype=xp.float64, device=device(q))
+    queries = keys[k_len - q_len :]
+    rotary = Rotary(rope)
+    near = attention_scores(rotary.rotate_q(q, queries), rotary.rotate_k(k, keys), scale=scale)
+    far_q = rotary.rotate_q(q, queries / leak + window * (1 - 1 / leak))  # leak = ∞: all of them at w,
+    far_k = rotary.rotate_k(k, keys / leak)  # and all keys at 0
+    far = attention_scores(far_q, far_k, scale=scale)
+    scores = xp.where(queries[:, None] - keys < window, near, far)  # (…, q_len, k_len)
+    weights = softmax(xp.where(allowed, scores, -xp.inf))
+    return weights @ v, weights
+
+
+def _check_leak(leak: object) -> float:
+    return math.inf if leak == math.inf else check_at_least_one("leak", leak)

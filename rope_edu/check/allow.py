@@ -1,0 +1,186 @@
+"""What a reader types into a parameters cell, cleaned or refused with a sentence.
+
+A parameters cell holds plain values and ends in one line for each, the only place that states the range:
+
+    length = 12  # tokens
+    slope = 0.125  # ALiBi's m, for one head
+
+    length = allow.whole("length", length, 8, 64)
+    slope = allow.number("slope", slope, 0.01, 2)
+
+Every function takes the parameter's name, the value, and what is allowed; bounds are included. It returns the value
+as the chapter computes with it: whole numbers become floats where fractions are allowed, lists become arrays. All
+else raises ValueError with the name, what is allowed and what was seen. `tests/test_parameters.py` reads the ranges
+from these calls and runs every chapter at their ends and within.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+
+def number(name: str, value: object, low: float, high: float) -> float:
+    """Return `value` as a float from `low` to `high`.
+
+    >>> number("slope", 1, 0.01, 2)
+    1.0
+    >>> number("slope", -1, 0.01, 2)
+    Traceback (most recent call last):
+    ValueError: slope must be a number from 0.01 to 2, got -1
+    """
+    found = _floats(value, ())
+    if found is None or not low <= found <= high:
+        _refuse(name, f"a number {_range(low, high)}", value)
+    return float(found)
+
+
+def whole(name: str, value: object, low: int, high: int, *, even: bool = False) -> int:
+    """Return `value` as an int from `low` to `high`; 16.0 is whole, 16.5 is not.
+
+    >>> whole("length", 16.0, 8, 64)
+    16
+    >>> whole("head_dim", 7, 2, 64, even=True)
+    Traceback (most recent call last):
+    ValueError: head_dim must be an even whole number from 2 to 64, got 7
+    """
+    found = _floats(value, ())
+    if found is None or not low <= found <= high or found % (2 if even else 1):
+        _refuse(name, f"{'an even' if even else 'a'} whole number {_range(low, high)}", value)
+    return int(found)
+
+
+def flag(name: str, value: object) -> bool:
+    """Return `value` if it is True or False."""
+    return bool(choice(name, value, (True, False)))
+
+
+def choice(name: str, value: object, options: Sequence) -> object:
+    """Return the one of `options` that `value` equals; 1 is not True.
+
+    >>> choice("task", "bakc", ["copy", "back"])
+    Traceback (most recent call last):
+    ValueError: task must be 'copy' or 'back', got 'bakc'
+    """
+    for option in options:
+        if isinstance(value, bool | np.bool_) == isinstance(option, bool) and np.array_equal(value, option):
+            return option
+    shown = [repr(option) for option in options]
+    _refuse(name, " or ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown), value)
+
+
+def vector(
+    name: str, value: object, size: int, low: float, high: float, *, shortest: float = 0.0
+) -> np.ndarray:
+    """Return `value` as float64 (size,), each number from `low` to `high`, with a norm of at least `shortest`.
+
+    >>> vector("q", [1, 0], 2, -10, 10)
+    array([1., 0.])
+    >>> vector("q", [0, 0], 2, -10, 10, shortest=0.1)
+    Traceback (most recent call last):
+    ValueError: q must be a list of 2 numbers, each from -10 to 10, of length 0.1 or more as an arrow, got [0, 0]
+    """
+    found = _floats(value, (size,))
+    if found is None or not _inside(found, low, high) or np.linalg.norm(found) < shortest:
+        longer = f", of length {_plain(shortest)} or more as an arrow" if shortest else ""
+        _refuse(name, f"a list of {size} numbers, each {_range(low, high)}{longer}", value)
+    return found
+
+
+def matrix(name: str, value: object, rows: int, columns: int, low: float, high: float) -> np.ndarray:
+    """Return `value` as float64 (rows, columns), each number from `low` to `high`.
+
+    >>> matrix("W", [[1, 0], [0, 1]], 2, 2, -2, 2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    found = _floats(value, (rows, columns))
+    if found is None or not _inside(found, low, high):
+        _refuse(
+            name, f"a matrix of {rows} rows and {columns} columns, each number {_range(low, high)}", value
+        )
+    return found
+
+
+def vectors(
+    name: str, value: object, keys: Iterable[str], size: int, low: float, high: float
+) -> dict[str, np.ndarray]:
+    """Return `value`, a dict with a vector for each of `keys` (and for more, if you like), as float64 vectors.
+
+    >>> vectors("words", {"dog": [1, 0]}, ["dog"], 2, -2, 2)
+    {'dog': array([1., 0.])}
+    """
+    missing = [key for key in keys if not isinstance(value, Mapping) or key not in value]
+    if missing:
+        _refuse(name, f"a dict with a list of {size} numbers for {', '.join(map(repr, keys))}", value)
+    return {key: vector(f"{name}[{key!r}]", row, size, low, high) for key, row in value.items()}
+
+
+def complex_number(name: str, value: object, shortest: float, longest: float) -> complex:
+    """Return `value` as a complex number with a length |value| from `shortest` to `longest`.
+
+    >>> complex_number("q", 2, 0.1, 10)
+    (2+0j)
+    """
+    real = _floats(value, ())
+    found = real if real is not None else value if isinstance(value, complex | np.complexfloating) else None
+    if found is None or not shortest <= abs(found) <= longest:
+        _refuse(name, f"a complex number such as 1.2 + 0.3j, of a length {_range(shortest, longest)}", value)
+    return complex(found)
+
+
+def sentence(
+    name: str,
+    value: object,
+    least: int,
+    most: int,
+    *,
+    known: Iterable[str] | None = None,
+    order_of: str | None = None,
+) -> str:
+    """Return `value`, words with spaces between, `least` to `most` of them.
+
+    `known`: the words that may occur; `order_of`: a sentence whose words these must be, in any order.
+
+    >>> sentence("first", "the  dog", 2, 8, known=["the", "dog"])
+    'the dog'
+    """
+    words = value.split() if isinstance(value, str) else []
+    if not least <= len(words) <= most:
+        _refuse(name, f"a sentence of {least} to {most} words, in quotes", value)
+    if known is not None and (unknown := [word for word in words if word not in known]):
+        _refuse(name, f"a sentence of these words: {', '.join(known)}", unknown[0])
+    if order_of is not None and sorted(words) != sorted(order_of.split()):
+        _refuse(name, f"the words of {order_of!r} in any order", value)
+    return " ".join(words)
+
+
+def _floats(value: object, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return real numbers of that shape as finite float64, or None for all else: words, bools, ragged lists."""
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError):
+        return None
+    if found.dtype.kind not in "iuf" or found.shape != shape or not np.all(np.isfinite(found)):
+        return None
+    return found.astype(np.float64)
+
+
+def _inside(found: np.ndarray, low: float, high: float) -> bool:
+    """Tell whether all numbers lie from `low` to `high`."""
+    return bool(np.all((low <= found) & (found <= high)))
+
+
+def _plain(bound: float) -> str:
+    """Write a bound as one would type it: 0.01, 64, 1_000_000."""
+    return f"{int(bound):_}" if float(bound).is_integer() else f"{bound:_}"
+
+
+def _range(low: float, high: float) -> str:
+    """Write "from low to high"."""
+    return f"from {_plain(low)} to {_plain(high)}"
+
+
+def _refuse(name: str, allowed: str, value: object) -> None:
+    """Raise the sentence."""
+    seen = repr(value)
+    raise ValueError(f"{name} must be {allowed}, got {seen if len(seen) <= 80 else seen[:77] + '...'}")

@@ -1,0 +1,22 @@
+"""Stretch the context: rules for texts longer than the model was trained on, each of which returns a RopeSpec.
+
+`factor` is always the stretch, wanted length over trained length; a rule with factor 1 is plain RoPE.
+"""
+
+from rope_edu.encodings.scaling.base import abf, dynamic_ntk, ntk_aware
+from rope_edu.encodings.scaling.by_parts import llama3, ntk_by_parts
+from rope_edu.encodings.scaling.interpolation import position_interpolation
+from rope_edu.encodings.scaling.searched import longrope
+from rope_edu.encodings.scaling.temperature import yarn, yarn_mscale
+
+__all__ = [
+    "abf",
+    "dynamic_ntk",
+    "llama3",
+    "longrope",
+    "ntk_aware",
+    "ntk_by_parts",
+    "position_interpolation",
+    "yarn",
+    "yarn_mscale",
+]

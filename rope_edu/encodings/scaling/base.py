@@ -1,0 +1,124 @@
+r"""Change the base: slow pairs slow down much, fast ones hardly. ABF picks a base, NTK computes one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rope_edu.encodings._checks import check_at_least_one, check_positive_int
+from rope_edu.encodings.spec import RopeSpec, plain_rope, start_frequencies
+
+
+def abf(
+    head_dim: int,
+    base: float = 500_000.0,
+    *,
+    rotary_dim: int | None = None,
+    layout: str = "interleaved",
+) -> RopeSpec:
+    r"""Specify ABF (adjusted base frequency): RoPE with a larger base, and training that continues with it.
+
+        θ′_i = base^(−2i / d)
+
+    Args:
+        head_dim: width of a head.
+        base: the adjusted one, above 1. Xiong et al. and Llama 3 take 500,000, Code Llama 1,000,000.
+        rotary_dim, layout: as for `plain_rope`.
+
+    Returns:
+        A RopeSpec of kind "abf".
+
+    Raises:
+        ValueError: as for `plain_rope`.
+
+    >>> abf(4, 1_000_000)
+    <RopeSpec "abf": 2 pairs, 1 … 0.001 rad/token, interleaved>
+
+    Source: Xiong 2023, arXiv 2309.16039, §2.1; Code Llama, arXiv 2308.12950, §2.3. Chapter 15.
+    """
+    return plain_rope(head_dim, base, rotary_dim=rotary_dim, layout=layout).replace(kind="abf")
+
+
+def ntk_aware(
+    head_dim: int,
+    factor: float,
+    *,
+    base: float = 10_000.0,
+    rotary_dim: int | None = None,
+    layout: str = "interleaved",
+) -> RopeSpec:
+    r"""Specify NTK-aware scaling: the base that leaves the first pair alone and divides the last by the stretch.
+
+        b′ = b · s^(d/(d−2)),   that is θ′_i = θ_i · s^(−2i/(d−2))
+
+    Args:
+        head_dim: width of a head.
+        factor: s, wanted length over trained length, at least 1.
+        base, rotary_dim, layout: as for `plain_rope`; at least 4 features must turn.
+
+    Returns:
+        A RopeSpec of kind "ntk-aware".
+
+    Raises:
+        ValueError: `factor` is below 1 or not finite, fewer than 2 pairs turn, or as for `plain_rope`.
+
+    >>> ntk_aware(4, 8).inv_freq.tolist()  # 1/1 and 0.01/8
+    [1.0, 0.00125]
+
+    Source: u/bloc97 2023, as given in YaRN, arXiv 2309.00071, §3.1 (definition 1). Chapter 15.
+    """
+    factor = check_at_least_one("factor", factor)
+    frequencies = _with_last_pair_divided(start_frequencies(head_dim, base, rotary_dim), factor)
+    return RopeSpec(frequencies, layout=layout, head_dim=head_dim, kind="ntk-aware")
+
+
+def dynamic_ntk(
+    head_dim: int,
+    length: int,
+    trained_length: int,
+    *,
+    factor: float = 1.0,
+    base: float = 10_000.0,
+    rotary_dim: int | None = None,
+    layout: str = "interleaved",
+) -> RopeSpec:
+    r"""Specify dynamic NTK: NTK-aware scaling by a stretch that follows the length of the text.
+
+        s = f·l/L − (f − 1),   l = max(length, L),   then as `ntk_aware`
+
+    Up to the trained length L nothing changes. Beyond it *every* pair but the first has another frequency at
+    every length, so a key that was rotated and stored at one length no longer fits at the next.
+
+    Args:
+        head_dim: width of a head.
+        length: tokens of the text now.
+        trained_length: L, tokens.
+        factor: f, at least 1; 1 stretches by just l/L, more stretches sooner.
+        base, rotary_dim, layout: as for `plain_rope`; at least 4 features must turn.
+
+    Returns:
+        A RopeSpec of kind "dynamic-ntk". A function of its arguments alone: it does not remember longer texts
+        that it has seen.
+
+    Raises:
+        ValueError: a length is not a whole number ≥ 1, `factor` is below 1 or not finite, fewer than 2 pairs
+            turn, or as for `plain_rope`.
+
+    >>> dynamic_ntk(4, 200, 100).inv_freq.tolist()  # twice the length: the last pair at half its 0.01
+    [1.0, 0.005]
+
+    Source: transformers' rope type "dynamic"; YaRN, arXiv 2309.00071, §3.3. Chapters 11 and 15.
+    """
+    length = check_positive_int("length", length)
+    trained_length = check_positive_int("trained_length", trained_length)
+    factor = check_at_least_one("factor", factor)
+    stretch = factor * max(length, trained_length) / trained_length - (factor - 1)
+    frequencies = _with_last_pair_divided(start_frequencies(head_dim, base, rotary_dim), stretch)
+    return RopeSpec(frequencies, layout=layout, head_dim=head_dim, kind="dynamic-ntk")
+
+
+def _with_last_pair_divided(frequencies: np.ndarray, stretch: float) -> np.ndarray:
+    """Return θ_i · stretch^(−2i/(d−2)): the first pair as it is, the last divided by the stretch."""
+    pairs = len(frequencies)
+    if pairs < 2:
+        raise ValueError(f"at least 4 features must turn: the rule divides by d − 2; got {2 * pairs}")
+    return frequencies * stretch ** -(np.arange(pairs) / (pairs - 1))

@@ -1,0 +1,121 @@
+r"""Scale by parts: pairs that turn often in the trained length stay, pairs that turn seldom are interpolated."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rope_edu.encodings._checks import check_at_least_one, check_positive_int, check_positive_number
+from rope_edu.encodings.spec import RopeSpec, start_frequencies
+
+
+def ntk_by_parts(
+    head_dim: int,
+    factor: float,
+    trained_length: int,
+    *,
+    beta_slow: float = 1.0,
+    beta_fast: float = 32.0,
+    base: float = 10_000.0,
+    rotary_dim: int | None = None,
+    layout: str = "interleaved",
+) -> RopeSpec:
+    r"""Specify NTK-by-parts: blend plain RoPE and PI, by how often a pair turns in the trained length.
+
+        r_i = L θ_i / 2π,   γ_i = clip((r_i − α)/(β − α), 0, 1),   θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i
+
+    Args:
+        head_dim: width of a head.
+        factor: s, wanted length over trained length, at least 1.
+        trained_length: L, tokens.
+        beta_slow: α, turns; a pair that makes no more is interpolated fully.
+        beta_fast: β, turns; a pair that makes no fewer is left alone.
+        base, rotary_dim, layout: as for `plain_rope`.
+
+    Returns:
+        A RopeSpec of kind "ntk-by-parts".
+
+    Raises:
+        ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a β is not above 0,
+            `beta_slow` is not below `beta_fast`, or as for `plain_rope`.
+
+    >>> ntk_by_parts(4, 8, 1000).inv_freq.round(5).tolist()  # 159 turns: kept; 1.6 turns: nearly 0.01/8
+    [1.0, 0.00142]
+
+    Source: YaRN, arXiv 2309.00071, §3.2 (definition 2). Chapter 16.
+    """
+    factor, trained_length = check_stretch(factor, trained_length)
+    slow, fast = check_ordered("beta_slow", beta_slow, "beta_fast", beta_fast)
+    frequencies = start_frequencies(head_dim, base, rotary_dim)
+    frequencies = blend(frequencies, factor, kept_by_turns(frequencies, trained_length, slow, fast))
+    return RopeSpec(frequencies, layout=layout, head_dim=head_dim, kind="ntk-by-parts")
+
+
+def llama3(
+    head_dim: int,
+    factor: float,
+    trained_length: int,
+    *,
+    low_freq_factor: float = 1.0,
+    high_freq_factor: float = 4.0,
+    base: float = 500_000.0,
+    rotary_dim: int | None = None,
+    layout: str = "interleaved",
+) -> RopeSpec:
+    r"""Specify Llama 3.1's rule: by parts, with other thresholds and no attention factor.
+
+        λ_i > L/low: θ_i/s,   λ_i < L/high: θ_i,   between: (1 − u) θ_i/s + u θ_i,   u = (L/λ_i − low)/(high − low)
+
+    L/λ_i is the number of turns in the trained length, so `low_freq_factor` is `beta_slow` and
+    `high_freq_factor` is `beta_fast`.
+
+    Args:
+        head_dim: width of a head.
+        factor: s, at least 1; 8 in Llama 3.1, 32 in Llama 3.2.
+        trained_length: L, tokens; 8,192 in both.
+        low_freq_factor: turns; a pair that makes fewer is divided by s.
+        high_freq_factor: turns; a pair that makes more is left alone.
+        base, rotary_dim, layout: as for `plain_rope`.
+
+    Returns:
+        A RopeSpec of kind "llama3".
+
+    Raises:
+        ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a threshold is not above 0,
+            `low_freq_factor` is not below `high_freq_factor`, or as for `plain_rope`.
+
+    >>> llama3(4, 8, 8192, base=10_000 * math.pi**2).inv_freq.round(6).tolist()  # 1304 turns; 4.15: kept as well
+    [1.0, 0.003183]
+
+    Source: Meta's llama-models, `apply_scaling`; transformers' rope type "llama3". Chapter 16.
+    """
+    factor, trained_length = check_stretch(factor, trained_length)
+    slow, fast = check_ordered("low_freq_factor", low_freq_factor, "high_freq_factor", high_freq_factor)
+    frequencies = start_frequencies(head_dim, base, rotary_dim)
+    frequencies = blend(frequencies, factor, kept_by_turns(frequencies, trained_length, slow, fast))
+    return RopeSpec(frequencies, layout=layout, head_dim=head_dim, kind="llama3")
+
+
+def kept_by_turns(frequencies: np.ndarray, trained_length: int, slow: float, fast: float) -> np.ndarray:
+    """Return γ, the part of each pair that is left alone, rising in its turns in the trained length."""
+    turns = trained_length * frequencies / (2 * math.pi)
+    return np.clip((turns - slow) / (fast - slow), 0.0, 1.0)
+
+
+def blend(frequencies: np.ndarray, factor: float, kept: np.ndarray) -> np.ndarray:
+    """Mix interpolated and plain frequencies, `kept` of the plain ones."""
+    return (1 - kept) * frequencies / factor + kept * frequencies
+
+
+def check_stretch(factor: object, trained_length: object) -> tuple[float, int]:
+    """Return both, checked."""
+    return check_at_least_one("factor", factor), check_positive_int("trained_length", trained_length)
+
+
+def check_ordered(low_name: str, low: object, high_name: str, high: object) -> tuple[float, float]:
+    """Return two numbers above 0 of which the first is the smaller."""
+    low, high = check_positive_number(low_name, low), check_positive_number(high_name, high)
+    if low >= high:
+        raise ValueError(f"{low_name} must be below {high_name} = {high:g}, got {low:g}")
+    return low, high

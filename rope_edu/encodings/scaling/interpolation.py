@@ -1,0 +1,42 @@
+r"""Position interpolation: squeeze all positions into the trained range, every pair alike."""
+
+from __future__ import annotations
+
+from rope_edu.encodings._checks import check_at_least_one
+from rope_edu.encodings.spec import RopeSpec, start_frequencies
+
+
+def position_interpolation(
+    head_dim: int,
+    factor: float,
+    *,
+    base: float = 10_000.0,
+    rotary_dim: int | None = None,
+    layout: str = "interleaved",
+) -> RopeSpec:
+    r"""Specify PI: divide every frequency by the stretch, so that no angle leaves the trained range.
+
+        θ′_i = θ_i / s,   that is: position m turns as position m/s did
+
+    Neighbours, too, come s times closer, in the fastest pair as well: that is the price, and why it needs
+    fine-tuning.
+
+    Args:
+        head_dim: width of a head.
+        factor: s, wanted length over trained length, at least 1.
+        base, rotary_dim, layout: as for `plain_rope`.
+
+    Returns:
+        A RopeSpec of kind "pi".
+
+    Raises:
+        ValueError: `factor` is below 1 or not finite, or as for `plain_rope`.
+
+    >>> position_interpolation(4, 8).inv_freq.tolist()
+    [0.125, 0.00125]
+
+    Source: Chen 2023, arXiv 2306.15595, §2.3; transformers' rope type "linear". Chapter 15.
+    """
+    factor = check_at_least_one("factor", factor)
+    frequencies = start_frequencies(head_dim, base, rotary_dim) / factor
+    return RopeSpec(frequencies, layout=layout, head_dim=head_dim, kind="pi")

@@ -1,0 +1,136 @@
+r"""YaRN: by parts, and scores that grow a little, so that attention over a longer text stays as sharp."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rope_edu.encodings._checks import (
+    check_at_least_one,
+    check_finite_number,
+    check_one_of,
+)
+from rope_edu.encodings.scaling.by_parts import blend, check_ordered, check_stretch, kept_by_turns
+from rope_edu.encodings.spec import RopeSpec, start_frequencies
+
+
+def yarn(
+    head_dim: int,
+    factor: float,
+    trained_length: int,
+    *,
+    ramp: str = "index",
+    beta_fast: float = 32.0,
+    beta_slow: float = 1.0,
+    truncate: bool = True,
+    mscale: float = 1.0,
+    mscale_all_dim: float = 0.0,
+    attention_factor: float | None = None,
+    base: float = 10_000.0,
+    rotary_dim: int | None = None,
+    layout: str = "interleaved",
+) -> RopeSpec:
+    r"""Specify YaRN: a blend of plain RoPE and PI, and an attention factor.
+
+        θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i,   a = (0.1 · mscale · ln s + 1) / (0.1 · mscale_all_dim · ln s + 1)
+
+        ramp="turns", the paper:  γ_i = clip((r_i − β_slow)/(β_fast − β_slow), 0, 1),   r_i = L θ_i / 2π
+        ramp="index", the code:   γ_i = 1 − clip((i − low)/(high − low), 0, 1),   low = c(β_fast), high = c(β_slow),
+                                  c(n) = d · ln(L / (2πn)) / (2 ln b), the pair that makes n turns
+
+    Models are trained with the code's ramp. It is linear in the pair's index, so in the logarithm of the turns,
+    and for Llama 2 and s = 16 the two differ by a factor of up to 3.
+
+    Args:
+        head_dim: width of a head.
+        factor: s, wanted length over trained length, at least 1.
+        trained_length: L, tokens.
+        ramp: "index" or "turns".
+        beta_fast, beta_slow: turns between which a pair is blended.
+        truncate: whether low is rounded down and high up to whole pairs (ramp="index"; gpt-oss does not).
+        mscale, mscale_all_dim: of DeepSeek. Its models also multiply their softmax scale by
+            `yarn_mscale(factor, mscale_all_dim)²`, which is not part of a rotation: pass it to `attention` as
+            `scale`. transformers reads the two only if neither is 0.
+        attention_factor: a itself, where a config states it; above 0.
+        base, rotary_dim, layout: as for `plain_rope`.
+
+    Returns:
+        A RopeSpec of kind "yarn".
+
+    Raises:
+        ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, `beta_slow` is not between
+            0 and `beta_fast`, `ramp` is misspelt, `truncate` is no bool, the ramp would run backwards, an mscale
+            is negative, or as for `plain_rope`.
+
+    >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
+    1.2773
+    >>> yarn(128, 40, 4096, mscale=1.0, mscale_all_dim=1.0).attention_factor  # DeepSeek-V3
+    1.0
+
+    Source: Peng 2023, arXiv 2309.00071, §3.2–3.4; its released code, as in transformers' rope type "yarn".
+    Chapter 16.
+    """
+    if not isinstance(truncate, bool):
+        raise ValueError(f"truncate must be True or False, got {truncate!r}")
+    factor, trained_length = check_stretch(factor, trained_length)
+    slow, fast = check_ordered("beta_slow", beta_slow, "beta_fast", beta_fast)
+    frequencies = start_frequencies(head_dim, base, rotary_dim)
+    if check_one_of("ramp", ramp, ("index", "turns")) == "turns":
+        kept = kept_by_turns(frequencies, trained_length, slow, fast)
+    else:
+        kept = _kept_by_index(len(frequencies), base, trained_length, slow, fast, truncate)
+    if attention_factor is None:
+        attention_factor = yarn_mscale(factor, mscale, name="mscale") / yarn_mscale(
+            factor, mscale_all_dim, name="mscale_all_dim"
+        )
+    frequencies = blend(frequencies, factor, kept)
+    return RopeSpec(frequencies, attention_factor, layout, head_dim, "yarn")
+
+
+def yarn_mscale(factor: float, mscale: float = 1.0, *, name: str = "mscale") -> float:
+    r"""Compute by how much YaRN multiplies cos and sin: scores grow by its square.
+
+        m = 0.1 · mscale · ln s + 1
+
+    Args:
+        factor: s, at least 1.
+        mscale: a number of at least 0.
+        name: of the second number, for the sentence that refuses it.
+
+    Returns:
+        A number of at least 1.
+
+    Raises:
+        ValueError: `factor` is below 1 or `mscale` is negative, or one is not finite.
+
+    >>> [round(yarn_mscale(s), 4) for s in (8, 16, 32)]
+    [1.2079, 1.2773, 1.3466]
+
+    Source: Peng 2023, arXiv 2309.00071, eq. 22; with mscale: DeepSeek's `yarn_get_mscale`. Chapter 16.
+    """
+    factor, mscale = check_at_least_one("factor", factor), check_finite_number(name, mscale)
+    if mscale < 0:
+        raise ValueError(f"{name} must be at least 0, got {mscale:g}")
+    return 0.1 * mscale * math.log(factor) + 1.0
+
+
+def _kept_by_index(
+    pairs: int, base: float, trained_length: int, slow: float, fast: float, truncate: bool
+) -> np.ndarray:
+    """Return γ, falling linearly in the pair's index between the pairs that make `fast` and `slow` turns."""
+    width = 2 * pairs
+    low, high = (
+        width * math.log(trained_length / (turns * 2 * math.pi)) / (2 * math.log(base))
+        for turns in (fast, slow)
+    )
+    if truncate:
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, width - 1)  # width − 1, though pairs end at width/2 − 1: as released
+    if low > high:
+        raise ValueError(
+            f"trained_length must let some pair make {slow:g} to {fast:g} turns (beta_slow to beta_fast), "
+            f"got {trained_length} with base {base:g}: the ramp would run backwards"
+        )
+    high += 0.001 * (low == high)  # as released: a step, where the two meet
+    return 1 - np.clip((np.arange(pairs) - low) / (high - low), 0.0, 1.0)

@@ -1,0 +1,47 @@
+r"""xPos: the rotation, and a scale by position that lets far keys count less."""
+
+from __future__ import annotations
+
+from array_api_compat import array_namespace, device
+
+from rope_edu.encodings._checks import Array, as_positions, check_even_dim, check_positive_number
+
+
+def xpos_scale(positions: int | list | range | Array, rotary_dim: int, scale_base: float = 512.0) -> Array:
+    r"""Compute by how much xPos scales each pair of a query; a key is scaled by one over it.
+
+        scale(n, i) = ζ_i^(n / scale_base),   ζ_i = (2i + 0.4 d) / (1.4 d),   d = rotary_dim
+
+    Multiply the pairs of q by the scale and those of k by 1/scale: pair i of the score of a query at m and a
+    key at n gains ζ_i^((m−n)/scale_base). Since ζ_i < 1, queries shrink with their position, keys grow, and the
+    score falls with the distance.
+
+    The paper writes ζ_i^n; dividing n by 512 and the 0.4 are the authors' code, and without that division
+    float16 would overflow within ten tokens. With it, the fastest pair of a key, 1 times 3.5^(n/512), overflows
+    float16 from position 4,533 on and float32 from 36,261 on. The authors' code counts from the middle of
+    the text, which doubles the reach, but then every stored key is out of date when the text grows.
+
+    Args:
+        positions: token indices, `(…, seq)`; one number is allowed.
+        rotary_dim: d, the number of rotated features, even.
+        scale_base: tokens; the larger, the gentler.
+
+    Returns:
+        Factors above 0, float64, `(…, seq, rotary_dim // 2)`; kind of `positions` (numbers and lists: NumPy).
+
+    Raises:
+        ValueError: `positions` are not real and finite, `rotary_dim` is not an even whole number ≥ 2, or
+            `scale_base` is not a finite number above 0.
+
+    >>> xpos_scale([0, 512], 4).round(4).tolist()  # ζ = 1.6/5.6 and 3.6/5.6
+    [[1.0, 1.0], [0.2857, 0.6429]]
+
+    Source: Sun 2022, arXiv 2212.10554, eq. 9–10 and algorithm 1; its released code (torchscale). Chapter 18.
+    """
+    positions = as_positions(positions)
+    rotary_dim = check_even_dim("rotary_dim", rotary_dim)
+    scale_base = check_positive_number("scale_base", scale_base)
+    xp = array_namespace(positions)
+    pairs = xp.arange(rotary_dim // 2, dtype=xp.float64, device=device(positions))
+    zeta = (2 * pairs + 0.4 * rotary_dim) / (1.4 * rotary_dim)  # (pairs,)
+    return zeta ** (positions[..., None] / scale_base)  # (…, seq, pairs)

@@ -1,0 +1,287 @@
+import { axes } from "../lib/axes.js";
+import { ink, onShade, shade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { roomAslant } from "../lib/geometry.js";
+import { memo } from "../lib/memo.js";
+import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { quoted, shortened } from "../lib/words.js";
+import { softmax } from "../maths/dot_product.js";
+import { makeHead } from "../maths/encoding.js";
+import { readingHead, wordVector } from "../maths/words.js";
+
+const FARTHEST = 1000;
+const STILL = 1e-9; // what changes by less does not change
+
+const NAMES = {
+  none: "no encoding",
+  sinusoidal: "sinusoidal",
+  alibi: "ALiBi",
+  t5: "T5",
+  shaw: "Shaw",
+  rotary: "rotary",
+};
+
+/** k → what is shown of the sentence at k, under an encoding: scores or weights. */
+const readingOf = memo((sentence, show, causal, encoding) => {
+  const scoresAt = makeHead(
+    sentence.split(" ").map((word) => wordVector(word)),
+    readingHead(causal),
+    encoding,
+    causal,
+  );
+  return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
+}, 24);
+const reading = ({ sentence, show, causal }, encoding) => readingOf(sentence, show, causal, encoding);
+
+/** What the shown matrix is compared with. */
+function reference(state, encoding) {
+  return state.against === "start" ? reading(state, encoding)(0) : reading(state, "none")(0);
+}
+
+/** Entry minus entry; 0 where a key is hidden. */
+const minusMatrix = (a, b) => a.map((row, m) => row.map((x, n) => (Number.isFinite(x) ? x - b[m][n] : 0)));
+const largest = (matrix) => Math.max(...matrix.flat().map(Math.abs));
+
+/** The largest change at every k. */
+const curveOf = memo((sentence, show, causal, against, encoding) => {
+  const state = { sentence, show, causal, against };
+  const [at, before] = [reading(state, encoding), reference(state, encoding)];
+  return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
+}, 24);
+const changeCurve = ({ sentence, show, causal, against }, encoding) =>
+  curveOf(sentence, show, causal, against, encoding);
+
+/** All that the picture shows. */
+function seen(state) {
+  const now = reading(state, state.encoding)(state.start);
+  const change = minusMatrix(now, reference(state, state.encoding));
+  const most = largest(change);
+  const still = most < STILL;
+  const m = change.findIndex((row) => row.some((x) => Math.abs(x) === most));
+  const n = change[m].findIndex((x) => Math.abs(x) === most);
+  return { words: state.sentence.split(" "), now, change, most, still, where: still ? null : { m, n } };
+}
+
+// ------------------------------------------------------------------------------------------------ drawing
+
+const percent = (x, decimals = 0) => fmt(100 * x, decimals);
+const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
+const entry = ({ show }, x) => (show === "weights" ? percent(x) : fmt(x, 1));
+const amount = ({ show }, x) => (show === "weights" ? `${percent(x, 1)} points` : fmt(x, 2));
+
+const HEADER = 92; // above a square's cells: its title and the columns' words
+const TURN = 62; // degrees, of those words
+
+/** Where the parts stand. */
+function places(width, count) {
+  const tall = width < 520;
+  const names = tall ? 68 : 78;
+  const panel = tall ? width : (width - 22) / 2;
+  const cell = Math.min(tall ? 34 : 40, (panel - names - (tall ? 4 : 18)) / count);
+  const top = 152;
+  const block = HEADER + cell * count + 26;
+  const below = top + (tall ? 2 * block + 50 : block + 34);
+  return {
+    tall,
+    names,
+    panel,
+    cell,
+    top,
+    block,
+    curve: { x: 34, y: below, w: width - 52, h: 104 },
+    height: below + 148,
+  };
+}
+const height = (width, { sentence }) => places(width, sentence.split(" ").length).height;
+
+/** The text from 0 to 1000, the sentence in it, and its words with their positions. */
+function drawPlace(pen, { start }, words, width, tall) {
+  const [x0, w, y, top] = [14, width - 28, 22, 54];
+  const X = (token) => x0 + (w * token) / (FARTHEST + words.length);
+  const step = width / words.length;
+  const ends = [X(start), X(start + words.length)];
+  pen.area(
+    [
+      [ends[0], y],
+      [ends[1], y],
+      [width - 3, top],
+      [3, top],
+    ],
+    { fill: ink.position, opacity: 0.16 },
+  );
+  pen.line(x0, y, x0 + w, y, { stroke: ink.muted, width: 1.5 });
+  for (const t of range(0, FARTHEST, tall ? 500 : 250)) {
+    pen.line(X(t), y - 4, X(t), y, { stroke: ink.muted, width: 1 });
+    const anchor = t === 0 ? "start" : t === FARTHEST ? "end" : "middle";
+    const name = t === 0 ? "position 0" : grouped(t);
+    pen.text(t === 0 ? 0 : t === FARTHEST ? width : X(t), y - 9, name, { size: 12, anchor, fill: ink.muted });
+  }
+  pen.circle(X(start + words.length / 2), y, 7, { fill: ink.position, stroke: ink.paper, width: 1.5 });
+  words.forEach((word, m) => {
+    const middle = step * (m + 0.5);
+    pen.rect(step * m + 2, top, step - 4, 42, { fill: ink.paper, stroke: ink.position, width: 1.5, radius: 5 });
+    pen.text(middle, top + 17, shortened(word, step - 8), { anchor: "middle" });
+    pen.text(middle, top + 34, start + m, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  });
+  const at = (px) => clamp(Math.round(((px - x0) / w) * (FARTHEST + words.length) - words.length / 2), 0, FARTHEST);
+  return { start: { x: X(start + words.length / 2), y, at } };
+}
+
+/** A square of numbers with the words beside it, one cell framed. paint(m, n) → {fill, opacity, text, ink}. */
+function drawSquare(pen, { names, cell, panel }, { words, where }, x, y, title, paint) {
+  pen.text(x, y, title, { weight: 600 });
+  const [left, top] = [x + names, y + HEADER - 8];
+  pen.text(left - 6, top - 22, "key →", { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(left - 6, top - 7, "query ↓", { size: 12, anchor: "end", fill: ink.muted });
+  words.forEach((word, n) => {
+    const at = left + cell * (n + 0.5) + 2;
+    const room = Math.min(74, roomAslant(x + panel - at, TURN));
+    pen.text(at, top - 6, shortened(word, room, 12), { size: 12, turn: -TURN });
+  });
+  words.forEach((word, m) => {
+    const middle = top + cell * (m + 0.5) + 4;
+    pen.text(left - 6, middle, shortened(word, names - 7, 12), { size: 12, anchor: "end" });
+    words.forEach((_, n) => {
+      const { fill, opacity, text, ink: colour } = paint(m, n);
+      const [px, py] = [left + cell * n, top + cell * m];
+      pen.rect(px, py, cell - 1, cell - 1, { fill, opacity });
+      pen.rect(px, py, cell - 1, cell - 1, { stroke: ink.grid, width: 1 });
+      pen.text(px + cell / 2 - 0.5, middle, text, { size: 12, anchor: "middle", fill: colour });
+    });
+  });
+  if (!where) return;
+  const [px, py] = [left + cell * where.n, top + cell * where.m];
+  pen.rect(px - 0.5, py - 0.5, cell, cell, { stroke: ink.score, width: 3 });
+}
+
+/** The scores or weights. */
+function drawNow(pen, state, view, place, x, y) {
+  const { now } = view;
+  const limit = [4, 8, 16].find((size) => size >= largest(now.map((row) => row.filter(Number.isFinite)))) ?? 32;
+  const title = state.show === "weights" ? "Attention weights (%)" : "Attention scores";
+  drawSquare(pen, place, view, x, y, title, (m, n) => {
+    if (state.causal && n > m) return { fill: ink.paper, text: "·", ink: ink.muted };
+    const level = state.show === "weights" ? now[m][n] : (now[m][n] / limit + 1) / 2;
+    return { fill: shade(level), text: entry(state, now[m][n]), ink: onShade(level) };
+  });
+}
+
+/** What has changed: pink where it has. */
+function drawChange(pen, state, view, place, x, y) {
+  const { change } = view;
+  const what = state.against === "start" ? "Change since k = 0" : "Change by the encoding";
+  const full = state.show === "weights" ? 0.3 : 3;
+  drawSquare(pen, place, view, x, y, what + (state.show === "weights" ? " (points)" : ""), (m, n) => {
+    if (state.causal && n > m) return { fill: ink.paper, text: "·", ink: ink.muted };
+    const opacity = 0.6 * Math.min(1, Math.abs(change[m][n]) / full);
+    const number = entry(state, change[m][n]);
+    const text = state.show === "weights" ? signed(number) : number;
+    return { fill: ink.score, opacity, text, ink: Math.abs(change[m][n]) < STILL ? ink.muted : ink.text };
+  });
+}
+
+/** The largest change at every k: the chosen encoding in pink, another for comparison in grey. */
+function drawCurve(pen, state, { most }, box, tall) {
+  const other = state.encoding === "sinusoidal" ? "rotary" : "sinusoidal";
+  const [mine, theirs] = [state.encoding, other].map((encoding) => changeCurve(state, encoding));
+  const steps = state.show === "weights" ? [0.1, 0.2, 0.4, 0.6, 1] : [0.5, 1, 2, 4, 8, 16];
+  const limit = steps.find((step) => step >= Math.max(...mine, ...theirs)) ?? 32;
+  const unit = state.show === "weights" && !tall ? " (points)" : "";
+  pen.text(0, box.y - (tall ? 42 : 26), `Largest change at each k${unit}`, { weight: 600 });
+  const { X, Y } = axes(pen, box, [0, FARTHEST], [0, limit], {
+    xLabel: tall ? "k (tokens)" : "k, the position of the first word (tokens)",
+    xTicks: range(0, FARTHEST, tall ? 500 : 250),
+    xFormat: grouped,
+    yTicks: [0, limit / 2, limit],
+    yFormat: (t) => (state.show === "weights" ? percent(t) : t),
+  });
+  const named = (encoding, values) => NAMES[encoding] + (Math.max(...values) < STILL ? ", always 0" : "");
+  const pink = { size: 12, fill: ink.scoreWords, weight: 600 };
+  pen.text(box.x, box.y - (tall ? 25 : 9), `pink: ${named(state.encoding, mine)}`, pink);
+  const grey = { size: 12, fill: ink.muted, anchor: tall ? "start" : "end" };
+  pen.text(tall ? box.x : box.x + box.w, box.y - 9, `grey: ${named(other, theirs)}`, grey);
+  const line = (values) => {
+    const flat = Math.max(...values) - Math.min(...values) < STILL;
+    return (flat ? [0, FARTHEST] : range(0, FARTHEST)).map((k) => [X(k), Y(values[k])]);
+  };
+  const calm = state.encoding !== "sinusoidal";
+  pen.curve(line(theirs), { stroke: ink.muted, width: calm ? 1 : 2.5, opacity: calm ? 0.6 : 1 });
+  pen.curve(line(mine), { stroke: ink.score, width: calm ? 3 : 1 });
+  pen.line(X(state.start), Y(0), X(state.start), Y(most), { stroke: ink.position, width: 1.5, dash: "3 3" });
+  pen.circle(X(state.start), Y(most), 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
+}
+
+/** The picture in a few words; fewer where there is little room. */
+function verdict({ show, against, start, encoding }, { most, still }, tall) {
+  const what = show === "weights" ? "weight" : "score";
+  const by = show === "weights" ? `${percent(most)} points` : fmt(most, 1);
+  if (against === "none" && encoding === "none")
+    return `No encoding: ${tall ? "nothing changes" : "position changes nothing"}`;
+  if (against === "start" && start === 0) return tall ? "Now move the sentence" : "At k = 0: now move the sentence";
+  const change = `${what}s change by up to ${by}`;
+  if (tall) return still ? `No ${what} changes` : `Largest change: ${by}`;
+  if (against === "none") return still ? `The encoding changes no ${what}` : `By the encoding, the ${change}`;
+  return still ? `Moved by ${start}: no ${what} changes` : `Moved by ${start}: the ${change}`;
+}
+
+function draw(pen, state, { width }) {
+  const view = seen(state);
+  const place = places(width, view.words.length);
+  const { tall, top, block, panel, curve } = place;
+  const handles = drawPlace(pen, state, view.words, width, tall);
+  pen.text(width / 2, 124, verdict(state, view, tall), {
+    size: tall ? 14 : 16,
+    weight: 700,
+    anchor: "middle",
+    fill: view.still ? ink.text : ink.scoreWords,
+  });
+  drawNow(pen, state, view, place, 0, top);
+  const [x, y] = tall ? [0, top + block] : [width - panel, top];
+  drawChange(pen, state, view, place, x, y);
+  drawCurve(pen, state, view, curve, tall);
+  return handles;
+}
+
+// ------------------------------------------------------------------------------------------------ in words
+
+const HOW = {
+  none: "No position enters",
+  sinusoidal: "A vector for each position is added to each word",
+  alibi: "Each score loses 0.5 for each token of distance",
+  t5: "Each score gains a number for its distance",
+  shaw: "Each score gains a term for its distance, times the query",
+  rotary: "Each query and each key is turned by its own position",
+};
+
+function readout(state) {
+  const view = seen(state);
+  const { words, now, change, most, still, where } = view;
+  const last = state.start + words.length - 1;
+  const span = words.length > 1 ? `positions ${state.start} to ${last}` : `position ${state.start}`;
+  const how = `${HOW[state.encoding]}; the words stand at ${span}.`;
+  const what = state.show === "weights" ? "weight" : "score";
+  if (state.against === "start" && state.start === 0) return `${how} Move the sentence, and watch the second square.`;
+  if (still && state.against === "start") {
+    const blind = state.encoding === "none" ? " (without position nothing could)" : "";
+    return `${how} No ${what} differs from that at k = 0, to 9 decimals${blind}.`;
+  }
+  if (still) return `${how} Every ${what} is what it is without an encoding.`;
+  const { m, n } = where;
+  const value = (x) => (state.show === "weights" ? `${percent(x, 1)} %` : fmt(x, 2));
+  const before = now[m][n] - change[m][n];
+  const since = state.against === "start" ? "at k = 0" : "without an encoding";
+  return (
+    `${how} Framed: the ${what} of ${quoted(words[n])} (${state.start + n}) for the query ${quoted(words[m])} ` +
+    `(${state.start + m}) is ${value(now[m][n])}; ${since} it is ${value(before)}, ` +
+    `a change of ${amount(state, most)}, the largest.`
+  );
+}
+
+export default live({
+  name: "SentenceAttention",
+  title: "Attention of one head over a sentence, and how it changes when the sentence moves",
+  height,
+  draw,
+  readout,
+  play: { trait: "start", perSecond: 20 },
+});

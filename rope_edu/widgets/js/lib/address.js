@@ -1,0 +1,101 @@
+// The page's address holds the state of its figures, so that it can be linked: #live=RotatePair&position=9&live=Clocks&n=3.
+// The figure that a hand moved last stands first; a link shows that one.
+import { allowed, parsed } from "./controls.js";
+import { initialOf, same } from "./state.js";
+import { keepInView } from "./view.js";
+
+const REST = 300; // ms after the last move
+
+/**
+ * The figures in an address: [[figure, {name: text}], …].
+ * @param {string} hash
+ * @returns {[string, Texts][]}
+ */
+function sections(hash) {
+  /** @type {[string, Texts][]} */
+  const found = [];
+  for (const [key, text] of new URLSearchParams(hash.slice(1))) {
+    if (key === "live") found.push([text, {}]);
+    else if (found.length) found[found.length - 1][1][key] = text;
+  }
+  return found;
+}
+
+/**
+ * The same as an address.
+ * @param {[string, Texts][]} figures
+ */
+function toHash(figures) {
+  const pairs = figures.flatMap(([figure, texts]) => [["live", figure], ...Object.entries(texts)]);
+  return `#${new URLSearchParams(pairs)}`;
+}
+
+/**
+ * What differs from the first picture, as texts.
+ * @param {Controls} controls
+ * @param {State} state
+ * @returns {Texts}
+ */
+function textsOf(controls, state) {
+  const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].initial));
+  return Object.fromEntries(changed.map((name) => [name, String(state[name])]));
+}
+
+/**
+ * The state in an address's texts: the first picture, and what they change in it.
+ * @param {Controls} controls
+ * @param {Texts} texts
+ * @returns {State}
+ */
+function stateOf(controls, texts) {
+  const state = initialOf(controls);
+  for (const [name, control] of Object.entries(controls)) {
+    if (Object.hasOwn(texts, name)) state[name] = allowed(control, parsed(control, texts[name]), control.initial);
+  }
+  return state;
+}
+
+/**
+ * The figure's name in an address: a second one of its class in the page is called RotatePair.2.
+ * @param {Document} page
+ * @param {Element} root
+ * @param {string} figure
+ */
+function nameIn(page, root, figure) {
+  const place = [...page.querySelectorAll(`[data-live="${figure}"]`)].indexOf(root);
+  return place > 0 ? `${figure}.${place + 1}` : figure;
+}
+
+/**
+ * {recall(), remember(), stop()} of a figure in a page: recall takes the state from the address and shows the figure.
+ * @param {string} figure
+ * @param {Live} state
+ * @param {HTMLElement} root
+ * @param {AbortSignal} signal
+ */
+export function makeAddress(figure, state, root, signal) {
+  /** @type {number | undefined} */
+  let writing;
+  const stop = () => clearTimeout(writing);
+  const name = () => nameIn(document, root, figure);
+
+  function write() {
+    const others = sections(location.hash).filter(([other]) => other !== name());
+    const hash = toHash([[name(), textsOf(state.controls, state.read())], ...others]);
+    history.replaceState(history.state, "", hash);
+  }
+  function remember() {
+    stop();
+    writing = setTimeout(write, REST);
+  }
+  function recall() {
+    const linked = sections(location.hash);
+    if (!linked.length && location.hash) return; // a place in the page: it says nothing of figures
+    stop();
+    const texts = linked.find(([other]) => other === name())?.[1] ?? {};
+    state.set(stateOf(state.controls, texts));
+    if (linked[0]?.[0] === name()) keepInView(root, signal);
+  }
+  addEventListener("hashchange", recall, { signal });
+  return { recall, remember, stop };
+}

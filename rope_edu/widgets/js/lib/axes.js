@@ -1,0 +1,52 @@
+// Axes of a chart.
+import { ink } from "./colour.js";
+import { clamp, ticks } from "./numbers.js";
+
+/** @import { Pen } from "./pen.js" */
+
+/**
+ * Axes in a box {x, y, w, h} (pixels) over the intervals `xs`, `ys`; returns the two scales X, Y and `at`, the value at a pixel
+ * across, held within `xs`.
+ * options: xLabel, yLabel, xTicks, yTicks (arrays), xLog, xFormat, yFormat.
+ * @param {Pen} pen
+ * @param {Box} box
+ * @param {Pair} xs
+ * @param {Pair} ys
+ * @param {AxesOptions} [options]
+ */
+export function axes(pen, box, xs, ys, options = {}) {
+  const { xLabel, yLabel, xLog, xFormat = String, yFormat = String } = options;
+  /** @type {(value: number) => number} */
+  const place = xLog ? Math.log : (v) => v;
+  const [x0, x1] = xs.map(place);
+  const X = (/** @type {number} */ value) => box.x + (box.w * (place(value) - x0)) / (x1 - x0);
+  const Y = (/** @type {number} */ value) => box.y + box.h - (box.h * (value - ys[0])) / (ys[1] - ys[0]);
+  const xTicks = options.xTicks ?? ticks(xs[0], xs[1], Math.max(2, box.w / 80));
+  const yTicks = options.yTicks ?? ticks(ys[0], ys[1], Math.max(2, box.h / 45));
+  const [right, bottom] = [box.x + box.w, box.y + box.h];
+  /** @type {(t: number) => Segment} */
+  const stroke = (t) => [X(t), bottom, X(t), bottom + 4];
+  pen.lines(
+    yTicks.map((t) => /** @type {Segment} */ ([box.x, Y(t), right, Y(t)])),
+    { stroke: ink.grid, width: 1 },
+  );
+  pen.lines([...xTicks.map(stroke), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
+  /** @type {(x: number, y: number, text: unknown, anchor: string) => void} */
+  const words = (x, y, text, anchor) => pen.text(x, y, minus(text), { anchor, size: 12, fill: ink.muted });
+  pen.part(() => {
+    for (const t of xTicks) words(X(t), bottom + 17, xFormat(t), "middle");
+    for (const t of yTicks) words(box.x - 6, Y(t) + 4, yFormat(t), "end");
+  });
+  if (xLabel) pen.text(box.x + box.w / 2, bottom + 34, xLabel, { anchor: "middle" });
+  if (yLabel) pen.text(box.x, box.y - 9, yLabel);
+  const at = (/** @type {number} */ px) => {
+    const share = clamp((px - box.x) / box.w, 0, 1);
+    return xLog ? xs[0] * (xs[1] / xs[0]) ** share : xs[0] + (xs[1] - xs[0]) * share;
+  };
+  return { X, Y, at };
+}
+
+/**
+ * @param {unknown} text
+ */
+const minus = (text) => String(text).replace("-", "−");

@@ -1,0 +1,82 @@
+// Colours: by meaning, and as maps for fields of numbers.
+import { clamp, range } from "./numbers.js";
+
+/** Colours by meaning, the same through the whole book; the style sheet gives them light and dark values. */
+export const ink = {
+  q: "var(--rl-q)",
+  k: "var(--rl-k)",
+  position: "var(--rl-position)",
+  score: "var(--rl-score)",
+  value: "var(--rl-value)",
+  other: "var(--rl-other)", // a series without a role, beside ink.text
+  text: "var(--rl-text)",
+  muted: "var(--rl-muted)",
+  grid: "var(--rl-grid)",
+  paper: "var(--rl-paper)",
+  // the same hues, dark enough to read as words
+  qWords: "var(--rl-q-words)",
+  kWords: "var(--rl-k-words)",
+  positionWords: "var(--rl-position-words)",
+  scoreWords: "var(--rl-score-words)",
+  otherWords: "var(--rl-other-words)",
+};
+
+/** Light values, for the still picture that stands where no script runs. */
+/** @type {Record<string, string>} */
+export const LIGHT = {
+  q: "#0072B2",
+  k: "#D55E00",
+  position: "#009E73",
+  score: "#CC79A7",
+  value: "#56B4E9",
+  other: "#E69F00",
+  text: "#1b1f24",
+  muted: "#57606a",
+  grid: "#d8dee4",
+  paper: "#ffffff",
+  "q-words": "#00609a",
+  "k-words": "#a84300",
+  "position-words": "#00705a",
+  "score-words": "#97406f",
+  "other-words": "#8a5a00",
+};
+
+// Sixteen stops of each colour map, evenly spaced; between them the colours are mixed.
+export const viridis = ramp(
+  "440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e 1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725",
+);
+export const cividis = ramp(
+  "00224e 002e6c 1e3a6f 35456c 47516c 575d6d 666970 757575 848279 948e77 a59c74 b7a96e c8b866 dbc75a eed649 fee838",
+);
+
+/**
+ * 256 colours [r, g, b] from evenly spaced hexadecimal stops.
+ * @param {string} stops
+ */
+function ramp(stops) {
+  const colours = stops.split(" ").map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+  return range(0, 255).map((i) => {
+    const at = (i / 255) * (colours.length - 1);
+    const low = Math.min(Math.floor(at), colours.length - 2);
+    return colours[low].map((c, j) => Math.round(c + (colours[low + 1][j] - c) * (at - low)));
+  });
+}
+
+/**
+ * The CSS colour of a shade in 0 … 1.
+ * @param {number} value
+ * @param {Matrix} [colours]
+ */
+export function shade(value, colours = viridis) {
+  return `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
+}
+
+/**
+ * Black or white, whichever reads better on that shade.
+ * @param {number} value
+ * @param {Matrix} [colours]
+ */
+export function onShade(value, colours = viridis) {
+  const [r, g, b] = colours[Math.round(clamp(value, 0, 1) * 255)].map((c) => (c / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000000" : "#ffffff";
+}

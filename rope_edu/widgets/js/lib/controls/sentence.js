@@ -1,0 +1,55 @@
+// A short text.
+import { html, say } from "../dom.js";
+import { graphemes } from "../words.js";
+
+const LETTERS = 16; // in a word, as the library counts them: code points
+
+/**
+ * @param {unknown} text
+ */
+const wordsIn = (text) =>
+  String(text)
+    .split(/[\s\p{Cc}]+/u)
+    .filter(Boolean);
+
+/**
+ * The word, or as much of it as is allowed, cut between characters that are seen as one.
+ * @param {string} word
+ */
+function cut(word) {
+  let [held, count] = ["", 0];
+  for (const letter of graphemes(word)) {
+    count += [...letter].length;
+    if (count > LETTERS) break;
+    held += letter;
+  }
+  return held || [...word].slice(0, LETTERS).join("");
+}
+
+/** @type {ControlKind} */
+export const sentence = {
+  allowed({ max_words: most }, value, current) {
+    const words = wordsIn(value).slice(0, most);
+    return words.length ? words.map(cut).join(" ") : current;
+  },
+
+  parse: String,
+
+  make(control, move, tell) {
+    const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell speaks it
+    input.addEventListener("change", () => {
+      const typed = wordsIn(input.value).join(" ");
+      const short = sentence.allowed(control, typed, typed) !== typed;
+      move(input.value);
+      say(note, short ? `Shortened: at most ${control.max_words} words of ${LETTERS} letters.` : "");
+      if (short) tell(note.textContent);
+    });
+    return {
+      element: html("label", { class: "rl-control rl-sentence" }, html("span", {}, control.label), input, note),
+      show(value) {
+        if (input.value !== value) input.value = value;
+      },
+    };
+  },
+};

@@ -1,0 +1,57 @@
+// A number on a native range.
+import { html, say, write } from "../dom.js";
+import { clamp, fmt, grouped } from "../numbers.js";
+
+/** @type {Record<string, number>} */
+const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
+/**
+ * The number as a reader sees it.
+ * @param {Control} control
+ * @returns {(value: number) => string}
+ */
+function wordsOf({ log, whole, step, unit }) {
+  const decimals = (String(step).split(".")[1] ?? "").length;
+  const after = unit ? ` ${unit}` : "";
+  return (value) => (log || whole ? grouped(value) : fmt(value, decimals)) + after;
+}
+
+/** @type {ControlKind} */
+export const slider = {
+  /** The value nearest to `value` that the control allows; `current` where it is no number. */
+  allowed(control, value, current) {
+    if (!Number.isFinite(value)) return current;
+    const held = clamp(value, control.low, control.high);
+    return control.whole ? Math.round(held) : Number(held.toPrecision(12));
+  },
+
+  parse: (text) => (text.trim() === "" ? NaN : Number(text)),
+
+  make(control, move) {
+    const { log, whole, low, high, step, label } = control;
+    /** @type {((v: number) => number)[]} */
+    const [to, from] = log ? [Math.log10, (v) => 10 ** v] : [(v) => v, (v) => v];
+    const shown = html("span", { class: "rl-value", "aria-hidden": "true" }); // aria-valuetext says it
+    const input = html("input", { type: "range", min: to(low), max: to(high), step: log ? 0.01 : step });
+    const words = wordsOf(control);
+    let current = low;
+    input.addEventListener("input", () => {
+      const value = from(Number(input.value));
+      move(log ? Number(value.toPrecision(3)) : value);
+    });
+    input.addEventListener("keydown", (event) => {
+      if (!(log && whole && KEYS[event.key] && current < 1000)) return;
+      event.preventDefault(); // on a logarithmic slider a key would pass over whole numbers
+      move(clamp(current + KEYS[event.key], low, high));
+    });
+    return {
+      element: html("label", { class: "rl-control" }, html("span", {}, label, " ", shown), input),
+      show(value) {
+        current = value;
+        if (Math.abs(Number(input.value) - to(value)) > (log ? 0.005 : 1e-9)) input.value = String(to(value));
+        say(shown, words(value));
+        write(input, { "aria-valuetext": words(value) });
+      },
+    };
+  },
+};

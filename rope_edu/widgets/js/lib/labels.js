@@ -1,0 +1,147 @@
+// Labels: words that keep inside a frame and apart from each other.
+import { clamp } from "./numbers.js";
+import { textWidth } from "./words.js";
+
+const [LINE, RISE] = [16, 12]; // pixels: of a line of words, and from its top to its baseline
+const OUTSIDE = 1e4; // what a label costs that leaves the frame; otherwise the pixels² that it covers
+
+/**
+ * Where words centred at x stand whole between two edges.
+ * @param {number} x
+ * @param {string} words
+ * @param {number} low
+ * @param {number} high
+ * @param {{size?: number, bold?: boolean}} [style]
+ */
+export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
+  const half = textWidth(words, size, bold) / 2;
+  return clamp(x, low + half, high - half);
+}
+
+/** Words kept inside a frame {x, y, w, h}, apart from each other and from what else they must not cover. */
+export class Labels {
+  #frame;
+  /** @type {Segment[]} */
+  #taken = []; // [left, top, right, bottom]
+
+  /** @param {Box} frame */
+  constructor(frame) {
+    this.#frame = frame;
+  }
+
+  /**
+   * A box that no label may cover.
+   * @param {number} left
+   * @param {number} top
+   * @param {number} right
+   * @param {number} bottom
+   */
+  avoid(left, top, right, bottom) {
+    this.#taken.push([left, top, right, bottom]);
+  }
+
+  /**
+   * A dot that no label may cover.
+   * @param {Pair} at
+   * @param {number} r
+   */
+  avoidDot([x, y], r) {
+    this.avoid(x - r, y - r, x + r, y + r);
+  }
+
+  /**
+   * The place of words of a width, the best of some spots [left, top]: inside, covering least, then the earliest. Returns
+   * {left, middle, baseline} and keeps later labels away from it.
+   * @param {number} width
+   * @param {Pair[]} spots
+   */
+  place(width, spots) {
+    const costs = spots.map((spot) => this.#cost(spot, width));
+    const [left, top] = spots[costs.indexOf(Math.min(...costs))];
+    this.avoid(left, top, left + width, top + LINE);
+    const { x, y, w, h } = this.#frame;
+    const inside = clamp(left, x + 2, x + w - width - 2);
+    return { left: inside, middle: inside + width / 2, baseline: clamp(top, y, y + h - LINE) + RISE };
+  }
+
+  /**
+   * @param {Pair} spot
+   * @param {number} width
+   */
+  #cost([left, top], width) {
+    const { x, y, w, h } = this.#frame;
+    const box = [left, top, left + width, top + LINE];
+    const out = left < x + 2 || box[2] > x + w - 2 || top < y + 2 || box[3] > y + h - 2;
+    /** @type {(other: Segment, axis: 0 | 1) => number} */
+    const shared = (other, axis) => Math.min(other[axis + 2], box[axis + 2]) - Math.max(other[axis], box[axis]);
+    const over = (/** @type {Segment} */ other) => Math.max(0, shared(other, 0)) * Math.max(0, shared(other, 1));
+    return this.#taken.reduce((total, other) => total + over(other), out ? OUTSIDE : 0);
+  }
+}
+
+/**
+ * Spots for a label of a width around a point: right, left, above, below, then aslant, near and ever farther.
+ * @param {Pair} point
+ * @param {number} width
+ * @returns {Pair[]}
+ */
+export function spotsAround([x, y], width) {
+  return [11, 20, 32, 46].flatMap((gap) => {
+    const [right, left, above, below] = [x + gap, x - gap - width, y - gap, y + gap];
+    /** @type {Pair[]} */
+    const beside = [
+      [right, y - 8],
+      [left, y - 8],
+      [x - width / 2, above - 15],
+      [x - width / 2, below],
+    ];
+    const aslant = [right - 3, left + 3].flatMap(
+      (side) =>
+        /** @type {Pair[]} */ ([
+          [side, above - 11],
+          [side, below - 4],
+        ]),
+    );
+    return [...beside, ...aslant];
+  });
+}
+
+const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
+
+/**
+ * Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side, near and ever farther.
+ * @param {Pair} tip
+ * @param {Pair} centre
+ * @param {number} width
+ * @returns {Pair[]}
+ */
+export function spotsBeyond([x, y], [cx, cy], width) {
+  const far = Math.hypot(x - cx, y - cy);
+  const [ux, uy] = far ? [(x - cx) / far, (y - cy) / far] : [0, -1]; // an arrow of no length points up
+  /** @type {(out: number, lean: number) => Pair} */
+  const spot = (out, lean) => {
+    const [c, s] = [Math.cos(lean), Math.sin(lean)];
+    const [dx, dy] = [out * (ux * c - uy * s), out * (ux * s + uy * c)];
+    return [x + dx - (dx > 3 ? 0 : dx < -3 ? width : width / 2), y + dy - 8];
+  };
+  return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
+}
+
+/**
+ * Items {words, …} in lines that are no wider than `width`: {…, x, line}; each has a sample of its sign before it.
+ * @template {{words: string}} Item
+ * @param {Item[]} items
+ * @param {number} width
+ * @param {{sample?: number, gap?: number, bold?: boolean}} [room]
+ * @returns {(Item & {x: number, line: number})[]}
+ */
+export function inLines(items, width, { sample = 34, gap = 14, bold = false } = {}) {
+  let [x, line] = [0, 0];
+  return items.map((item) => {
+    const needs = sample + textWidth(item.words, 13, bold);
+    if (x > 0 && x + needs > width) [x, line] = [0, line + 1];
+    const placed = { ...item, x, line };
+    x += needs + gap;
+    return placed;
+  });
+}

@@ -1,0 +1,118 @@
+// Names of lines in a chart, each beside its line where it covers the fewest others.
+import { clamp } from "./numbers.js";
+import { textWidth } from "./words.js";
+
+const CELL = 8; // pixels
+
+/** @typedef {{name: string, x: number, y: number, half: number}} LineName */
+/** @typedef {(x0: number, y0: number, x1: number, y1: number) => number} Count */
+
+/**
+ * Points along a path, about `gap` pixels apart.
+ * @param {Pair[]} path
+ * @param {number} gap
+ */
+function walk(path, gap) {
+  const points = path.slice(0, 1);
+  for (let i = 1; i < path.length; i++) {
+    const [[x0, y0], [x1, y1]] = [path[i - 1], path[i]];
+    const parts = Math.ceil(Math.hypot(x1 - x0, y1 - y0) / gap);
+    for (let t = 1; t <= parts; t++) points.push([x0 + ((x1 - x0) * t) / parts, y0 + ((y1 - y0) * t) / parts]);
+  }
+  return points;
+}
+
+/**
+ * A function (x0, y0, x1, y1) → how many dots lie in that rectangle, by sums over all cells up to a corner.
+ * @param {Pair[]} dots
+ * @param {Box} box
+ */
+function counter(dots, box) {
+  const [columns, rows] = [box.x + box.w, box.y + box.h].map((end) => Math.ceil(end / CELL) + 2);
+  const sums = new Int32Array(columns * rows);
+  const [column, row] = [columns, rows].map(
+    (all) => (/** @type {number} */ v) => clamp(Math.round(v / CELL), 0, all - 1),
+  );
+  for (const [x, y] of dots) sums[row(y) * columns + column(x)] += 1;
+  for (let i = 1; i < columns; i++) sums[i] += sums[i - 1];
+  for (let i = columns; i < sums.length; i++) {
+    sums[i] += sums[i - columns] + (i % columns ? sums[i - 1] - sums[i - columns - 1] : 0);
+  }
+  /** @type {(c: number, r: number) => number} */
+  const upTo = (c, r) => (c < 0 || r < 0 ? 0 : sums[r * columns + c]);
+  /** @type {Count} */
+  const count = (x0, y0, x1, y1) => {
+    const [c0, c1, r0, r1] = [column(x0) - 1, column(x1), row(y0) - 1, row(y1)];
+    return upTo(c1, r1) - upTo(c0, r1) - upTo(c1, r0) + upTo(c0, r0);
+  };
+  return count;
+}
+
+/**
+ * Whether a name of half a width at [x, y] is inside the box and clear of those that are placed.
+ * @param {Pair} at
+ * @param {number} half
+ * @param {Box} box
+ * @param {LineName[]} placed
+ */
+function isFree([x, y], half, box, placed) {
+  const inside = x - half > box.x + 2 && x + half < box.x + box.w && y > box.y + 42 && y < box.y + box.h - 4;
+  const clear = (/** @type {LineName} */ other) =>
+    Math.abs(other.x - x) > half + other.half + 8 || Math.abs(other.y - y) > 16;
+  return inside && placed.every(clear);
+}
+
+/**
+ * The best place of one name: {cost, x, y}, nothing where none is free.
+ * @param {Pair[]} dots
+ * @param {number} half
+ * @param {Count} all
+ * @param {Count} mine
+ * @param {((at: Pair) => boolean)} free
+ */
+function bestPlace(dots, half, all, mine, free) {
+  /** @type {Count} */
+  const others = (...corners) => all(...corners) - mine(...corners);
+  /** @type {(at: Pair) => number} */
+  const cover = ([x, y]) =>
+    10 * all(x - half, y - 12, x + half, y + 4) + others(x - half - 9, y - 21, x + half + 9, y + 13);
+  let best;
+  for (let i = 0; i < dots.length; i += 4) {
+    const [x, y] = dots[i];
+    const beside = 8 * others(x - 9, y - 9, x + 9, y + 9); // where two lines run together a name could be either's
+    /** @type {Pair[]} */
+    const spots = [
+      [x, y - 10],
+      [x, y + 18],
+      [x + half + 8, y + 4],
+      [x - half - 8, y + 4],
+    ];
+    for (const at of spots) {
+      if (beside >= (best?.cost ?? Infinity) || !free(at)) continue;
+      const cost = beside + cover(at);
+      if (cost < (best?.cost ?? Infinity)) best = { cost, x: at[0], y: at[1] };
+    }
+  }
+  return best;
+}
+
+/**
+ * Where each line's name stands: {name, x, y, half}, x in the middle of the name, half of its width. lines: [[name, path], …],
+ * the most important first; a name without a free place is left out.
+ * @param {[string, Pair[]][]} lines
+ * @param {Box} box
+ * @param {number} [size]
+ */
+export function placeLineNames(lines, box, size = 12) {
+  const dots = lines.map(([, path]) => walk(path, CELL));
+  const all = counter(dots.flat(), box);
+  /** @type {LineName[]} */
+  const placed = [];
+  lines.forEach(([name], own) => {
+    const half = textWidth(name, size) / 2;
+    const mine = counter(dots[own], box);
+    const best = bestPlace(dots[own], half, all, mine, (at) => isFree(at, half, box, placed));
+    if (best) placed.push({ name, x: best.x, y: best.y, half });
+  });
+  return placed;
+}

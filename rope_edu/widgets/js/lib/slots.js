@@ -1,0 +1,75 @@
+// Elements of a picture, reused from one drawing to the next.
+import { svg } from "./dom.js";
+
+/**
+ * The elements of an SVG group. Call begin(), put() what is drawn, end(): elements are reused in order, attributes are
+ * written only when they change, so a redraw costs the number of elements that change.
+ */
+export class Slots {
+  /** @type {{group: SVGElement, slots: Slot[], next: number}} */
+  #here;
+
+  /** @param {SVGElement} group */
+  constructor(group) {
+    this.#here = { group, slots: [], next: 0 };
+  }
+
+  begin() {
+    this.#here.next = 0;
+  }
+
+  /** Take away what the last redraw had here and this one has not. */
+  end() {
+    for (const slot of this.#here.slots.splice(this.#here.next)) slot.element.remove();
+  }
+
+  /**
+   * A part whose number of elements varies: in a group of its own it moves no element that follows.
+   * @param {() => void} draw
+   */
+  part(draw) {
+    const [around, slot] = [this.#here, this.put("g", {})];
+    this.#here = slot.inside ??= { group: slot.element, slots: [], next: 0 };
+    this.begin();
+    draw();
+    this.end();
+    this.#here = around;
+  }
+
+  /**
+   * The next element, with these attributes and words; an attribute that is undefined is left out.
+   * @param {keyof SVGElementTagNameMap} tag
+   * @param {Attributes} attributes
+   * @param {string} [text]
+   */
+  put(tag, attributes, text) {
+    const slot = this.#next(tag);
+    for (const name in slot.attributes) {
+      if (attributes[name] !== undefined) continue;
+      slot.element.removeAttribute(name);
+      delete slot.attributes[name];
+    }
+    for (const name in attributes) {
+      const value = attributes[name];
+      if (value === undefined || slot.attributes[name] === value) continue;
+      slot.element.setAttribute(name, String(value));
+      slot.attributes[name] = value;
+    }
+    if (text !== undefined && slot.text !== text) slot.element.textContent = slot.text = text;
+    return slot;
+  }
+
+  /** @param {keyof SVGElementTagNameMap} tag */
+  #next(tag) {
+    const here = this.#here;
+    let slot = here.slots[here.next];
+    if (!slot || slot.tag !== tag) {
+      const element = svg(tag);
+      if (slot) slot.element.replaceWith(element);
+      else here.group.append(element);
+      slot = here.slots[here.next] = { tag, element, attributes: {}, text: undefined };
+    }
+    here.next += 1;
+    return slot;
+  }
+}

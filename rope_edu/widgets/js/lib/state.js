@@ -1,0 +1,103 @@
+// The state of a figure: what its model holds, what a hand may make of it, and how Python writes it.
+import { allowed } from "./controls.js";
+
+/**
+ * @param {unknown} a
+ * @param {unknown} b
+ */
+export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * The state in a model. `follow(before, changes)` says what else moves when a hand moves a control.
+ *
+ * controls   {name: description}
+ * read()     {name: value}
+ * set(values)    take values that are allowed
+ * move(changes)  take what a hand has moved, held to what is allowed
+ * listen(f)      call f when something else than a hand changes a value; returns a function that ends it
+ * @param {Model} model
+ * @param {Figure['follow']} follow
+ * @returns {Live}
+ */
+export function makeState(model, follow) {
+  /** @type {Controls} */
+  const controls = Object.fromEntries(
+    model.get("_controls").map((/** @type {Control} */ control) => [control.name, control]),
+  );
+  const names = Object.keys(controls);
+  let byHand = false;
+
+  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+
+  /** All values at once, allowed each; what contradicts the rest follows it. */
+  function set(/** @type {State} */ values) {
+    const all = { ...values, ...follow?.(initialOf(controls), values) };
+    for (const name in all) model.set(name, all[name]);
+  }
+
+  function move(/** @type {State} */ changes) {
+    const before = read();
+    /** @type {State} */
+    const held = {};
+    for (const name in changes) held[name] = allowed(controls[name], changes[name], before[name]);
+    Object.assign(held, follow?.(before, held));
+    byHand = true;
+    for (const name in held) if (!same(held[name], before[name])) model.set(name, held[name]);
+    byHand = false;
+    model.save_changes();
+  }
+
+  function listen(/** @type {() => void} */ f) {
+    const heard = () => {
+      if (!byHand) f();
+    };
+    for (const name of names) model.on(`change:${name}`, heard);
+    return () => {
+      for (const name of names) model.off(`change:${name}`, heard);
+    };
+  }
+  return { controls, names, read, set, move, listen };
+}
+
+/**
+ * The values with which the figure was made.
+ * @param {Controls} controls
+ * @returns {State}
+ */
+export function initialOf(controls) {
+  return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.initial]));
+}
+
+/**
+ * The Python line that makes this state.
+ * @param {string} figure
+ * @param {Controls} controls
+ * @param {State} state
+ */
+export function pythonLine(figure, controls, state) {
+  const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
+  return `${figure}(${changed.map((name) => `${name}=${python(state[name])}`).join(", ")})`;
+}
+
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // what has no picture: control and format characters, halves of pairs
+
+/**
+ * A character as Python's strings escape it.
+ * @param {string} character
+ */
+function escaped(character) {
+  const code = Number(character.codePointAt(0));
+  return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/**
+ * A value as Python writes it.
+ * @param {unknown} value
+ * @returns {string}
+ */
+function python(value) {
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "string") return `'${value.replace(/['\\]/g, "\\$&").replace(UNSEEN, escaped)}'`;
+  if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
+  return String(value);
+}

@@ -1,0 +1,78 @@
+// Where a figure stands in the window of a page.
+
+const SETTLED = 10_000; // ms after which a page is laid out: stills are replaced, formulas set
+const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
+const ENOUGH = 0.7; // of the picture: then it is in sight
+const GAP = 8; // pixels between it and the control in use
+
+/**
+ * Bring a figure's picture to the top of the window, and again whenever the page moves, until a hand takes over.
+ * @param {Element} root
+ * @param {AbortSignal} signal
+ */
+export function keepInView(root, signal) {
+  const stops = new AbortController();
+  const show = () => root.scrollIntoView({ block: "start", behavior: "instant" });
+  const watch = new ResizeObserver(show);
+  const stop = () => {
+    watch.disconnect();
+    stops.abort();
+  };
+  show();
+  watch.observe(document.body);
+  for (const hand of HANDS) addEventListener(hand, stop, { signal: stops.signal, passive: true });
+  setTimeout(stop, SETTLED);
+  signal.addEventListener("abort", stop, { signal: stops.signal });
+}
+
+/** The height at the top of the window that the page keeps for its own head. */
+const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
+
+/**
+ * How much of an element is in the window, from 0 to 1.
+ * @param {Element} element
+ */
+function shareSeen(element) {
+  const { top, bottom, height } = element.getBoundingClientRect();
+  return Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, roof())) / (height || 1);
+}
+
+/**
+ * While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the
+ * control is not; its place in the page stays. Who scrolls or touches something else has the page back.
+ * @param {Element} root
+ * @param {HTMLElement} picture
+ * @param {AbortSignal} signal
+ */
+export function keepInSight(root, picture, signal) {
+  /** @type {Element | undefined} */
+  let used;
+  function release() {
+    used = undefined;
+    root.classList.remove("rl-held", "rl-held-below");
+    picture.style.height = "";
+  }
+  function hold(/** @type {Element} */ control) {
+    if (shareSeen(picture) >= ENOUGH) return release();
+    const { top, bottom } = control.getBoundingClientRect();
+    const [above, below] = [top - roof(), innerHeight - bottom];
+    if (!used) picture.style.height = `${picture.getBoundingClientRect().height}px`;
+    used = control;
+    picture.style.setProperty("--rl-roof", `${roof()}px`);
+    picture.style.setProperty("--rl-room", `${Math.max(above, below) - GAP}px`);
+    root.classList.add("rl-held");
+    root.classList.toggle("rl-held-below", below > above);
+  }
+  function use(/** @type {Event} */ { type, target }) {
+    if (!(target instanceof Element)) return;
+    const control = target.closest(".rl-control, .rl-bar");
+    if (control && (type !== "focusin" || target.matches(":focus-visible"))) hold(control);
+  }
+  const leave = (/** @type {Event} */ { target }) => used && !root.contains(/** @type {Node} */ (target)) && release();
+  const scrolled = () => used && release();
+
+  for (const type of ["input", "click", "focusin"]) root.addEventListener(type, use, { signal });
+  root.addEventListener("pointercancel", release, { signal }); // a touch that scrolls
+  addEventListener("scroll", scrolled, { signal, passive: true });
+  for (const type of ["pointerdown", "focusin"]) document.addEventListener(type, leave, { signal });
+}

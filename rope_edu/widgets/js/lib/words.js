@@ -1,0 +1,77 @@
+// Words: how wide they are, how they are shortened, and how a sentence lists them.
+
+const NARROW = "iljtfrI.,'!:;";
+const WIDE = "mwMW@…";
+const EMOJI = /\p{Extended_Pictographic}/u;
+const FULL_WIDTH = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
+const BOLD = 1.13; // times as wide
+
+/**
+ * What a reader sees as single characters: an emoji of several code points is one.
+ * @param {string} text
+ * @returns {string[]}
+ */
+export function graphemes(text) {
+  if (!globalThis.Intl?.Segmenter) return Array.from(text);
+  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+}
+
+/**
+ * About how wide a text is, in pixels.
+ * @param {string} text
+ * @param {number} [size]
+ * @param {boolean} [bold]
+ */
+export function textWidth(text, size = 13, bold = false) {
+  let ems = 0;
+  for (const character of graphemes(text)) ems += widthOf(character);
+  return ems * size * (bold ? BOLD : 1);
+}
+
+/**
+ * @param {string} character
+ */
+function widthOf(character) {
+  if (NARROW.includes(character)) return 0.36;
+  if (EMOJI.test(character)) return 1.3;
+  return WIDE.includes(character) || FULL_WIDTH.test(character) ? 1 : 0.6;
+}
+
+/**
+ * The text, cut to a width: after a whole word where that keeps half of what fits, never within a character.
+ * @param {string} text
+ * @param {number} space
+ * @param {number} [size]
+ * @param {boolean} [bold]
+ */
+export function shortened(text, space, size = 13, bold = false) {
+  if (textWidth(text, size, bold) <= space) return text;
+  const kept = graphemes(text);
+  while (kept.length > 1 && textWidth(`${kept.join("")}…`, size, bold) > space) kept.pop();
+  const cut = kept.join("");
+  const end = text.startsWith(" ", cut.length) ? cut.length : cut.lastIndexOf(" ");
+  return `${(end > cut.length / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
+}
+
+/**
+ * "a, b and c".
+ * @param {(string | number)[]} words
+ */
+export function listed(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/**
+ * "1 token", "2 tokens".
+ * @param {number} count
+ * @param {string} noun
+ */
+export function counted(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * “word”.
+ * @param {string} word
+ */
+export const quoted = (word) => `“${word}”`;

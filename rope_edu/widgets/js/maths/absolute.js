@@ -1,0 +1,12 @@
+// Encodings of one position: the same as rope_edu/encodings/absolute.py.
+import { invFreq } from "./frequencies.js";
+
+/**
+ * PE(p, 2i) = sin(p·θ_i), PE(p, 2i+1) = cos(p·θ_i).
+ * @param {number} position
+ * @param {number} dModel
+ * @param {number} [base]
+ */
+export function sinusoidal(position, dModel, base = 10000) {
+  return invFreq(dModel, base).flatMap((frequency) => [Math.sin(position * frequency), Math.cos(position * frequency)]);
+}

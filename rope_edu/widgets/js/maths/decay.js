@@ -1,0 +1,101 @@
+// Scores against distance: the same as rope_edu/encodings/decay.py.
+
+/**
+ * Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary].
+ * @param {Vector} q
+ * @param {Vector} k
+ * @returns {Pair[]}
+ */
+export function pairProducts(q, k) {
+  return Array.from({ length: q.length / 2 }, (_, i) => {
+    const [a, b, c, d] = [q[2 * i], q[2 * i + 1], k[2 * i], k[2 * i + 1]];
+    return [a * c + b * d, b * c - a * d];
+  });
+}
+
+/**
+ * A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so
+ * that curves and bounds share it; to 1024 a row is the product of the rows at its two halves, which is cheap.
+ * @param {Vector} frequencies
+ * @returns {(distance: number) => Vector}
+ */
+export function makeTurns(frequencies) {
+  /** @type {Map<number, Vector>} */
+  const rows = new Map();
+  /** @type {(distance: number) => Vector} */
+  function turns(distance) {
+    const known = rows.get(distance);
+    if (known) return known;
+    let row;
+    if (distance < 2 || distance > 1024) {
+      row = frequencies.flatMap((frequency) => [Math.cos(distance * frequency), Math.sin(distance * frequency)]);
+    } else {
+      const half = Math.floor(distance / 2);
+      const [a, b] = [turns(half), turns(distance - half)];
+      row = Array(a.length);
+      for (let i = 0; i < a.length; i += 2) {
+        row[i] = a[i] * b[i] - a[i + 1] * b[i + 1];
+        row[i + 1] = a[i] * b[i + 1] + a[i + 1] * b[i];
+      }
+    }
+    rows.set(distance, row);
+    return row;
+  }
+  return turns;
+}
+
+/**
+ * Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
+ * @param {Vector} q
+ * @param {Vector} k
+ * @param {Vector} frequencies
+ * @param {Vector} distances
+ * @param {((distance: number) => Vector)} [turns]
+ */
+export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
+  const products = pairProducts(q, k);
+  return distances.map((distance) => {
+    const [row, sign] = [turns(Math.abs(distance)), Math.sign(distance)];
+    let sum = 0;
+    for (let i = 0; i < products.length; i++) {
+      sum += products[i][0] * row[2 * i] - sign * products[i][1] * row[2 * i + 1];
+    }
+    return sum;
+  });
+}
+
+/**
+ * RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
+ * @param {Vector} q
+ * @param {Vector} k
+ * @param {Vector} frequencies
+ * @param {Vector} distances
+ * @param {((distance: number) => Vector)} [turns]
+ */
+export function roformerBound(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
+  const products = pairProducts(q, k);
+  let step = 0;
+  products.forEach(([re, im], i) => {
+    const [nextRe, nextIm] = products[i + 1] ?? [0, 0];
+    step = Math.max(step, Math.hypot(nextRe - re, nextIm - im));
+  });
+  return distances.map((distance) => {
+    const row = turns(Math.abs(distance));
+    let [re, im, total] = [0, 0, 0];
+    for (let i = 0; i < row.length; i += 2) {
+      re += row[i];
+      im += row[i + 1];
+      total += Math.sqrt(re * re + im * im);
+    }
+    return step * total;
+  });
+}
+
+/**
+ * Σ|h_i|: what no score of q and k can pass.
+ * @param {Vector} q
+ * @param {Vector} k
+ */
+export function trivialBound(q, k) {
+  return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
+}

@@ -1,0 +1,49 @@
+// Queries, keys and values: the same as rope_edu/attention/dot_product.py.
+
+/**
+ * Sum of products.
+ * @param {Vector} a
+ * @param {Vector} b
+ */
+export function dot(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/**
+ * Matrix times column.
+ * @param {Matrix} matrix
+ * @param {Vector} x
+ */
+export function matVec(matrix, x) {
+  return matrix.map((row) => dot(row, x));
+}
+
+/**
+ * Softmax over an array; −Infinity is weight 0.
+ * @param {Vector} scores
+ */
+export function softmax(scores) {
+  const top = Math.max(...scores);
+  const exps = scores.map((score) => Math.exp(score - top));
+  const sum = exps.reduce((a, b) => a + b, 0);
+  return exps.map((e) => e / sum);
+}
+
+/**
+ * Attention of one head: {weights, outputs}; with `causal` no query sees a later key.
+ * @param {Matrix} queries
+ * @param {Matrix} keys
+ * @param {Matrix} values
+ * @param {boolean} [causal]
+ */
+export function attention(queries, keys, values, causal = false) {
+  const root = Math.sqrt(keys[0].length);
+  const weights = queries.map((query, m) =>
+    softmax(keys.map((key, n) => (causal && n > m ? -Infinity : dot(query, key) / root))),
+  );
+  const columns = values[0].map((_, c) => c);
+  const outputs = weights.map((row) => columns.map((c) => row.reduce((sum, w, n) => sum + w * values[n][c], 0)));
+  return { weights, outputs };
+}

@@ -1,0 +1,56 @@
+// One head with any encoding: the same as rope_edu/attention/encoding.py.
+import { sinusoidal } from "./absolute.js";
+import { dot, matVec } from "./dot_product.js";
+import { invFreq, ropeAngles } from "./frequencies.js";
+import { shawIndex, t5Bucket } from "./relative.js";
+import { applyRope } from "./rotary.js";
+
+/**
+ * A function k → scaled scores of one head over `rows` (word vectors), the first of which stands at position k; −Infinity where
+ * `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary. head: wQuery, wKey, slope (ALiBi), t5 (a bias
+ * for each bucket), shaw (a vector for each relative position).
+ * @param {Matrix} rows
+ * @param {Head} head
+ * @param {string} encoding
+ * @param {boolean} causal
+ * @returns {(k: number) => Matrix}
+ */
+export function makeHead(rows, head, encoding, causal) {
+  const width = head.wQuery.length;
+  const [queries, keys] = [head.wQuery, head.wKey].map((matrix) => rows.map((row) => matVec(matrix, row)));
+  const frequencies = invFreq(width);
+  /** @type {Map<number, [Vector, Vector]>} */
+  const projected = new Map(); // position → [W_q p, W_k p]: what its sinusoidal vector adds to query and key
+  /** @type {(position: number) => [Vector, Vector]} */
+  const added = (position) => {
+    const known = projected.get(position);
+    if (known) return known;
+    const vector = sinusoidal(position, head.wQuery[0].length);
+    projected.set(position, [matVec(head.wQuery, vector), matVec(head.wKey, vector)]);
+    return added(position);
+  };
+  /** @type {(content: Matrix, which: 0 | 1, k: number) => Matrix} */
+  const placed = (content, which, k) =>
+    content.map((x, m) => {
+      if (encoding === "sinusoidal") return x.map((value, i) => value + added(k + m)[which][i]);
+      return encoding === "rotary" ? applyRope(x, ropeAngles(k + m, frequencies)) : x;
+    });
+  /** @type {(query: Vector, relative: number) => number} */
+  const bias = (query, relative) => {
+    if (encoding === "alibi") return -head.slope * Math.abs(relative);
+    if (encoding === "t5") return head.t5[t5Bucket(relative, !causal, head.t5.length)];
+    if (encoding !== "shaw") return 0;
+    return dot(query, head.shaw[shawIndex(relative, (head.shaw.length - 1) / 2)]) / Math.sqrt(width);
+  };
+  /** @type {(k: number) => Matrix} */
+  const scoresAt = (k) => {
+    const [q, kPlaced] = [placed(queries, 0, k), placed(keys, 1, k)];
+    return q.map((query, m) =>
+      kPlaced.map((key, n) => {
+        if (causal && n > m) return -Infinity;
+        return dot(query, key) / Math.sqrt(width) + bias(query, n - m);
+      }),
+    );
+  };
+  return scoresAt;
+}

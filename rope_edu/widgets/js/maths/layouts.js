@@ -1,0 +1,27 @@
+// Which features pair: the same as rope_edu/encodings/layouts.py.
+
+/**
+ * The two features that pair i turns: neighbours, or a half apart.
+ * @param {number} i
+ * @param {number} pairs
+ * @param {string} [layout]
+ * @returns {Pair}
+ */
+export function pairFeatures(i, pairs, layout = "interleaved") {
+  return layout === "interleaved" ? [2 * i, 2 * i + 1] : [i, i + pairs];
+}
+
+/**
+ * For each place in the half-split vector, the place in the interleaved vector that it comes from.
+ * @param {number} rotaryDim
+ */
+export function layoutPermutation(rotaryDim) {
+  const pairs = rotaryDim / 2;
+  return Array.from({ length: rotaryDim }, (_, i) => (i < pairs ? 2 * i : 2 * (i - pairs) + 1));
+}
+
+/**
+ * The pair of each feature of an interleaved vector.
+ * @param {number} feature
+ */
+export const pairOf = (feature) => Math.floor(feature / 2);

@@ -1,0 +1,30 @@
+// What long runs measured, unpacked: the other side of rope_edu/widgets/_grid.py.
+import { range } from "../lib/numbers.js";
+
+/**
+ * @param {string} text
+ */
+const codes = (text) => range(0, text.length / 2 - 1).map((i) => parseInt(text.slice(2 * i, 2 * i + 2), 36));
+
+/**
+ * Shares of 1 from two characters each: thousandths.
+ * @param {string} text
+ */
+export const unpackShares = (text) => codes(text).map((code) => code / 1000);
+
+/**
+ * Losses from two characters each: 200 · log₁₀ above 10^−4.5.
+ * @param {string} text
+ */
+export const unpackLosses = (text) => codes(text).map((code) => 10 ** (code / 200 - 4.5));
+
+/**
+ * [least, median, most] of some numbers.
+ * @param {Vector} values
+ */
+export function span(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length / 2;
+  const middle = sorted.length % 2 ? sorted[Math.floor(half)] : (sorted[half - 1] + sorted[half]) / 2;
+  return [sorted[0], middle, sorted.at(-1)];
+}

@@ -1,0 +1,40 @@
+// Rotation: the same as rope_edu/encodings/rotary.py.
+import { pairFeatures } from "./layouts.js";
+
+/**
+ * Turn the pair [x, y] counter-clockwise by angle.
+ * @param {Pair} pair
+ * @param {number} angle
+ * @returns {Pair}
+ */
+export function rotatePair([x, y], angle) {
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  return [x * c - y * s, x * s + y * c];
+}
+
+/**
+ * Rotate the first 2·angles.length features of x, pass the rest.
+ * @param {Vector} x
+ * @param {Vector} angles
+ * @param {string} [layout]
+ */
+export function applyRope(x, angles, layout = "interleaved") {
+  const out = [...x];
+  angles.forEach((angle, i) => {
+    const [a, b] = pairFeatures(i, angles.length, layout);
+    [out[a], out[b]] = rotatePair([x[a], x[b]], angle);
+  });
+  return out;
+}
+
+/**
+ * The rotation matrix R, row by row: R x is x rotated.
+ * @param {Vector} angles
+ * @param {string} [layout]
+ */
+export function rotationMatrix(angles, layout = "interleaved") {
+  const width = 2 * angles.length;
+  const unit = (/** @type {number} */ c) => Array.from({ length: width }, (_, j) => (j === c ? 1 : 0));
+  const columns = Array.from({ length: width }, (_, c) => applyRope(unit(c), angles, layout));
+  return columns.map((_, r) => columns.map((column) => column[r]));
+}

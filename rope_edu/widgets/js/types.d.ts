@@ -1,0 +1,165 @@
+// Shapes that several scripts know, for the type check alone: nothing of this reaches a page.
+
+/** A point in pixels, a vector of the plane, or a complex number [real, imaginary]. */
+type Pair = [number, number];
+type Vector = number[];
+type Matrix = number[][];
+
+/** A rectangle in pixels. */
+interface Box {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+/** A line or a box by its ends in pixels: [x1, y1, x2, y2]. */
+type Segment = [number, number, number, number];
+
+/** Attributes of an element; one that is undefined is left out. */
+type Attributes = Record<string, string | number | undefined>;
+
+/** An element of a picture that the next drawing uses again. */
+interface Slot {
+  tag: string;
+  element: SVGElement;
+  attributes: Attributes;
+  text?: string;
+  inside?: { group: SVGElement; slots: Slot[]; next: number };
+}
+
+interface AxesOptions {
+  xLabel?: string;
+  yLabel?: string;
+  xTicks?: number[];
+  yTicks?: number[];
+  xLog?: boolean;
+  xFormat?: (value: number) => unknown;
+  yFormat?: (value: number) => unknown;
+}
+
+/** How a shape is drawn; opacity from 0 to 1, the rest as in SVG. */
+interface Style {
+  stroke?: string;
+  width?: number;
+  dash?: string;
+  opacity?: number;
+  fill?: string;
+}
+interface TextStyle {
+  fill?: string;
+  size?: number;
+  anchor?: string;
+  weight?: number;
+  turn?: number;
+  opacity?: number;
+}
+
+/** Where a picture can be taken, and the value that a place in pixels means. */
+interface Handle {
+  x: number;
+  y: number;
+  at: (px: number, py: number) => unknown;
+}
+
+/** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */
+interface Control {
+  name: string;
+  kind: string;
+  label: string;
+  unit: string;
+  default: any;
+  initial: any;
+  low: number;
+  high: number;
+  step: number;
+  log: boolean;
+  whole: boolean;
+  limit: number;
+  options: [any, string][];
+  max_words: number;
+}
+type Controls = Record<string, Control>;
+
+/** {trait: value}; each figure knows its own. */
+type State = Record<string, any>;
+
+/** The part of a Jupyter widget model that figures use. */
+interface Model {
+  host?: string;
+  get(name: string): any;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(event: string, heard: () => void): void;
+  off(event: string, heard: () => void): void;
+}
+
+/** The number format of each step from position to turn. */
+interface Pipeline {
+  frequencies: string;
+  positions: string;
+  angles: string;
+  turns: string;
+}
+
+/** f(z, m): the pair z at position m. */
+type Encoder = (z: Pair, m: number) => Pair;
+
+/** The numbers of a learned table of biases. */
+interface BiasTable {
+  numBuckets: number;
+  maxDistance: number;
+  clip: number;
+}
+
+/** What one head holds: matrices, ALiBi's slope, T5's bias for each bucket, Shaw's vector for each relative position. */
+interface Head {
+  wQuery: Matrix;
+  wKey: Matrix;
+  slope: number;
+  t5: Vector;
+  shaw: Matrix;
+}
+
+/** Texts of an address by name. */
+type Texts = Record<string, string>;
+
+/** Called when a hand moves something: {trait: value}, not yet held to what is allowed. */
+type Moved = (changes: State) => void;
+
+/** Speaks at once. */
+type Tell = (text: string) => void;
+
+/** A kind of control: the nearest value that it allows, what a text in an address means, and its element. */
+interface ControlKind {
+  allowed(control: Control, value: any, current: any): any;
+  parse(text: string): any;
+  make(control: Control, move: (value: any) => void, tell: Tell): { element: HTMLElement; show(value: any): void };
+}
+
+/** A figure's state in its model; see lib/state.js. */
+interface Live {
+  controls: Controls;
+  names: string[];
+  read(): State;
+  set(values: State): void;
+  move(changes: State): void;
+  listen(f: () => void): () => void;
+}
+
+/** What a figure gives; see lib/figure.js. */
+interface Figure {
+  name: string;
+  title: string;
+  height(width: number, state: State): number;
+  draw(
+    pen: import("./lib/pen.js").Pen,
+    state: State,
+    size: { width: number; height: number },
+  ): Record<string, Handle> | void;
+  readout(state: State): string;
+  follow?(before: State, changes: State): State;
+  uses?(state: State): string[];
+  play?: { trait: string; perSecond: number };
+  buttons?: { label: string; move(state: State): State }[];
+}

@@ -1,0 +1,61 @@
+"""The keys of a cache, step by step: where each points, where it belongs, and the work that the cache saves."""
+
+from __future__ import annotations
+
+from rope_edu.encodings import dynamic_ntk, rope_angles
+
+HEAD_DIM, BASE, TRAINED, FACTOR = 8, 100, 8, 4
+STORES = ("rotated", "unrotated", "dynamic")
+
+
+def key_angle(store: str, pair: int, position: int, length: int) -> float:
+    """Return the angle of a pair of the key at `position`, radians, with the frequencies of a text of `length`.
+
+    Only the store "dynamic" has frequencies that change with the length, beyond the trained one.
+
+    >>> key_angle("rotated", 0, 3, 100)
+    3.0
+
+    Chapter 11.
+    """
+    used = length if store == "dynamic" else TRAINED
+    frequencies = dynamic_ntk(HEAD_DIM, used, TRAINED, factor=FACTOR, base=BASE).inv_freq
+    return float(rope_angles(position, frequencies)[pair])
+
+
+def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str, float]]:
+    """Return {position, stored, used, wanted} of each key in the cache after `step` tokens, oldest first.
+
+    Angles in radians: as stored, as the query of this step meets it, and as it should. A key was written when it
+    was the newest; the store "unrotated" keeps it as it is and turns it at every step.
+
+    >>> [key["position"] for key in held_keys("rotated", 0, 2, 5)]
+    [3, 4]
+
+    Chapter 11.
+    """
+    keys = []
+    for position in range(max(0, step - capacity), step):
+        used = key_angle(store, pair, position, position + 1)
+        stored = 0.0 if store == "unrotated" else used
+        wanted = key_angle(store, pair, position, step)
+        keys.append({"position": position, "stored": stored, "used": used, "wanted": wanted})
+    return keys
+
+
+def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
+    """Count keys turned and dot products of all steps so far: [with the cache, without one].
+
+    Without a cache each step turns every key again and gives the same weights, so every token attends again to what
+    its window holds.
+
+    >>> decoding_work("rotated", 16, 3)
+    {'turned': [3, 6], 'products': [6, 10]}
+
+    Chapter 11.
+    """
+    seen = [min(t, capacity) for t in range(1, step + 1)]
+    return {
+        "turned": [sum(seen) if store == "unrotated" else step, sum(range(1, step + 1))],
+        "products": [sum(seen), sum(sum(seen[:t]) for t in range(1, step + 1))],
+    }

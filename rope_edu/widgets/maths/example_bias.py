@@ -1,0 +1,60 @@
+"""A made-up bias for schemes that learn theirs: what a table could hold, and the curve that it gives."""
+
+from __future__ import annotations
+
+import math
+
+from rope_edu.encodings import alibi_slopes, t5_bucket
+
+SCHEMES = ("alibi", "t5_causal", "t5_bidirectional", "shaw")
+N_HEADS = 8
+
+
+def table_entry(
+    scheme: str, relative: int, *, num_buckets: int = 32, max_distance: int = 128, clip: int = 4
+) -> int:
+    """Return the entry of its table that a scheme reads at a relative position j − i: T5's bucket, Shaw's row.
+
+    >>> table_entry("shaw", -9), table_entry("t5_causal", -3)
+    (0, 3)
+
+    Chapter 3.
+    """
+    if scheme == "shaw":
+        return min(clip, max(-clip, relative)) + clip
+    both = scheme == "t5_bidirectional"
+    buckets = t5_bucket([relative], bidirectional=both, num_buckets=num_buckets, max_distance=max_distance)
+    return int(buckets[0])
+
+
+def example_value(head: int, relative: int) -> float:
+    r"""Make up what a table could have learned: less far away, half of it to the right.
+
+        −2 · 2^{−(head − 1)/2} · ln(1 + |j − i|)
+
+    >>> round(example_value(1, -1), 4), round(example_value(1, 1), 4)
+    (-1.3863, -0.6931)
+
+    Chapter 3.
+    """
+    return -2 * 2 ** (-(head - 1) / 2) * math.log1p(abs(relative)) * (0.5 if relative > 0 else 1)
+
+
+def bias_curve(scheme: str, head: int, length: int, **table: int) -> list[float]:
+    """Return the bias of every relative position from −(length − 1) on: to 0 if causal, else to length − 1.
+
+    ALiBi's is its slope times the distance. An entry of a table holds one value, made up where it begins.
+
+    >>> bias_curve("alibi", 1, 3)
+    [-1.0, -0.5, 0.0]
+
+    Chapter 3.
+    """
+    if scheme == "alibi":
+        return [float(alibi_slopes(N_HEADS)[head - 1] * relative) for relative in range(1 - length, 1)]
+    sides = (-1,) if scheme == "t5_causal" else (-1, 1)
+    values: dict[int, float] = {}
+    for relative in (side * distance for distance in range(length) for side in sides):
+        values.setdefault(table_entry(scheme, relative, **table), example_value(head, relative))
+    last = 0 if scheme == "t5_causal" else length - 1
+    return [values[table_entry(scheme, relative, **table)] for relative in range(1 - length, last + 1)]

@@ -1,0 +1,105 @@
+"""Vectors for words, and one small head: the same numbers in Python and in the figures.
+
+Nothing here is learned. A word's vector is a draw of normal numbers that its letters decide, so that equal words
+have equal vectors on every machine; the head's matrices are such draws too. Their seeds were picked so that the
+weights of the book's five-word sentence are easy to tell apart; any others make the same points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+D_MODEL = 8  # numbers in a word's vector, and in the head's queries, keys and values
+MATRIX_SEEDS = {"w_q": 126, "w_k": 127, "w_v": 128}
+SHAW_SEED, SHAW_CLIP = 129, 4
+ALIBI_SLOPE = 0.5
+BITS_32 = 0xFFFFFFFF
+
+
+def normals(seed: int, count: int) -> list[float]:
+    r"""Draw standard normal numbers, the same for the same seed everywhere.
+
+    The stream of the figures' script: mulberry32 for uniform numbers, Box and Muller's way to normal ones.
+
+    Args:
+        seed: a whole number; its lowest 32 bits count.
+        count: how many.
+
+    Returns:
+        `count` floats, no unit.
+
+    >>> [round(number, 4) for number in normals(7, 3)]
+    [0.142, -0.8643, -1.0064]
+
+    Chapter 10.
+    """
+    uniform = _uniform(seed)
+    draws = ((math.sqrt(-2 * math.log(1 - next(uniform))), next(uniform)) for _ in range(count))
+    return [radius * math.cos(2 * math.pi * turn) for radius, turn in draws]
+
+
+def word_vector(word: str, width: int = D_MODEL) -> list[float]:
+    r"""Make a word's vector from its letters; capitals do not count.
+
+        vector = normals(FNV-1a hash of the letters' code points, width)
+
+    Args:
+        word: any text.
+        width: numbers in the vector.
+
+    Returns:
+        `width` floats, no unit.
+
+    >>> word_vector("love") == word_vector("Love"), word_vector("love") == word_vector("hate")
+    (True, False)
+
+    Chapter 10.
+    """
+    seed = 0x811C9DC5
+    for letter in word.lower():
+        seed = ((seed ^ ord(letter)) * 0x01000193) & BITS_32
+    return normals(seed, width)
+
+
+def word_vectors(sentence: str, width: int = D_MODEL) -> np.ndarray:
+    """Stack the vectors of a sentence's words: float64 `(words, width)`."""
+    return np.array([word_vector(word, width) for word in sentence.split()])
+
+
+def head_matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give the head's W_q, W_k and W_v, `(8, 8)` each; a row makes one feature, as in torch's Linear."""
+    return tuple(random_matrix(seed, D_MODEL) for seed in MATRIX_SEEDS.values())
+
+
+def t5_table(*, bidirectional: bool) -> np.ndarray:
+    """Make up a T5 table for one head, `(32, 1)`: −ln(1 + bucket); half of it for keys to the right."""
+    near_to_far = -np.log1p(np.arange(16 if bidirectional else 32))
+    return np.concatenate([near_to_far, near_to_far / 2] if bidirectional else [near_to_far])[:, None]
+
+
+def shaw_table() -> np.ndarray:
+    """Make up Shaw's vectors for one head, `(9, 8)`: relative positions −4 to 4."""
+    return _rows(SHAW_SEED, 2 * SHAW_CLIP + 1)
+
+
+def random_matrix(seed: int, width: int) -> np.ndarray:
+    """Draw a square matrix of normal numbers of variance 1/width: it keeps lengths, on average."""
+    return np.array(normals(seed, width * width)).reshape(width, width) / math.sqrt(width)
+
+
+def _rows(seed: int, count: int) -> np.ndarray:
+    """Draw `count` rows of D_MODEL normal numbers."""
+    return np.array(normals(seed, count * D_MODEL)).reshape(count, D_MODEL)
+
+
+def _uniform(seed: int) -> Iterator[float]:
+    """Yield numbers from 0 up to 1: mulberry32, in 32-bit arithmetic."""
+    state = seed & BITS_32
+    while True:
+        state = (state + 0x6D2B79F5) & BITS_32
+        mixed = ((state ^ (state >> 15)) * (state | 1)) & BITS_32
+        mixed ^= (mixed + (mixed ^ (mixed >> 7)) * (mixed | 61)) & BITS_32
+        yield (mixed ^ (mixed >> 14)) / 2**32

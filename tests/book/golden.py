@@ -1,0 +1,381 @@
+"""What Python says of the figures' mathematics: for each file of ``js/maths`` calls and their values.
+
+A call is a JavaScript expression that is a function, most often the function's name, and its arguments. `ROOMS`
+maps a file's name to its calls; a test has each file answer all of them in one evaluation.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import rope_edu
+from rope_edu import attention
+from rope_edu.encodings import PIPELINES, Pipeline
+from rope_edu.encodings.precision import NUMBER_FORMATS
+from rope_edu.widgets.maths import decoding, derivation, error_curve, example_bias, order, words
+
+
+@dataclass
+class Call:
+    """A call and Python's value of it; words, and all of it where `exactly`, are compared to the letter."""
+
+    function: str
+    arguments: list[Any]
+    value: Any
+    exactly: bool = False
+
+
+WIDTHS = [2, 4, 8, 16, 64, 128, 256]
+BASES = [2.0, 100.0, 10_000.0, 500_000.0, 1e6]
+POSITIONS = [0, 1, 2, 7, 100, 777, 2048, 4096]
+RNG = np.random.default_rng(2104)
+VECTORS = {width: RNG.normal(size=(2, width)) for width in WIDTHS}
+PLANE = [complex(*pair) for pair in RNG.normal(size=(8, 2))] + [0j, 1 + 0j, -2 + 0j, 1j]
+ROOMS: dict[str, Callable[[], Iterator[Call]]] = {}
+
+
+def room(function: Callable[[], Iterator[Call]]) -> Callable[[], Iterator[Call]]:
+    """Take a function `of_x` for the calls of the file `x`."""
+    ROOMS[function.__name__.removeprefix("of_")] = function
+    return function
+
+
+def pair(z: complex) -> list[float]:
+    return [z.real, z.imag]
+
+
+def pairs(array: Any) -> np.ndarray:
+    """Turn complex numbers into [real, imaginary]."""
+    return np.stack([np.real(array), np.imag(array)], -1)
+
+
+@room
+def of_frequencies():
+    for width, base in itertools.product(WIDTHS, BASES):
+        rates = rope_edu.inv_freq(width, base)
+        yield Call("invFreq", [width, base], rates)
+        yield Call("wavelength", [rates], rope_edu.wavelength(rates))
+        for position in POSITIONS:
+            yield Call("ropeAngles", [position, rates], rope_edu.rope_angles(position, rates))
+    yield Call("() => TURN", [], 2 * np.pi)
+    for angle in [0.0, 1e-9, 1.0, 6.2, 6.3, 77.0, 4096.5, -0.5, -7.0]:
+        yield Call("turnsOf", [angle], angle / (2 * np.pi))
+        yield Call("withinTurn", [angle], np.mod(angle, 2 * np.pi))
+        yield Call("reachWithin", [abs(angle), 0.3], np.clip(0.3 * abs(angle), 0, 2 * np.pi))
+
+
+@room
+def of_linear():
+    for width, x in VECTORS.items():
+        yield Call("eluPlusOne", [x[0]], rope_edu.attention.elu_plus_one(x[0]))
+        keys, values = x[0].reshape(-1, 2), x[1].reshape(-1, 2)
+        for start in (0, 777):
+            angles = rope_edu.rope_angles(np.arange(start, start + width // 2), rope_edu.inv_freq(2))
+            state = None
+            for k, v, angle in zip(keys, values, angles, strict=True):
+                _, state = rope_edu.attention.linear_attention_step(k, k, v, state, angles=angle)
+            yield Call("linearState", [keys, values, angles], state.kv)
+
+
+@room
+def of_rotary():
+    for angle in [-7.5, -0.3, 0.0, 0.25, np.pi / 2, 3.0, 100.0]:
+        yield Call("rotatePair", [[1.2, -0.3], angle], rope_edu.encodings.rotate_pair([1.2, -0.3], angle))
+    for width, layout, position in itertools.product(WIDTHS, rope_edu.encodings.LAYOUTS, [0, 1, 777, 4096]):
+        x, angles = VECTORS[width][0], rope_edu.rope_angles(position, rope_edu.inv_freq(width))
+        for turned in (angles, angles[: max(1, len(angles) // 2)]):
+            yield Call("applyRope", [x, turned, layout], rope_edu.apply_rope(x, turned, layout=layout))
+        if width <= 16:
+            yield Call(
+                "rotationMatrix", [angles, layout], rope_edu.encodings.rotation_matrix(angles, layout=layout)
+            )
+
+
+@room
+def of_layouts():
+    for width in WIDTHS:
+        yield Call("layoutPermutation", [width], rope_edu.encodings.layout_permutation(width), exactly=True)
+        for layout in rope_edu.encodings.LAYOUTS:
+            first, second = (range(width)[part] for part in rope_edu.encodings.pair_slices(width, layout))
+            for i in range(width // 2):
+                yield Call("pairFeatures", [i, width // 2, layout], [first[i], second[i]], exactly=True)
+        whose = np.repeat(np.arange(width // 2), 2)
+        yield Call("(n) => Array.from({ length: n }, (_, i) => pairOf(i))", [width], whose, exactly=True)
+
+
+@room
+def of_absolute():
+    for width, base, position in itertools.product(WIDTHS, BASES, POSITIONS):
+        expected = rope_edu.sinusoidal([position], width, base)[0]
+        yield Call("sinusoidal", [position, width, base], expected)
+
+
+@room
+def of_relative():
+    relative = np.arange(-1500, 1501)
+    each = "(list, ...rest) => list.map((r) => t5Bucket(r, ...rest))"
+    for both, (buckets, longest) in itertools.product(
+        [True, False], [(32, 128), (16, 64), (8, 32), (32, 256), (64, 512)]
+    ):
+        expected = rope_edu.t5_bucket(relative, bidirectional=both, num_buckets=buckets, max_distance=longest)
+        yield Call(each, [relative, both, buckets, longest], expected, exactly=True)
+    for clip in [1, 2, 5, 24]:
+        rows = rope_edu.encodings.shaw_index(48, 48, clip)
+        for i, j in [(0, 0), (0, 47), (47, 0), (20, 22), (22, 20), (30, 29)]:
+            yield Call("shawIndex", [j - i, clip], rows[i, j], exactly=True)
+    for heads in range(1, 41):
+        yield Call("alibiSlopes", [heads], rope_edu.alibi_slopes(heads))
+
+
+@room
+def of_decay():
+    distances = [-300, -1, *POSITIONS]
+    for width, (q, k) in VECTORS.items():
+        rates = rope_edu.inv_freq(width)
+        arguments = [q, k, rates, distances]
+        products = q.reshape(-1, 2) @ [1, 1j] * (k.reshape(-1, 2) @ [1, -1j])
+        yield Call("pairProducts", [q, k], pairs(products))
+        yield Call("scoreCurve", arguments, rope_edu.encodings.score_curve(q, k, rates, distances))
+        yield Call("roformerBound", arguments, rope_edu.encodings.roformer_bound(q, k, rates, distances))
+        yield Call("trivialBound", [q, k], rope_edu.encodings.trivial_bound(q, k))
+        kept = [*range(0, 1025, 5), 1024, 1025, 4096]
+        turns = pairs(np.exp(1j * rope_edu.rope_angles(kept, rates))).reshape(len(kept), -1)
+        yield Call("(f, list) => list.map(makeTurns(f))", [rates, kept], turns)
+
+
+@room
+def of_scaling():
+    grid = itertools.product([4, 8, 64, 128], [8, 4096], [1.0, 2.0, 4.0], [100.0, 10_000.0, 500_000.0])
+    for width, trained, factor, base in grid:
+        for length in (1, trained - 1, trained, trained + 1, 2 * trained, 10 * trained):
+            expected = rope_edu.dynamic_ntk(width, length, trained, factor=factor, base=base).inv_freq
+            yield Call("dynamicNtkInvFreq", [width, length, trained, factor, base], expected)
+
+
+@room
+def of_dot_product():
+    for q, k in VECTORS.values():
+        yield Call("dot", [q, k], q @ k)
+        yield Call("matVec", [np.outer(q, k), q], np.outer(q, k) @ q)
+        yield Call("softmax", [30 * q], rope_edu.softmax(30 * q))
+    for length, causal in itertools.product([1, 2, 5], [True, False]):
+        q, k, v = np.random.default_rng(length).normal(size=(3, length, 4))
+        mask = rope_edu.causal_mask(length, length) if causal else None
+        outputs, weights = attention.attention(q, k, v, mask=mask)
+        yield Call("attention", [q, k, v, causal], {"weights": weights, "outputs": outputs})
+
+
+SENTENCE = "I love natural language processing I"
+DOORS = {
+    "none": lambda causal: attention.NoPosition(),
+    "sinusoidal": lambda causal: attention.Additive(lambda positions: rope_edu.sinusoidal(positions, 8)),
+    "alibi": lambda causal: attention.ScoreBias(
+        lambda q, k_len: rope_edu.alibi_bias(8, q.shape[-2], k_len)[:1]
+    ),
+    "t5": lambda causal: attention.ScoreBias(
+        lambda q, k_len: rope_edu.encodings.t5_bias(
+            words.t5_table(bidirectional=not causal), q.shape[-2], k_len, bidirectional=not causal
+        )
+    ),
+    "shaw": lambda causal: attention.ScoreBias(
+        lambda q, k_len: (
+            rope_edu.encodings.shaw_scores(q, np.zeros((k_len, 8)), words.shaw_table()) / math.sqrt(8)
+        )
+    ),
+    "rotary": lambda causal: attention.Rotary(rope_edu.inv_freq(8)),
+}
+
+
+def reading_head(causal: bool) -> dict:
+    w_q, w_k, _ = words.head_matrices()
+    t5 = words.t5_table(bidirectional=not causal)[:, 0]
+    return {"wQuery": w_q, "wKey": w_k, "shaw": words.shaw_table(), "t5": t5, "slope": words.ALIBI_SLOPE}
+
+
+@room
+def of_encoding():
+    call = "(rows, head, encoding, causal, k) => makeHead(rows, head, encoding, causal)(k).map(softmax)"
+    rows, eye = words.word_vectors(SENTENCE), np.eye(8)
+    w_q, w_k, _ = words.head_matrices()
+    for name, causal, k in itertools.product(DOORS, [True, False], [0, 1, 300, 1000]):
+        door, positions = DOORS[name](causal), np.arange(k, k + len(rows))
+        x = door.embed(rows, positions)
+        _, weights = attention.multi_head_attention(
+            x, w_q, w_k, eye, eye, n_heads=1, encoding=door, positions=positions, causal=causal
+        )
+        yield Call(call, [rows, reading_head(causal), name, causal, k], weights[0])
+
+
+@room
+def of_complex():
+    for z, w in itertools.product(PLANE, PLANE):
+        yield Call("timesConj", [pair(z), pair(w)], pair(z * w.conjugate()))
+        yield Call("distance", [pair(z), pair(w)], abs(z - w))
+    for z in PLANE:
+        yield Call("length", [pair(z)], abs(z))
+        yield Call("angleOf", [pair(z)], np.angle(z))
+        yield Call("scaled", [pair(z), -0.7], pair(-0.7 * z))
+    for angle in [-10.0, -3.0, 0.0, 3.0, 3.2, 100.0]:
+        yield Call("wrapped", [angle], np.angle(np.exp(1j * angle)))
+
+
+@room
+def of_derivation():
+    made = "const f = encoder(candidate, theta);"
+    for candidate, theta in itertools.product(derivation.CANDIDATES, [0.0, 0.3, 1.0]):
+        f = derivation.encoder(candidate, theta)
+        for q, k in zip(PLANE[:4], PLANE[4:8], strict=True):
+            given = [candidate, theta, pair(q)]
+            places = [pair(f(q, m)) for m in derivation.PLACES]
+            yield Call(
+                f"(candidate, theta, q) => {{ {made} return PLACES.map((m) => f(q, m)); }}", given, places
+            )
+            for name, expected in (("stepsOf", derivation.steps_of), ("turnsOf", derivation.turns_of)):
+                call = f"(candidate, theta, q) => {{ {made} return {name}(f, q); }}"
+                yield Call(call, given, expected(f, q))
+            call = f"(candidate, theta, q, k) => {{ {made} return breaks(f, q, k); }}"
+            yield Call(call, [*given, pair(k)], derivation.breaks(f, q, k))
+            for distance in (-8, -3, 0, 5):
+                slid = derivation.slide(f, q, k, distance)
+                call = f"(candidate, theta, q, k, d) => {{ {made} return slide(f, q, k, d).products; }}"
+                yield Call(call, [*given, pair(k), distance], pairs(slid))
+                angles = np.angle(slid[0]) + np.cumsum(
+                    [0, *np.angle(np.array(slid[1:]) * np.conj(slid[:-1]))]
+                )
+                yield Call("followedAngles", [pairs(slid)], angles)
+
+
+TEXTS = ["I", "love", "Love", "processing", "naïve", "Ünïcode", "日本語", "🙂", "👩‍👩‍👧", "don't"]
+
+
+@room
+def of_words():
+    for seed in [0, 7, 126, 2**31, 2**32 - 1]:
+        yield Call("normals", [seed, 100], words.normals(seed, 100))
+    for text in TEXTS:
+        yield Call("wordVector", [text], words.word_vector(text))
+    for seed, width in [(2, 8), (2, 64), (126, 8)]:
+        yield Call("randomMatrix", [seed, width], words.random_matrix(seed, width))
+    for causal in (True, False):
+        yield Call("readingHead", [causal], reading_head(causal))
+
+
+@room
+def of_order():
+    for text in TEXTS:
+        yield Call("wordDirection", [text], order.word_direction(text))
+    for text in ["one", "the dog chases the pig", "the pig chases the dog", "a b c d e f"]:
+        for causal, layers in itertools.product([True, False], [1, 2]):
+            weights, outputs = order.read_words(text.split(), causal=causal, layers=layers)
+            expected = {"weights": weights, "outputs": outputs, "mean": outputs.mean(axis=0)}
+            yield Call("readWords", [text.split(), causal, layers], expected)
+
+
+@room
+def of_example_bias():
+    for scheme in example_bias.SCHEMES:
+        yield Call("isCausal", [scheme], scheme in ("alibi", "t5_causal"))
+        for length, buckets, longest, clip in [(8, 8, 40, 1), (32, 32, 128, 4), (48, 64, 256, 24)]:
+            table = {"num_buckets": buckets, "max_distance": longest, "clip": clip}
+            own = {"numBuckets": buckets, "maxDistance": longest, "clip": clip}
+            for head in (1, 3, 8):
+                expected = example_bias.bias_curve(scheme, head, length, **table)
+                yield Call("biasCurve", [scheme, head, length, own], expected)
+            if scheme != "alibi":
+                for relative in (-47, -5, -1, 0, 1, 7, 47):
+                    entry = example_bias.table_entry(scheme, relative, **table)
+                    yield Call("tableEntry", [scheme, relative, own], entry, exactly=True)
+    for head in range(1, example_bias.N_HEADS + 1):
+        yield Call("slopeOf", [head], rope_edu.alibi_slopes(example_bias.N_HEADS)[head - 1])
+        yield Call("factorOf", [-head / 3], np.exp(-head / 3))
+        yield Call("exampleValue", [head, 3], example_bias.example_value(head, 3))
+
+
+@room
+def of_decoding():
+    for store, step in itertools.product(decoding.STORES, [1, 2, 9, 16]):
+        for pair_shown, capacity in itertools.product(range(4), [2, 7, 16]):
+            keys = decoding.held_keys(store, pair_shown, capacity, step)
+            yield Call("heldKeys", [store, pair_shown, capacity, step], keys)
+            yield Call("decodingWork", [store, capacity, step], decoding.decoding_work(store, capacity, step))
+        yield Call("keyAngle", [store, 2, 5, 12], decoding.key_angle(store, 2, 5, 12))
+
+
+TIES = [
+    m * (1 + odd * 2.0**-bits) for m in (1, 2049, 2**-14, 2**-24) for bits in range(6, 27) for odd in (-1, 1)
+]
+ENDS = [2**-25, 2**-149, 2**-150, 3.3961775292304957e38, 3.4028235e38, 3.5e38, 0.0, math.inf, math.nan]
+SIZES = (RNG.uniform(1, 2, 400) * 2.0 ** RNG.integers(-150, 129, 400)).tolist()
+ROUNDED = [
+    sign * x for sign in (1, -1) for x in (*range(200, 600), *range(65_400, 65_540), *TIES, *ENDS, *SIZES)
+]
+PIPES = {
+    **PIPELINES,
+    "float64": Pipeline(*("float64",) * 4),
+    "bfloat16": Pipeline(*("bfloat16",) * 4),
+    "mixed": Pipeline("float32", "bfloat16", "float16", "float64"),
+}
+STEPS = ("frequencies", "positions", "angles", "turns")
+PLACES = [0, 1, 255, 256, 257, 777, 2049, 4100, 65_519, 65_520, 99_999, 2**20 - 1, 2**20]
+
+
+def formats(pipeline: Pipeline) -> dict[str, str]:
+    return {step: getattr(pipeline, step) for step in STEPS}
+
+
+@room
+def of_precision():
+    yield Call("() => STEPS", [], STEPS, exactly=True)
+    named = [[name, formats(pipeline)] for name, pipeline in PIPELINES.items()]
+    yield Call("() => Object.entries(PIPELINES)", [], named, exactly=True)
+    for each in NUMBER_FORMATS:
+        rounded = rope_edu.encodings.round_to(ROUNDED, each)
+        yield Call("(list, f) => list.map((x) => roundTo(x, f))", [ROUNDED, each], rounded, exactly=True)
+        yield Call("roundoff", [each], error_curve.roundoff(each), exactly=True)
+    turn = "(ms, ...rest) => ms.map((m) => pipelineTurns(m, ...rest))"
+    error = "(ms, ...rest) => ms.map((m) => angleError(m, ...rest))"
+    for pipeline, (width, base) in itertools.product(
+        PIPES.values(), [(2, 100.0), (64, 1e4), (128, 5e5), (64, 1e8)]
+    ):
+        rates = rope_edu.inv_freq(width, base)
+        turns = pairs(rope_edu.encodings.pipeline_turns(PLACES, rates, pipeline))
+        yield Call(turn, [PLACES, rates, formats(pipeline)], turns)
+        for step in (0, 1, 300):
+            errors = rope_edu.encodings.angle_error(PLACES, rates, pipeline, step=step)
+            yield Call(error, [PLACES, rates, formats(pipeline), step], errors)
+
+
+@room
+def of_error_curve():
+    yield Call("tiePositions", [], error_curve.tie_positions(), exactly=True)
+    yield Call("spreadPositions", [], error_curve.spread_positions(), exactly=True)
+    bound = "(m, f, ...rest) => { const at = makeErrorBound(f, ...rest)(m); return at && f.map((_, i) => at(i)); }"
+    for pipeline, step, position in itertools.product(PIPES.values(), [0, 1], PLACES[1:]):
+        rates = rope_edu.inv_freq(64)
+        given = [position, rates, formats(pipeline), step]
+        yield Call(bound, given, error_curve.error_bound(position, rates, pipeline, step))
+        parts = error_curve.error_parts(position, float(rates[3]), pipeline, step)
+        if all(map(math.isfinite, parts.values())):
+            yield Call("errorParts", [position, rates[3], formats(pipeline), step], parts)
+    curve = {1: 0.1, 5: 0.2, 9: 0.5}
+    for position, error in [(3, 0.05), (5, 0.3), (6, 0.6), (10, 0.9)]:
+        added = sorted({**curve, position: max(error, curve.get(position, 0))}.items())
+        largest = np.maximum.accumulate([value for _, value in added])
+        expected = dict(zip([m for m, _ in added], largest, strict=True))
+        call = "(...all) => Object.fromEntries(withPosition(...all))"
+        yield Call(call, [list(curve.items()), position, error], {str(m): v for m, v in expected.items()})
+
+
+@room
+def of_results():
+    texts = ["0010zz", "000a", "1k2l3m4n"]
+    for text in texts:
+        codes = np.array([int(text[i : i + 2], 36) for i in range(0, len(text), 2)])
+        yield Call("unpackShares", [text], codes / 1000)
+        yield Call("unpackLosses", [text], 10 ** (codes / 200 - 4.5))
+    for values in ([3.0], [2.0, 1.0], [5.0, 1.0, 4.0], [0.1, 0.4, 0.2, 0.3]):
+        yield Call("span", [values], [min(values), np.median(values), max(values)])

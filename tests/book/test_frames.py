@@ -1,0 +1,72 @@
+"""Every figure in 200 states: what is drawn lies in the picture, and no two of its labels cover each other."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from rope_edu.widgets import LiveFigure
+from rope_edu.widgets._traits import Control
+
+from .conftest import SITE
+
+pytestmark = pytest.mark.browser
+STATES = 200
+LETTERS = "aeinorst" * 3 + "bcdfghjklmpquvwyzMWI1'"
+
+
+def drawn(control: Control, chance: random.Random) -> object:
+    """Return a value in the control's range; one in five is an end of it."""
+    if control.kind == "slider":
+        low, high = control.low, control.high
+        share = chance.choice([0, 1]) if chance.random() < 0.2 else chance.random()
+        value = low * (high / low) ** share if control.log else low + share * (high - low)
+        return control.clean(round(value)) if control.whole else min(high, max(low, round(value, 3)))
+    if control.kind == "point":
+        at_end = chance.random() < 0.2
+        limit = control.limit
+        pick = (
+            (lambda: chance.choice([-limit, 0, limit])) if at_end else (lambda: chance.uniform(-limit, limit))
+        )
+        return [round(pick(), 2) for _ in "xy"]
+    if control.kind == "choice":
+        return chance.choice(list(control.options))
+    if control.kind == "toggle":
+        return chance.random() < 0.5
+    count = chance.randint(1, control.max_words)
+    return " ".join(
+        "".join(chance.choices(LETTERS, k=chance.choice([1, 3, 5, 5, 8, 16]))) for _ in range(count)
+    )
+
+
+def states(name: str) -> list[dict]:
+    """Return the first state and seeded random ones, as the page holds them."""
+    figure = LiveFigure.figures[name]
+    chance = random.Random(name)
+    made = [{}] + [{t: drawn(c, chance) for t, c in figure.controls().items()} for _ in range(STATES)]
+    for state in made:
+        if "rearranged" in state and chance.random() < 0.7:
+            words = state["sentence"].split()
+            state["rearranged"] = " ".join(chance.sample(words, len(words)))
+    return [{trait: getattr(figure(**state), trait) for trait in figure.controls()} for state in made]
+
+
+@pytest.fixture(scope="module")
+def sheet(browser):
+    """An empty page with the figures' style."""
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    style = (SITE / "_static" / "live" / "figure.css").read_text(encoding="utf-8")
+    page.set_content(f"<style>{style}</style><div id=place></div>")
+    page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
+    page.add_script_tag(path=Path(__file__).with_name("frames.js"))
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_everything_drawn_lies_in_the_picture_and_no_label_covers_another(sheet, name, width):
+    sheet.add_script_tag(path=SITE / "_static" / "live" / f"{name}.js")
+    described = LiveFigure.figures[name]()._controls
+    room = {1200: 760, 360: 328}[width]  # what a page of that width leaves the figure
+    faults = sheet.evaluate("faults", [states(name), described, room])
+    assert not faults, f"{len(faults)} faults, such as:\n" + "\n".join(faults[:12])

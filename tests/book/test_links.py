@@ -1,0 +1,210 @@
+"""Links to a state: they show the picture, survive Back and Forward, and can hold anything without harm."""
+
+import ast
+import itertools
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from rope_edu import widgets
+from rope_edu.widgets import LiveFigure
+
+from .conftest import PAGES, WHERE
+
+pytestmark = pytest.mark.browser
+SIZES = [(1200, 900), (768, 1024), (390, 844)]
+
+# how much of the picture is seen, and where its top is: the page's sticky header hides what lies under it
+SEEN = """(el) => {
+    const { top, bottom, height } = el.getBoundingClientRect();
+    const header = document.querySelector(".bd-header-article")?.getBoundingClientRect();
+    const roof = header && getComputedStyle(document.querySelector(".bd-header-article")).position === "sticky"
+        ? Math.max(0, header.bottom) : 0;
+    return { share: (Math.min(bottom, innerHeight) - Math.max(top, roof)) / height, top: top - roof,
+        fits: height <= innerHeight - roof };
+}"""
+
+
+def link(name: str, **values: object) -> str:
+    """Return the address of a figure's page with a state."""
+    return f"{WHERE[name]}#{urlencode({'live': name} | values)}"
+
+
+def line(page, name: str) -> str:
+    """Return the state of a figure as a line of Python."""
+    return page.locator(f'[data-live="{name}"] .rl-python code').first.inner_text()
+
+
+def first_slider(name: str) -> tuple[str, object]:
+    """Return a slider of the figure and a value that is not its first."""
+    controls = LiveFigure.figures[name].controls()
+    trait, control = next((t, c) for t, c in controls.items() if c.kind == "slider")
+    return trait, control.high if control.default_value != control.high else control.low
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
+def test_a_link_shows_the_picture(visit, name, size):
+    trait, value = first_slider(name)
+    seen = visit(link(name, **{trait: value}), width=size[0], height=size[1])
+    seen.page.wait_for_timeout(300)  # what the last formula has moved is seen by then
+    view = seen.page.locator(f'[data-live="{name}"] svg[role="img"]').first.evaluate(SEEN)
+    assert view["share"] >= 0.9 if view["fits"] else -1 <= view["top"] < 40, view
+    assert f"{trait}=" in line(seen.page, name)
+    seen.assert_clean()
+
+
+def test_the_page_stays_where_a_reader_puts_it(visit):
+    page = visit(link("RotatePair", position=9), maths=False).page
+    page.mouse.move(600, 500)
+    page.mouse.wheel(0, 600)
+    page.wait_for_function("() => scrollY > 0")
+    page.wait_for_timeout(300)
+    before = page.evaluate("scrollY")
+    page.evaluate("document.body.append(Object.assign(document.createElement('p'), { textContent: 'more' }))")
+    page.wait_for_timeout(200)
+    assert page.evaluate("scrollY") == before
+
+
+def test_back_and_forward_keep_picture_and_address_in_step(visit):
+    page = visit(WHERE["RotatePair"], maths=False).page
+    page.locator('[data-trait="position"] input').press("End")
+    page.wait_for_function("() => location.hash.includes('position=64')")
+    page.evaluate("location.hash = 'live=RotatePair&position=9'")
+    page.wait_for_function(
+        "() => document.querySelector('.rl-python code').textContent.includes('position=9')"
+    )
+    page.go_back()
+    page.wait_for_function(
+        "() => document.querySelector('.rl-python code').textContent.includes('position=64')"
+    )
+    assert "position=64" in page.evaluate("location.hash")
+    page.go_forward()
+    page.wait_for_function(
+        "() => document.querySelector('.rl-python code').textContent.includes('position=9')"
+    )
+    assert "position=9" in page.evaluate("location.hash")
+
+
+def test_back_to_the_plain_page_brings_the_first_picture(visit):
+    page = visit(WHERE["RotatePair"], maths=False).page
+    first = line(page, "RotatePair")
+    page.evaluate("location.hash = 'live=RotatePair&position=9'")
+    page.wait_for_function(
+        "() => document.querySelector('.rl-python code').textContent.includes('position=9')"
+    )
+    page.go_back()
+    page.wait_for_function("() => location.hash === ''")
+    page.wait_for_timeout(100)
+    assert line(page, "RotatePair") == first
+
+
+def test_a_place_in_the_page_leaves_the_figure_alone(visit):
+    page = visit(link("RotatePair", position=9), maths=False).page
+    page.evaluate("location.hash = 'exercises'")
+    page.wait_for_timeout(100)
+    assert "position=9" in line(page, "RotatePair")
+
+
+SECOND = """([name, state]) => {
+    const place = document.createElement("div");
+    document.querySelector(".live-slot").after(place);
+    const values = { ...state };
+    const model = { host: "page", get: (key) => values[key], set: (key, value) => (values[key] = value),
+        save_changes() {}, on() {}, off() {} };
+    figures[name].render({ model, el: place });
+}"""
+KEPT = """window.figures = {};
+let live;
+Object.defineProperty(window, "RopeLive", { get: () => live, set: (given) => {
+    const { define } = given;
+    live = { ...given, define(name, figure) { figures[name] = figure; define(name, figure); } };
+} });"""
+
+
+def test_two_figures_of_a_page_do_not_overwrite_each_other(visit):
+    with_two = visit(link("RotatePair", position=9), maths=False, script=KEPT)
+    page = with_two.page
+    state = LiveFigure.figures["RotatePair"]().get_state()
+    plain = {key: value for key, value in state.items() if key == "_controls" or not key.startswith("_")}
+    page.evaluate(SECOND, ["RotatePair", {k: v for k, v in plain.items() if k != "layout"}])
+    page.locator('[data-live="RotatePair"]').nth(1).locator('[data-trait="position"] input').press("End")
+    page.wait_for_function("() => location.hash.includes('RotatePair.2')")
+    hash_of_both = page.evaluate("location.hash")
+    assert "live=RotatePair&position=9" in hash_of_both
+    assert "live=RotatePair.2&position=64" in hash_of_both
+    again = visit(f"{WHERE['RotatePair']}{hash_of_both}", maths=False).page
+    assert "position=9" in line(again, "RotatePair")
+
+
+def test_a_contradictory_link_is_repaired(visit):
+    for pipeline, angles in itertools.product(("own", "transformers"), ("float16", "bfloat16")):
+        page = visit(link("AngleError", pipeline=pipeline, angles_in=angles), maths=False).page
+        made = eval(line(page, "AngleError"), vars(widgets))
+        assert page.locator('[data-trait="pipeline"] select').input_value() == made.pipeline
+        once = line(page, "AngleError")
+        select = page.locator('[data-trait="pipeline"] select')
+        select.dispatch_event("change")  # to choose what is chosen changes nothing where the state is whole
+        assert line(page, "AngleError") == once
+
+
+HOSTILE = [
+    "\0",
+    "a\0b c",
+    "'",
+    "\\",
+    "\\' + __import__('os').name + '",
+    '"); import os #',
+    "x" * 10_000,
+    " ".join("abcdefghijkl"),
+    "👩‍👩‍👧‍👦" * 9,
+    "🙂" * 20,
+    "e" + "\u0301" * 40,
+    "\u202egnp.exe",
+    "\u2028\u2029\x85\x1c\x1d",
+    "\ufeff",
+    "<img src=x onerror=alert(1)>",
+    "%",
+    "NaN",
+    "Infinity",
+    "-0",
+    "0x10",
+    "1e309",
+    "true",
+    "[object Object]",
+    "__proto__",
+]
+
+
+def test_a_hostile_link_makes_a_valid_line_of_python(visit, name):
+    seen = visit(WHERE[name], maths=False)
+    controls = LiveFigure.figures[name].controls()
+    for value in HOSTILE:
+        query = "&".join(f"{trait}={quote(value)}" for trait in controls)
+        seen.page.evaluate(
+            "(hash) => (location.hash = hash)", f"live={name}&{query}&__proto__={quote(value)}"
+        )
+        seen.page.wait_for_timeout(20)  # the event that tells of a new hash
+        text = line(seen.page, name)
+        ast.parse(text, mode="eval")
+        made = eval(text, vars(widgets))
+        assert repr(made) is not None
+        for trait, control in controls.items():
+            if control.kind == "sentence":
+                assert all(len(word) <= 16 for word in getattr(made, trait).split())
+    seen.assert_clean()
+
+
+def test_a_word_is_cut_between_characters_and_said_to_be(visit):
+    page = visit(WHERE["OrderBlindness"], maths=False).page
+    box = page.locator('[data-trait="sentence"] input')
+    box.fill("👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦 ok")
+    box.press("Enter")
+    assert box.input_value() == "👩‍👩‍👧‍👦👩‍👩‍👧‍👦 ok"
+    assert "Shortened" in page.locator('[data-trait="sentence"] .rl-note').inner_text()
+    page.wait_for_function("() => document.querySelector('[role=status]').textContent.includes('Shortened')")
+
+
+def test_a_link_opens_from_another_page(visit, address):
+    page = visit(PAGES[0], maths=False).page
+    page.goto(f"{address}{link('Clocks')}")
+    page.wait_for_selector('[data-live="Clocks"][data-ready="true"]')

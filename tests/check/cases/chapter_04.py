@@ -1,0 +1,48 @@
+"""Right answers and known mistakes of chapter 4."""
+
+import math
+
+
+def rotate(pair, angle):
+    x, y = pair
+    c, s = math.cos(angle), math.sin(angle)
+    return (x * c - y * s, x * s + y * c)
+
+
+def mirrored(pair, angle):
+    x, y = pair
+    c, s = math.cos(angle), math.sin(angle)
+    return (x * c + y * s, x * s - y * c)
+
+
+RIGHT = {
+    "4.1": [rotate],
+    "4.2": [0.5, math.sin(math.pi / 6)],
+    "4.3": [(10, 5), (5, 0), (20, 3)],
+}
+WRONG = {
+    "4.1": [
+        (lambda pair, angle: rotate(pair, -angle), "It turns clockwise"),
+        (lambda pair, angle: rotate(pair, math.radians(angle)), "It takes the angle for degrees"),
+        (mirrored, "It mirrors"),
+        (lambda pair, angle: pair, "It leaves (1, 0) as it is."),
+        (lambda pair, angle: None, "It returned nothing"),
+        (lambda pair, angle: rotate(pair, angle)[0], "It must return the new pair"),
+        (lambda pair: pair, "It is called with 2 arguments"),
+        ((0.0, 1.0), "The answer is a function"),
+    ],
+    "4.2": [
+        (-0.5, "The size is right, the sign is not."),
+        (0.0, "their score without positions"),
+        (math.cos(math.pi / 6), "q against itself"),
+        ("0.5", "A number has no quotes."),
+    ],
+    "4.3": [
+        ((10, 6), "There m − n is 4, and 9 − 4 = 5."),
+        ((5, 10), "There the key stands after the query"),
+        ((15, 4), "Both positions must differ"),
+        ((-1, -6), "Positions are whole numbers, 0 or more."),
+        ((10.5, 5.5), "Positions are whole numbers, 0 or more."),
+        (5, "The answer is two positions"),
+    ],
+}

@@ -1,0 +1,72 @@
+"""Right answers and known mistakes of chapter 7."""
+
+import numpy as np
+
+
+def rotate_all(x, cos, sin):
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return np.stack([even * cos - odd * sin, even * sin + odd * cos], axis=-1).reshape(x.shape)
+
+
+def parts_apart(x, cos, sin):
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return np.concatenate([even * cos - odd * sin, even * sin + odd * cos], axis=-1)
+
+
+def one_vector(x, cos, sin):
+    """Slices the first axis, which holds features only if x is one vector."""
+    return rotate_all(x, cos, sin) if x.ndim == 1 else x
+
+
+def in_place(x, cos, sin):
+    x[...] = rotate_all(x, cos, sin)
+    return x
+
+
+def half_split(x, cos, sin):
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+
+def suspect(x, cos, sin):
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cos - second * sin, second * cos - first * sin], axis=-1)
+
+
+RIGHT = {
+    "7.1": [rotate_all],
+    "7.2": [lambda head_dim, rotary_dim: head_dim + rotary_dim],
+    "7.3": [lambda angles: angles[:, :, None, :]],
+    "7.4": [half_split],
+}
+WRONG = {
+    "7.1": [
+        (lambda x, cos, sin: rotate_all(x, cos, -sin), "It turns by −angle"),
+        (half_split, "That is the layout half_split; this x is interleaved."),
+        (parts_apart, "all first members, then all second ones"),
+        (in_place, "It changes the x that it is given"),
+        (one_vector, "Right for one vector, wrong for x of shape (2, 3, 5, 8)"),
+        (lambda x, cos, sin: 2 * x, "It changes the length of a vector"),
+        (lambda x, cos, sin: x[..., 0::2], "Its shape is (4,)"),
+        (lambda x, cos, sin: x, "It leaves x as it is."),
+    ],
+    "7.2": [
+        (lambda d, r: 2 * r, "A tail that passes is not multiplied by zero."),
+        (lambda d, r: d * d, "Those are all entries"),
+        (lambda d, r: 2 * d, "A row of the tail has a single 1"),
+        (lambda d, r: r * r + d - r, "The rotated part is no full matrix"),
+        (lambda d, r: 16, "For head_dim 2 and rotary_dim 2 it is 4."),
+    ],
+    "7.3": [
+        (lambda angles: angles, "The angles have the shape they had"),
+        (lambda angles: angles[:, None], "does not stretch to (batch, seq, heads, pairs)"),
+        (lambda angles: angles[:1, :, None, :], "No error, but wrong numbers"),
+        (lambda angles: angles[:, :, None, :2], "does not stretch"),
+    ],
+    "7.4": [
+        (suspect, "At 45° it still makes (1, −1) 1.41 times as long"),
+        (lambda x, cos, sin: half_split(x, cos, -sin), "It turns by −angle"),
+        (rotate_all, "That is the layout interleaved; this x is half_split."),
+        (lambda x, cos, sin: x, "It leaves x as it is."),
+    ],
+}

@@ -1,0 +1,78 @@
+"""Right answers and known mistakes of chapter 8."""
+
+import numpy as np
+
+from rope_edu.encodings import convert_projection, layout_permutation
+
+
+def way_back(d):
+    return [i + member * d // 2 for i in range(d // 2) for member in (0, 1)]
+
+
+def to_interleaved(weight, n_heads, rotary_dim):
+    return convert_projection(weight, n_heads, to="interleaved", rotary_dim=rotary_dim)
+
+
+def in_place(weight, n_heads, rotary_dim):
+    weight[:] = to_interleaved(weight, n_heads, rotary_dim)
+    return weight
+
+
+def layout_of(rope):
+    turned = rope(np.eye(8)[0], 1)
+    return "interleaved" if abs(turned[1]) > abs(turned[4]) else "half_split"
+
+
+def by_the_sign(rope):
+    return "interleaved" if rope(np.eye(8)[0], 1)[1] > 0 else "half_split"
+
+
+def asked_twice(rope):
+    rope(np.ones(8), 0)
+    return layout_of(rope)
+
+
+RIGHT = {
+    "8.1": [way_back, lambda d: np.arange(d).reshape(2, -1).T.ravel()],
+    "8.2": [to_interleaved],
+    "8.3": [layout_of, lambda rope: np.array([layout_of(rope)])[0]],
+    "8.4": [(16, 4), (9, 3), (np.int64(25), 5)],
+}
+WRONG = {
+    "8.1": [
+        (lambda d: layout_permutation(d), "you want the way back"),
+        (lambda d: range(d), "That leaves every feature where it is."),
+        (lambda d: [i + 1 for i in way_back(d)], "Features are counted from 0."),
+        (lambda d: [0] * d, "each feature from 0 to 7 must come once"),
+        (lambda d: way_back(d)[: d // 2], "For d = 8 it must return 8 features"),
+        (lambda d: way_back(d)[::-1], "Seat 0 takes feature 0, seat 1 its partner"),
+    ],
+    "8.2": [
+        (
+            lambda w, n, r: convert_projection(w, n, to="half_split", rotary_dim=r),
+            "That is the way there",
+        ),
+        (lambda w, n, r: to_interleaved(w, 1, len(w)), "The rows of all heads were mixed"),
+        (lambda w, n, r: to_interleaved(w, n, len(w) // n), "The tail of each head stays"),
+        (lambda w, n, r: to_interleaved(w, 1, r), "Only the first head was converted."),
+        (lambda w, n, r: w, "It is as it was."),
+        (in_place, "It changes the weight that it was given"),
+    ],
+    "8.3": [
+        (asked_twice, "It called rope 2 times; once is allowed"),
+        (
+            lambda rope: rope(np.eye(8)[0], 1) is None,
+            "It must return 'interleaved' or 'half_split', and returned False.",
+        ),
+        (by_the_sign, "It took interleaved (base 10000, − sign) for half_split."),
+        (lambda rope: "half_split", "It called rope 0 times"),
+    ],
+    "8.4": [
+        ((32, 4), "The converter would use 8 key heads, and there are 4."),
+        ((64, 8), "That is Llama-2-70B again"),
+        ((4, 16), "There must be fewer key heads than heads."),
+        ((16, 3), "16 heads cannot share 3 key heads evenly."),
+        ((16, 4.5), "Both are whole numbers, 1 or more."),
+        (16, "The answer is two numbers"),
+    ],
+}

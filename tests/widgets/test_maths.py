@@ -1,0 +1,62 @@
+"""What figures compute beside the library keeps what it promises."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rope_edu import inv_freq
+from rope_edu.encodings import PIPELINES, Pipeline, angle_error, round_to
+from rope_edu.encodings.precision import NUMBER_FORMATS
+from rope_edu.widgets.maths import decoding, derivation, error_curve, order
+
+POSITIONS = [1, 2, 255, 257, 1023, 2049, 4100, 65_519, 99_999, 2**20 - 1]
+
+
+@pytest.mark.parametrize(
+    ("formats", "step"), list(itertools.product(itertools.product(NUMBER_FORMATS, repeat=4), [0, 1]))
+)
+def test_no_pair_is_off_by_more_than_the_bound(formats, step):
+    rates, pipeline = inv_freq(64, 500_000.0), Pipeline(*formats)
+    for position in POSITIONS:
+        bound = error_curve.error_bound(position, rates, pipeline, step)
+        if bound is not None:
+            errors = angle_error(position, rates, pipeline, step=step)
+            # 16 bits are rounded by way of float32: 2⁻¹³ of their own rounding more; the exact angle is a float64
+            assert (errors <= np.minimum(bound * (1 + 2**-12), np.pi) + 1e-9).all()
+
+
+@pytest.mark.parametrize("number_format", NUMBER_FORMATS)
+def test_half_the_last_bit_is_where_rounding_turns(number_format):
+    half = error_curve.roundoff(number_format)
+    assert float(round_to([1 + half], number_format)[0]) == 1
+    assert float(round_to([1 + half * 1.001], number_format)[0]) == 1 + 2 * half
+
+
+def test_a_curve_never_falls_and_ends_where_there_is_no_number():
+    positions, largest = error_curve.error_curve(inv_freq(64), PIPELINES["float16"])
+    assert positions[-1] == 65_519
+    assert (np.diff(largest) >= 0).all()
+
+
+def test_only_turning_by_equal_steps_keeps_all_six_lines():
+    whole = [
+        name
+        for name in derivation.CANDIDATES
+        if max(derivation.breaks(derivation.encoder(name, 0.3), 1.2 + 0.3j, 0.8 + 0.8j)) < 1e-9
+    ]
+    assert whole == ["turn"]
+
+
+def test_without_a_mask_another_order_gives_the_same_outputs():
+    words = ["the", "dog", "chases", "a", "pig"]
+    _, outputs = order.read_words(words, causal=False, layers=2)
+    _, moved = order.read_words(words[::-1], causal=False, layers=2)
+    np.testing.assert_allclose(moved[::-1], outputs, rtol=0, atol=1e-12)
+
+
+def test_a_cache_turns_each_key_once_and_never_does_more_work():
+    for capacity, step in itertools.product([2, 5, 16], range(1, 17)):
+        work = decoding.decoding_work("rotated", capacity, step)
+        assert work["turned"][0] == step
+        assert all(kept <= anew for kept, anew in work.values())
