@@ -1,9 +1,21 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
-`grid.json` is written by `python -m rope_edu.nn.grid`, `rotation.json` by `python book/tools/bench_rotation.py`.
+`grid.json` is written by `python -m rope_edu.nn.grid`, `page_models.json` by `python -m rope_edu.nn.page_models`,
+`rotation.json` by `python book/tools/bench_rotation.py`.
 """
 
 from rope_edu.results.grid import Grid, GridRun, Spread, load_grid, spread
+from rope_edu.results.page_models import PageModel, load_page_models
 from rope_edu.results.rotation import Rotation, load_rotation
 
-__all__ = ["Grid", "GridRun", "Rotation", "Spread", "load_grid", "load_rotation", "spread"]
+__all__ = [
+    "Grid",
+    "GridRun",
+    "PageModel",
+    "Rotation",
+    "Spread",
+    "load_grid",
+    "load_page_models",
+    "load_rotation",
+    "spread",
+]
