@@ -79,7 +79,7 @@ def test_a_control_answers_at_once_and_the_picture_fills_in(figure):
     seen = page.evaluate(
         """async () => {
             await rested();
-            set({ task: "text", times: 16 });
+            set({ times: 16 });
             const line = root.querySelector(".rl-python code").textContent;
             const [atOnce, pictures, spoken] = [busy(), new Set(), root.querySelector(".rl-spoken").textContent];
             while (busy()) {

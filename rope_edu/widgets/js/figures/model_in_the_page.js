@@ -213,7 +213,8 @@ function drawRow(pen, state, { x, y, w, h }, width) {
   const first = place + 1 - count;
   const step = w / room;
   const left = (i) => x + w - step * (count - i);
-  pen.text(x, y - 24, `Query at place ${place} attends to (%)`, { fill: ink.qWords });
+  const who = narrow(width) ? `Place ${place}` : `The query at place ${place}`;
+  pen.text(x, y - 24, `${who} attends to (%)`, { fill: ink.qWords });
   pen.line(x, y + h, x + w, y + h, { stroke: ink.muted, width: 1 });
   pen.part(() => {
     if (!weights) return;
