@@ -109,6 +109,30 @@ def test_a_new_move_ends_the_work_of_the_one_before(figure):
     assert first == again
 
 
+def test_a_hand_chooses_the_rule_that_uses_what_it_moves_and_reset_brings_all_back(figure):
+    page = figure(times=2, factor=2)
+    lines = page.evaluate(
+        """() => {
+            const line = () => root.querySelector(".rl-python code").textContent;
+            const move = (trait, value) => {
+                const input = root.querySelector(`[data-trait=${trait}] input`);
+                input.value = value;
+                input.dispatchEvent(new Event("input", { bubbles: true }));
+                return line();
+            };
+            const moved = [move("base", 5), move("times", 3), move("ramp_from", 6)];
+            root.querySelector(".rl-reset").click();
+            return [...moved, line()];
+        }"""
+    )
+    assert lines == [
+        "ModelInThePage(times=2, rule='abf', factor=2, base=100000)",
+        "ModelInThePage(times=3, rule='abf', factor=3, base=100000)",
+        "ModelInThePage(times=3, rule='by-parts', factor=3, ramp_from=6, ramp_to=6.1, base=100000)",
+        "ModelInThePage(times=2, factor=2)",
+    ]
+
+
 def test_a_still_is_whole_without_waiting(figure):
     page = figure(times=4, rule="yarn")
     still, busy = page.evaluate("() => [root.still(), busy()]")

@@ -292,18 +292,18 @@ function readout(state) {
 /** What a hand asks to see is shown: a rule that uses what it moved, a factor that goes with the length, a ramp that rises. */
 function follow(before, held) {
   const now = { ...before, ...held };
-  const used = TABLE[now.rule] ?? (now.rule in PUBLISHED ? BY_PARTS : []);
   const more = {};
-  if ("times" in held && before.factor === before.times) more.factor = held.times;
-  if ("base" in held && !used.includes("base")) more.rule = "abf";
-  if (
-    BY_PARTS.some((name) => name in held) &&
-    !("rule" in held) &&
-    !BY_PARTS.some((name) => name in held && used.includes(name))
-  )
-    more.rule = "by-parts";
-  if ("ramp_from" in held && now.ramp_to < now.ramp_from + 0.1) more.ramp_to = Number(fmt(now.ramp_from + 0.1, 1));
-  else if (now.ramp_to < now.ramp_from + 0.1) more.ramp_from = Number(fmt(now.ramp_to - 0.1, 1));
+  if ("times" in held && !("factor" in held) && before.factor === before.times) more.factor = held.times;
+  if (!("rule" in held)) {
+    const asked = [...BY_PARTS, "base"].filter((name) => name in held);
+    if (asked.length && !asked.some((name) => uses(now).includes(name))) {
+      more.rule = asked.includes("base") ? "abf" : "by-parts";
+    }
+  }
+  if (now.ramp_to < now.ramp_from + 0.1) {
+    if ("ramp_from" in held) more.ramp_to = Number(fmt(now.ramp_from + 0.1, 1));
+    else more.ramp_from = Number(fmt(now.ramp_to - 0.1, 1));
+  }
   return more;
 }
 
