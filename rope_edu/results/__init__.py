@@ -1,11 +1,12 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
-`grid.json` is written by `python -m rope_edu.nn.grid`, `rotation.json` by `python book/tools/bench_rotation.py`,
-`base_bound.json` by `python book/tools/search_bases.py`.
+`grid.json` is written by `python -m rope_edu.nn.grid`, `page_models.json` by `python -m rope_edu.nn.page_models`,
+`rotation.json` by `python book/tools/bench_rotation.py`, `base_bound.json` by `python book/tools/search_bases.py`.
 """
 
 from rope_edu.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound
 from rope_edu.results.grid import Grid, GridRun, Spread, load_grid, spread
+from rope_edu.results.page_models import PageModel, load_page_models
 from rope_edu.results.rotation import Rotation, load_rotation
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "BaseSearch",
     "Grid",
     "GridRun",
+    "PageModel",
     "Rotation",
     "Spread",
     "load_base_bound",
     "load_grid",
+    "load_page_models",
     "load_rotation",
     "spread",
 ]

@@ -20,6 +20,7 @@ from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .layouts import Layouts
+from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
 from .ramps import Ramps
 from .rotate_pair import RotatePair
@@ -44,6 +45,7 @@ __all__ = [
     "ComplexPlane",
     "Layouts",
     "LiveFigure",
+    "ModelInThePage",
     "OrderBlindness",
     "Ramps",
     "RotatePair",

@@ -9,6 +9,7 @@ from typing import Any
 
 from rope_edu.encodings.precision import PIPELINES, SIGNIFICAND_BITS
 from rope_edu.results import MODELS, load_base_bound
+from rope_edu.results.page_models import read_page_models
 
 from ._grid import grid_table
 from .maths import decoding, order, stretch, words
@@ -34,6 +35,15 @@ def _bases() -> dict:
     }
 
 
+def _page_models() -> dict:
+    """Return the trained models without the record of their training."""
+    models = read_page_models()["models"]
+    return {
+        task: {k: v for k, v in model.items() if k not in ("config", "versions")}
+        for task, model in models.items()
+    }
+
+
 def _words() -> dict:
     """Return the constants of the small head that reads a sentence."""
     seeds = {"query": words.MATRIX_SEEDS["w_q"], "key": words.MATRIX_SEEDS["w_k"], "shaw": words.SHAW_SEED}
@@ -50,6 +60,7 @@ DATA: dict[str, Callable[[], Any]] = {
     },
     "grid": grid_table,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
+    "page_models": _page_models,
     "precision": _precision,
     "rules": lambda: stretch.RULES,
     "words": _words,

@@ -56,6 +56,11 @@ def picture(figure) -> str:
     return figure.evaluate(PICTURE)
 
 
+def rest(figure) -> None:
+    """Return once the figure's work is done."""
+    figure.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=figure.element_handle())
+
+
 def line(figure) -> str:
     """The state as a line of Python."""
     return figure.locator(".rl-python code").inner_text()
@@ -95,6 +100,7 @@ def test_reset_brings_the_first_picture_back(figure):
         box.press("Space")
     assert picture(figure) != figure.first_picture
     figure.locator(".rl-reset").click()
+    rest(figure)
     assert picture(figure) == figure.first_picture
 
 
