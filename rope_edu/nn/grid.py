@@ -1,12 +1,16 @@
 r"""Train every encoding on every task with several seeds, and write curves and tests into one JSON file.
 
-    python -m rope_edu.nn.grid                                     # all: 11 encodings × 6 tasks × 5 seeds
+    python -m rope_edu.nn.grid                                     # all: 11 encodings × 5 tasks × 8 seeds
     python -m rope_edu.nn.grid --tasks back copy --encodings rotary t5 --seeds 2 --out mine.json
     python -m rope_edu.nn.grid --size large --device cuda          # a wider and deeper model, longer training
 
+Each task is done in two passes. First every encoding is tuned: trained with every learning rate of `LEARNING_RATES`
+(and, where it has parameters of its own, with these learning `OWN_RATES` times as fast), on seeds and texts that
+are never reported. Then the best of each, by its loss on tuning texts of the trained length, is trained with the
+seeds 0, 1, … and tested. Nothing is chosen by looking at longer texts.
+
 Stop it at any time (Ctrl-C, or a kill): the file is whole after every run, and the same command goes on with the
-runs that it lacks. The first seed of every combination comes first. Read the file with
-`rope_edu.results.load_grid`.
+runs that it lacks. Read the file with `rope_edu.results.load_grid`.
 """
 
 from __future__ import annotations
@@ -29,36 +33,49 @@ import rope_edu
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
 from rope_edu.nn.tasks import TASKS, make_task
 from rope_edu.nn.training import TrainingConfig, TrainingResult, pick_device, train, write_atomically
-from rope_edu.results.grid import FORMAT
+from rope_edu.results.grid import FORMAT, RUN_OF, best_setting
 
 SIZES = {
     "small": {},
     "large": {"d_model": 128, "n_layers": 4, "n_heads": 4, "d_ff": 512, "batch_size": 128},
 }
 STEPS_RATIO = {"small": 1, "large": 4}
-LEARNING_RATE_RATIO = {"small": 1.0, "large": 1 / 3}
-VARIES = ("task", "encoding", "seed", "steps", "learning_rate", "length", "device", "checkpoint_every")
+RATE_RATIO = {"small": 1.0, "large": 1 / 3}
+LEARNING_RATES = (1e-3, 3e-3, 1e-2)
+OWN_RATES = (1.0, 10.0)
+WITH_PARAMETERS = ("learned", "shaw", "t5", "learned-rotary")
+TUNING_SEEDS = (1000,)  # the reported seeds count from 0
+VARIES = ("task", "encoding", "seed", "steps", "learning_rate", "own_rate", "evaluate_on", "length", "device",
+          "checkpoint_every")  # fmt: skip
 DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "grid.json"
-Key = tuple[str, str, int]
 
 
-def make_config(key: Key, size: str = "small", device: str = "cpu") -> TrainingConfig:
-    """Return the configuration of one run: within a task the same for every encoding.
+def make_config(
+    task: str, encoding: str, seed: int, *, size: str = "small", device: str = "cpu", **changes
+) -> TrainingConfig:
+    """Return the configuration of one run; within a task all encodings take as many steps.
 
-    >>> make_config(("back", "rotary", 0)).steps
+    >>> make_config("back", "rotary", 0, learning_rate=1e-3).steps
     400
     """
-    task, encoding, seed = key
-    base = make_task(task)
+    steps = STEPS_RATIO[size] * make_task(task).steps
     return TrainingConfig(
-        task,
-        encoding,
-        seed,
-        steps=STEPS_RATIO[size] * base.steps,
-        learning_rate=LEARNING_RATE_RATIO[size] * base.learning_rate,
-        device=device,
-        **SIZES[size],
+        task, encoding, seed, steps=steps, device=device, **SIZES[size], **changes
     ).resolved()
+
+
+def tuning_settings(encoding: str, size: str = "small") -> list[dict[str, float]]:
+    """Return every learning rate, and every rate of its own parameters, that an encoding is tuned with.
+
+    >>> len(tuning_settings("rotary")), len(tuning_settings("t5"))
+    (3, 6)
+    """
+    own_rates = OWN_RATES if encoding in WITH_PARAMETERS else OWN_RATES[:1]
+    return [
+        {"learning_rate": RATE_RATIO[size] * rate, "own_rate": own}
+        for rate in LEARNING_RATES
+        for own in own_rates
+    ]
 
 
 def describe_run(result: TrainingResult) -> dict:
@@ -72,6 +89,8 @@ def describe_run(result: TrainingResult) -> dict:
         "task": config.task,
         "encoding": config.encoding,
         "seed": config.seed,
+        "learning_rate": config.learning_rate,
+        "own_rate": config.own_rate,
         "parameters": result.parameters,
         "seconds": round(result.seconds, 2),
         "curve": curve,
@@ -83,20 +102,19 @@ def describe_settings(size: str) -> dict:
     """Return what must be the same in every run of a file."""
     shared = {
         name: value
-        for name, value in vars(make_config(("copy", "none", 0), size)).items()
+        for name, value in vars(make_config("copy", "none", 0, size=size)).items()
         if name not in VARIES
     }
     tasks = {}
     for name in TASKS:
-        task, config = make_task(name), make_config((name, "none", 0), size)
+        task = make_task(name)
         tasks[name] = {
             "unit": task.unit,
             "length": task.length,
             "test_lengths": list(task.test_lengths),
             "tokens_at_test_lengths": [task.seq_len(length) for length in task.test_lengths],
             "vocab_size": task.vocab_size,
-            "steps": config.steps,
-            "learning_rate": config.learning_rate,
+            "steps": make_config(name, "none", 0, size=size).steps,
         }
     options = {
         option: value
@@ -104,12 +122,19 @@ def describe_settings(size: str) -> dict:
         for option, value in OPTIONS[name].items()
         if option != "layout"  # changes no score
     }
+    tuning = {
+        "learning_rates": [RATE_RATIO[size] * rate for rate in LEARNING_RATES],
+        "own_rates": list(OWN_RATES),
+        "with_parameters": list(WITH_PARAMETERS),
+        "seeds": list(TUNING_SEEDS),
+    }
     return {
         "size": size,
         "tasks": tasks,
         "encodings": list(ENCODINGS),
         "encoding_options": options,
         "config": shared,
+        "tuning": tuning,
     }
 
 
@@ -140,7 +165,7 @@ class GridFile:
     def __init__(self, path: Path, settings: dict, machine: dict) -> None:
         self.path = path
         self.meta = {**settings, **machine, "date": datetime.now(UTC).date().isoformat(), "seconds": 0.0}
-        self.runs: dict[Key, dict] = {}
+        self.rows: dict[str, list[dict]] = {"tuning": [], "runs": []}
         if path.exists():
             self._read(settings)
 
@@ -153,15 +178,22 @@ class GridFile:
                 "choose another --out, or delete it"
             )
         self.meta["seconds"] = content["meta"]["seconds"]
-        self.runs = {(run["task"], run["encoding"], run["seed"]): run for run in content["runs"]}
+        self.rows = {name: content[name] for name in self.rows}
 
-    def add(self, run: dict, seconds: float) -> None:
-        """Add a run and write everything; `seconds` have passed since the last one."""
-        self.runs[run["task"], run["encoding"], run["seed"]] = run
+    def has(self, table: str, config: TrainingConfig) -> bool:
+        """Tell whether a table, "tuning" or "runs", holds the run of this configuration."""
+        return any(all(row[name] == getattr(config, name) for name in RUN_OF) for row in self.rows[table])
+
+    def add(self, table: str, run: dict, seconds: float) -> None:
+        """Add a run to a table and write everything; `seconds` have passed since the last one."""
+        self.rows[table].append(run)
         self.meta["seconds"] = round(self.meta["seconds"] + seconds, 1)
-        lines = ",\n".join(json.dumps(run, separators=(",", ":")) for _, run in sorted(self.runs.items()))
-        head = f'"format": {json.dumps(FORMAT)},\n"meta": {json.dumps(self.meta)}'
-        write_atomically(self.path, f'{{{head},\n"runs": [\n{lines}\n]}}\n'.encode())
+        parts = [f'"format": {json.dumps(FORMAT)}', f'"meta": {json.dumps(self.meta)}']
+        for name, rows in self.rows.items():
+            rows.sort(key=lambda row: [row[key] for key in RUN_OF])
+            lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+            parts.append(f'"{name}": [\n{lines}\n]')
+        write_atomically(self.path, ("{" + ",\n".join(parts) + "}\n").encode())
 
 
 def _work(config: TrainingConfig) -> dict:
@@ -184,18 +216,51 @@ def results(configs: list[TrainingConfig], jobs: int) -> Iterator[dict]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def run_grid(keys: list[Key], file: GridFile, *, size: str, device: str, jobs: int) -> None:
-    """Train what the file lacks, with a progress bar."""
+def tuning_row(run: dict) -> dict:
+    """Return what is kept of a tuning run: its settings, and its loss on tuning texts of the trained length."""
+    return {**{name: run[name] for name in RUN_OF}, "loss": run["curve"][-1][1]}
+
+
+def run_grid(
+    tasks: list[str],
+    encodings: list[str],
+    seeds: int,
+    file: GridFile,
+    *,
+    size: str = "small",
+    device: str = "cpu",
+    jobs: int = 2,
+) -> None:
+    """Tune, then train and test what the file lacks, task by task."""
+    made = {"size": size, "device": device}
+    for task in tasks:
+        tuning = [
+            make_config(task, encoding, seed, evaluate_on="tune", **setting, **made)
+            for seed in TUNING_SEEDS
+            for encoding in encodings
+            for setting in tuning_settings(encoding, size)
+        ]
+        _train_missing(tuning, "tuning", file, jobs)
+        best = {encoding: best_setting(file.rows["tuning"], task, encoding) for encoding in encodings}
+        final = [
+            make_config(task, encoding, seed, **best[encoding], **made)
+            for seed in range(seeds)
+            for encoding in encodings
+        ]
+        _train_missing(final, "runs", file, jobs)
+
+
+def _train_missing(configs: list[TrainingConfig], table: str, file: GridFile, jobs: int) -> None:
     from tqdm.auto import tqdm
 
-    configs = [make_config(key, size, device) for key in keys if key not in file.runs]
-    with tqdm(total=len(keys), initial=len(keys) - len(configs), unit="run") as bar:
+    missing = [config for config in configs if not file.has(table, config)]
+    label = f"{configs[0].task}, {table}"
+    with tqdm(total=len(configs), initial=len(configs) - len(missing), unit="run", desc=label) as bar:
         last = time.perf_counter()
-        for run in results(configs, jobs):
+        for run in results(missing, jobs):
             now = time.perf_counter()
-            file.add(run, now - last)
+            file.add(table, tuning_row(run) if table == "tuning" else run, now - last)
             last = now
-            bar.set_postfix_str(f"{run['task']} {run['encoding']} {run['tests'][0][2]:.2f}")
             bar.update()
 
 
@@ -209,7 +274,7 @@ def _parser() -> argparse.ArgumentParser:
                         help=f"which of {', '.join(TASKS)} (all)")  # fmt: skip
     parser.add_argument("--encodings", nargs="+", choices=ENCODINGS, default=list(ENCODINGS), metavar="ENCODING",
                         help=f"which of {', '.join(ENCODINGS)} (all)")  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=5, help="how many, from 0 (5)")
+    parser.add_argument("--seeds", type=int, default=8, help="how many, from 0 (8)")
     parser.add_argument("--jobs", type=int, default=2, help="processes, each with one thread (2)")
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="cpu", help="where to train (cpu)"
@@ -228,13 +293,13 @@ def main(arguments: list[str] | None = None) -> None:
     for name in ("seeds", "jobs"):
         if getattr(chosen, name) < 1:
             parser.error(f"--{name} must be at least 1, got {getattr(chosen, name)}")
-    keys = [(t, e, s) for s in range(chosen.seeds) for t in chosen.tasks for e in chosen.encodings]
     machine = describe_machine(chosen.device, chosen.jobs)
     try:
         file = GridFile(chosen.out, describe_settings(chosen.size), machine)
     except ValueError as error:
         parser.error(str(error))
-    run_grid(keys, file, size=chosen.size, device=chosen.device, jobs=chosen.jobs)
+    sizes = {"size": chosen.size, "device": chosen.device, "jobs": chosen.jobs}
+    run_grid(chosen.tasks, chosen.encodings, chosen.seeds, file, **sizes)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
-r"""Six small tasks with generated data: what a model is trained on, and how its answers are counted.
+r"""Small tasks with generated data: what a model is trained on, and how its answers are counted.
 
 Every task has the same face, `batch(seed, step, batch_size, length)`, and a batch is a pure function of its
 arguments: a run that resumes at step n sees what it would have seen, and no state of a generator is stored.
+Every row begins with a first token of its own, which says nothing but "here it begins": attention that weighs all
+places alike sees proportions, and only against something that occurs once can it count.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -17,7 +19,7 @@ import torch
 
 from rope_edu.encodings._checks import check_one_of, check_positive_int
 
-SPLITS = ("train", "test")
+SPLITS = ("train", "test", "tune")  # tuning texts choose learning rates, test texts are reported
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -35,10 +37,11 @@ class Task:
 
     Attributes:
         name: how `make_task` calls it.
-        vocab_size: tokens are 0 … vocab_size − 1.
+        vocab_size: tokens are 0 … vocab_size − 1, the last of them the first token of every row.
         length: of the training texts, in the unit that `unit` states.
         unit: what `length` counts.
-        steps, learning_rate: the grid's, the same for every encoding.
+        steps: the grid's, the same for every encoding.
+        learning_rate: where nothing was tuned.
 
     Chapter 13.
     """
@@ -52,12 +55,17 @@ class Task:
 
     @property
     def test_lengths(self) -> tuple[int, ...]:
-        """Return the lengths of testing: 1, 1.5, 2 and 4 times the training length."""
-        return tuple(int(ratio * self.length) for ratio in (1, 1.5, 2, 4))
+        """Return the lengths of testing: 1, 2 and 4 times the training length."""
+        return self.length, 2 * self.length, 4 * self.length
 
     def seq_len(self, length: int) -> int:
-        """Return how many tokens a row of this `length` has."""
-        return length
+        """Return how many tokens a row of this `length` has, the first token among them."""
+        return length + 1
+
+    @property
+    def trained_places(self) -> int:
+        """Return how many places of a row training reaches; those beyond are new."""
+        return self.seq_len(self.length)
 
     def batch(
         self, seed: int, step: int, batch_size: int, length: int | None = None, *, split: str = "train"
@@ -69,7 +77,7 @@ class Task:
             step: of the training, a whole number from 0.
             batch_size: rows.
             length: in the task's unit; the training length if not given.
-            split: "train" or "test", which never share a generator (nor, in `text`, a line).
+            split: "train", "test" or "tune", which never share a generator (nor, in `text`, a line).
 
         Returns:
             `Batch(tokens, targets, weights)`, each `(batch_size, seq)`.
@@ -78,8 +86,8 @@ class Task:
             ValueError: a number or `split` is out of range, or `length` is too short for the task.
 
         >>> batch = make_task("back", k=1).batch(seed=0, step=0, batch_size=1, length=4)
-        >>> bool((batch.tokens[0, :-1] == batch.targets[0, 1:]).all()), batch.weights.tolist()
-        (True, [[0.0, 1.0, 1.0, 1.0]])
+        >>> bool((batch.tokens[0, 1:-1] == batch.targets[0, 2:]).all()), batch.weights.tolist()
+        (True, [[0.0, 0.0, 1.0, 1.0, 1.0]])
 
         Chapter 13.
         """
@@ -94,14 +102,17 @@ class Task:
         rng = np.random.default_rng([SPLITS.index(split), seed, step, length])
         tokens, targets, weights = self._draw(rng, batch_size, length, split)
         return Batch(
-            torch.from_numpy(np.ascontiguousarray(tokens, dtype=np.int64)),
-            torch.from_numpy(np.ascontiguousarray(targets, dtype=np.int64)),
-            torch.from_numpy(np.ascontiguousarray(weights, dtype=np.float32)),
+            torch.from_numpy(_led_by(self.vocab_size - 1, tokens, np.int64)),
+            torch.from_numpy(_led_by(0, targets, np.int64)),
+            torch.from_numpy(_led_by(0, weights, np.float32)),
         )
 
     def spell(self, tokens) -> str:
-        """Return tokens as a reader sees them."""
-        return " ".join(str(int(token)) for token in tokens)
+        """Return tokens as a reader sees them, the first token as ^."""
+        return " ".join("^" if token == self.vocab_size - 1 else self._word(int(token)) for token in tokens)
+
+    def _word(self, token: int) -> str:
+        return str(token)
 
     @property
     def shortest(self) -> int:
@@ -112,78 +123,63 @@ class Task:
         raise NotImplementedError
 
 
+def _led_by(first: int, rows: np.ndarray, dtype: type) -> np.ndarray:
+    """Return the rows with one entry more in front, `(batch, 1 + seq)`."""
+    return np.pad(rows, ((0, 0), (1, 0)), constant_values=first).astype(dtype)
+
+
 @dataclass(frozen=True)
 class Copy(Task):
     r"""Say a sequence again after the separator; while training, its length varies from half to all.
 
-        a₁ … a_n | a₁ … a_n        (the last token, the separator, is number vocab_size − 1)
+        ^ a₁ … a_n | a₁ … a_n
+
+    It hardly needs the place: to go on as it went on after the last two letters is right nine times in ten.
 
     >>> task = make_task("copy")
     >>> batch = task.batch(seed=0, step=0, batch_size=1, length=4, split="test")
     >>> task.spell(batch.tokens[0])
-    '13 5 11 7 | 13 5 11'
+    '^ 13 5 11 7 | 13 5 11'
 
     Chapter 13.
     """
 
     name: str = "copy"
-    steps: int = 1000
-    vocab_size: int = 17
+    steps: int = 600
+    vocab_size: int = 18
     length: int = 16
     unit: str = "tokens to copy"
-    backwards: bool = False
 
     def seq_len(self, length: int) -> int:
-        return 2 * length
+        return 2 * length + 1
 
-    def spell(self, tokens) -> str:
-        return " ".join("|" if token == self.vocab_size - 1 else str(int(token)) for token in tokens)
+    def _word(self, token: int) -> str:
+        return "|" if token == self.vocab_size - 2 else str(token)
 
     def _draw(self, rng, rows, length, split):
         n = int(rng.integers(length // 2, length, endpoint=True)) if split == "train" else length
-        given = rng.integers(self.vocab_size - 1, size=(rows, n))
-        wanted = given[:, ::-1] if self.backwards else given
-        separator = np.full((rows, 1), self.vocab_size - 1)
-        tokens = np.concatenate([given, separator, wanted[:, :-1]], axis=1)  # (rows, 2n)
-        targets = np.concatenate([given, wanted], axis=1)
+        given = rng.integers(self.vocab_size - 2, size=(rows, n))
+        separator = np.full((rows, 1), self.vocab_size - 2)
+        tokens = np.concatenate([given, separator, given[:, :-1]], axis=1)  # (rows, 2n)
+        targets = np.concatenate([given, given], axis=1)
         return tokens, targets, np.broadcast_to(np.arange(2 * n) >= n, tokens.shape)
 
 
 @dataclass(frozen=True)
-class Reverse(Copy):
-    r"""Say a sequence backwards after the separator.
-
-        a₁ … a_n | a_n … a₁
-
-    >>> task = make_task("reverse")
-    >>> batch = task.batch(seed=0, step=0, batch_size=1, length=4, split="test")
-    >>> task.spell(batch.tokens[0])
-    '13 5 11 7 | 7 11 5'
-
-    Chapter 13.
-    """
-
-    name: str = "reverse"
-    steps: int = 1000
-    unit: str = "tokens to reverse"
-    backwards: bool = True
-
-
-@dataclass(frozen=True)
 class Back(Task):
-    r"""Say at every place the token that stood k places before.
+    r"""Say at every place the token that stood k places before: one distance, always the same.
 
         target_i = token_{i−k},   from i = k on
 
     >>> make_task("back", k=2).batch(seed=0, step=0, batch_size=1, length=4).weights.tolist()
-    [[0.0, 0.0, 1.0, 1.0]]
+    [[0.0, 0.0, 0.0, 1.0, 1.0]]
 
     Chapter 13.
     """
 
     name: str = "back"
     steps: int = 400
-    vocab_size: int = 16
+    vocab_size: int = 17
     length: int = 32
     k: int = 5
 
@@ -192,144 +188,90 @@ class Back(Task):
         return self.k + 1
 
     def _draw(self, rng, rows, length, split):
-        tokens = rng.integers(self.vocab_size, size=(rows, length))
+        tokens = rng.integers(self.vocab_size - 1, size=(rows, length))
         targets = np.roll(tokens, self.k, axis=1)
         return tokens, targets, np.broadcast_to(np.arange(length) >= self.k, tokens.shape)
 
 
 @dataclass(frozen=True)
-class Induction(Task):
-    r"""Complete a pair that was seen before: … a b … a → b.
+class Recall(Task):
+    r"""Say the letter that stands as far back as the number just read tells: the content chooses the distance.
 
-    Every row has its own partner b for each key a; tokens that mean nothing stand between the pairs, so that no
-    fixed distance helps. Counted are the keys that occurred before.
+        … c b a 3 → c        (numbers count places back: 1 is the letter before)
 
     Attributes:
-        n_keys, n_values, n_noise: how many tokens of each kind, numbered in this order.
+        n_letters, farthest: letters are the first tokens, the numbers 1 … farthest follow.
 
-    >>> task = make_task("induction")
-    >>> batch = task.batch(seed=3, step=0, batch_size=1, length=12, split="test")
-    >>> task.spell(batch.tokens[0])  # keys are capitals, values small letters, noise a dot
-    'C g D d . E h . . . D d'
-    >>> [task.spell([target]) for target in batch.targets[0][batch.weights[0] > 0]]  # after the second D
+    >>> task = make_task("recall")
+    >>> batch = task.batch(seed=1, step=0, batch_size=1, length=12, split="test")
+    >>> task.spell(batch.tokens[0])
+    '^ d a g 6 4 a h 3 1 a a h'
+    >>> [task.spell([target]) for target in batch.targets[0][batch.weights[0] > 0]]  # where 4 leads
     ['d']
-
-    Source: Olsson 2022, arXiv 2209.11895 (induction heads). Chapter 13.
-    """
-
-    name: str = "induction"
-    steps: int = 400
-    length: int = 32
-    n_keys: int = 6
-    n_values: int = 8
-    n_noise: int = 1
-    vocab_size: int = 15
-
-    def spell(self, tokens) -> str:
-        letters = [chr(ord("A") + n) for n in range(self.n_keys)]
-        letters += [chr(ord("a") + n) for n in range(self.n_values)] + ["."] * self.n_noise
-        return " ".join(letters[int(token)] for token in tokens)
-
-    def _draw(self, rng, rows, length, split):
-        pairs = max(1, (2 * length) // 5)  # four fifths of the tokens belong to a pair
-        units = pairs + length - 2 * pairs
-        is_pair = rng.permuted(np.broadcast_to(np.arange(units) < pairs, (rows, units)), axis=1)
-        starts = np.cumsum(1 + is_pair, axis=1) - (1 + is_pair)  # where each pair or single begins
-        partner = rng.integers(self.n_values, size=(rows, self.n_keys)) + self.n_keys
-        keys = rng.integers(self.n_keys, size=(rows, pairs))
-        first_noise = self.n_keys + self.n_values
-        tokens = first_noise + rng.integers(self.n_noise, size=(rows, length))
-        targets, weights = np.zeros_like(tokens), np.zeros_like(tokens)
-        at, row = starts[is_pair].reshape(rows, pairs), np.arange(rows)[:, None]
-        values = partner[row, keys]
-        tokens[row, at], tokens[row, at + 1], targets[row, at] = keys, values, values
-        weights[row, at] = _seen_before(keys)
-        return tokens, targets, weights
-
-
-def _seen_before(keys: np.ndarray) -> np.ndarray:
-    """Tell for every entry of every row whether it equals an earlier one."""
-    same = keys[:, :, None] == keys[:, None, :]  # (rows, here, there)
-    return np.tril(same, -1).any(axis=-1)
-
-
-ANIMALS = ("dog", "pig", "cow", "cat", "hen", "fox")
-VERBS = ("chases", "sees", "hears")
-FILLERS = ("today", "slowly", "again", "there", "perhaps", "quietly")
-
-
-@dataclass(frozen=True)
-class Chases(Task):
-    r"""Tell who does what: the same words in another order have another answer.
-
-    Three clauses such as "dog chases pig", each with a verb of its own, in any order, with words that mean nothing
-    before, between and after them. Then, for each verb, "who chases", and the one who acts is wanted.
-
-    >>> task = make_task("chases")
-    >>> batch = task.batch(seed=1, step=0, batch_size=1, length=16, split="test")
-    >>> told, asked = task.spell(batch.tokens[0]).split(".")
-    >>> told
-    'hen hears cat perhaps slowly perhaps pig sees hen there cow chases hen slowly again again '
-    >>> asked
-    ' who chases cow who hears hen who sees pig'
-    >>> [task.spell([target]) for target in batch.targets[0][batch.weights[0] > 0]]  # after each of the verbs
-    ['cow', 'hen', 'pig']
 
     Chapter 13.
     """
 
-    name: str = "chases"
-    steps: int = 500
-    length: int = 16
-    unit: str = "words before the questions"
-    words: tuple[str, ...] = field(default=(*ANIMALS, *VERBS, *FILLERS, ".", "who"), repr=False)
-    vocab_size: int = len(ANIMALS) + len(VERBS) + len(FILLERS) + 2
+    name: str = "recall"
+    steps: int = 400
+    length: int = 32
+    n_letters: int = 8
+    farthest: int = 8
+    vocab_size: int = 17
 
     @property
     def shortest(self) -> int:
-        return 3 * len(VERBS)
+        return self.farthest + 1
 
-    def seq_len(self, length: int) -> int:
-        return length + 1 + 3 * len(VERBS)
-
-    def spell(self, tokens) -> str:
-        return " ".join(self.words[int(token)] for token in tokens)
+    def _word(self, token: int) -> str:
+        return chr(ord("a") + token) if token < self.n_letters else str(token - self.n_letters + 1)
 
     def _draw(self, rng, rows, length, split):
-        n, row = len(VERBS), np.arange(rows)[:, None]
-        verb, filler, question = len(ANIMALS), len(ANIMALS) + n, self.vocab_size - 1
-        who = rng.integers(len(ANIMALS), size=(rows, n))
-        whom = (who + rng.integers(1, len(ANIMALS), size=(rows, n))) % len(ANIMALS)  # another animal
-        order = _orders(rng, rows, n)
-        clauses = np.stack([who, verb + np.arange(n) + 0 * who, whom], axis=-1)[row, order]  # (rows, n, 3)
-        told = filler + rng.integers(len(FILLERS), size=(rows, length))
-        fillers_before = np.sort(rng.integers(length - 3 * n, size=(rows, n), endpoint=True), axis=1)
-        starts = fillers_before + 3 * np.arange(n)
-        told[row, (starts[..., None] + np.arange(3)).reshape(rows, 3 * n)] = clauses.reshape(rows, 3 * n)
-        asked = _orders(rng, rows, n)
-        answers = who[row, asked]
-        questions = np.stack([question + 0 * asked, verb + asked, answers], axis=-1)  # (rows, n, 3)
-        stop = np.full((rows, 1), question - 1)
-        tokens = np.concatenate([told, stop, questions.reshape(rows, 3 * n)], axis=1)
-        targets, weights = np.zeros_like(tokens), np.zeros(tokens.shape)
-        targets[:, length + 2 :: 3], weights[:, length + 2 :: 3] = answers, 1
-        return tokens, targets, weights
+        letters = rng.integers(self.n_letters, size=(rows, length))
+        far = rng.integers(1, self.farthest, size=(rows, length), endpoint=True)
+        asks = rng.random((rows, length)) < 0.25
+        tokens = np.where(asks, self.n_letters + far - 1, letters)
+        source = np.arange(length) - far
+        targets = np.take_along_axis(tokens, source.clip(0), axis=1)
+        counts = asks & (source >= 0) & (targets < self.n_letters)
+        return tokens, np.where(counts, targets, 0), counts
 
 
-def _orders(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
-    """Draw an order of 0 … n − 1 for each row."""
-    return rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1)
+@dataclass(frozen=True)
+class Clock(Task):
+    r"""Say at every place whether it is the first, second, third or fourth since the beginning, and so on again.
+
+        target_i = i mod m,   whatever the tokens are
+
+    The only task here that asks where a token stands and not how far apart two tokens stand.
+
+    >>> make_task("clock").batch(seed=0, step=0, batch_size=1, length=6).targets.tolist()
+    [[0, 0, 1, 2, 3, 0, 1]]
+
+    Chapter 13.
+    """
+
+    name: str = "clock"
+    steps: int = 400
+    vocab_size: int = 9
+    length: int = 32
+    m: int = 4
+
+    def _draw(self, rng, rows, length, split):
+        tokens = rng.integers(self.vocab_size - 1, size=(rows, length))
+        targets = np.broadcast_to(np.arange(length) % self.m, tokens.shape)
+        return tokens, targets, np.ones(tokens.shape)
 
 
 @dataclass(frozen=True)
 class Text(Task):
     r"""Predict the next character of the book's own prose (a fixed copy of its first nine chapters, nn/prose.txt).
 
-    The last tenth is kept for testing.
+    The last tenth is kept for testing, the tenth before it for tuning.
 
     >>> task = make_task("text")
     >>> len(task.spell(task.batch(seed=0, step=0, batch_size=1).tokens[0]))
-    32
+    33
 
     Chapter 13.
     """
@@ -338,15 +280,15 @@ class Text(Task):
     steps: int = 500
     length: int = 32
     unit: str = "characters"
-    vocab_size: int = 75
+    vocab_size: int = 76
 
     def spell(self, tokens) -> str:
-        return "".join(_prose()[1][int(token)] for token in tokens)
+        return "".join((*_prose()[1], "^")[int(token)] for token in tokens)
 
     def _draw(self, rng, rows, length, split):
         numbers, _ = _prose()
-        cut = len(numbers) * 9 // 10
-        part = numbers[:cut] if split == "train" else numbers[cut:]
+        low, high = {"train": (0, 8), "tune": (8, 9), "test": (9, 10)}[split]
+        part = numbers[len(numbers) * low // 10 : len(numbers) * high // 10]
         if length >= len(part):
             raise ValueError(
                 f"length must be below {len(part)}, the characters of the {split} part, got {length}"
@@ -365,14 +307,14 @@ def _prose() -> tuple[np.ndarray, str]:
     return np.array([number[character] for character in text]), alphabet
 
 
-TASKS = {task.name: task for task in (Copy, Reverse, Back, Induction, Chases, Text)}
+TASKS = {task.name: task for task in (Copy, Back, Recall, Clock, Text)}
 
 
 def make_task(name: str, **changes) -> Task:
     r"""Return a task by name, its setting changed where wanted.
 
     Args:
-        name: copy, reverse, back, induction, chases or text.
+        name: copy, back, recall, clock or text.
         changes: fields of the task, such as `length=24`.
 
     Returns:
@@ -382,7 +324,7 @@ def make_task(name: str, **changes) -> Task:
         ValueError: there is no such task, or it has no such field.
 
     >>> make_task("copy").test_lengths
-    (16, 24, 32, 64)
+    (16, 32, 64)
 
     Chapter 13.
     """

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FORMAT = "rope_edu grid 1"
+FORMAT = "rope_edu grid 2"
 CURVE = ("step", "loss", "accuracy", "cpu_seconds")
 TEST = ("length", "loss", "accuracy")
-RUN_KEYS = ("task", "encoding", "seed", "parameters", "seconds", "curve", "tests")
+RUN_OF = ("task", "encoding", "seed", "learning_rate", "own_rate")  # what tells runs apart
+RUN_KEYS = (*RUN_OF, "parameters", "seconds", "curve", "tests")
 
 
 class Spread(NamedTuple):
@@ -34,16 +35,19 @@ class GridRun:
 
     Attributes:
         task, encoding, seed: which.
+        learning_rate, own_rate: as tuned; the second times the first is the rate of the encoding's own parameters.
         parameters: numbers trained.
         seconds: wall time, evaluations included.
         curve: column -> array: step, loss, accuracy (unseen texts of the training length), cpu_seconds (of
             training alone).
-        tests: length -> (loss, accuracy).
+        tests: length -> (loss, accuracy); of texts longer than the trained, at their new places alone.
     """
 
     task: str
     encoding: str
     seed: int
+    learning_rate: float
+    own_rate: float
     parameters: int
     seconds: float
     curve: dict[str, np.ndarray]
@@ -55,12 +59,14 @@ class Grid:
     r"""All runs of a grid and what they were run with.
 
     Attributes:
-        meta: versions, machine, date, seconds, and the settings of every task.
+        meta: versions, machine, date, seconds, and the settings of every task and of tuning.
         runs: in no particular order.
+        tuning: one dict a tuning run: task, encoding, seed, learning_rate, own_rate, loss (on tuning texts).
     """
 
     meta: dict[str, Any]
     runs: tuple[GridRun, ...]
+    tuning: tuple[dict[str, Any], ...] = ()
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -126,6 +132,13 @@ class Grid:
             values.append(float(run.curve[column][there[0]]) if there.size else float("inf"))
         return values
 
+    def paired_p(self, task: str, encoding: str, other: str, length: int | None = None) -> float:
+        """Return the p-value of `sign_flip_p` for the accuracies of two encodings, paired by seed."""
+        pair = [{run.seed: run for run in self.select(task, name)} for name in (encoding, other)]
+        seeds = sorted(pair[0].keys() & pair[1].keys())
+        length = self.test_lengths(task)[0] if length is None else length
+        return sign_flip_p([pair[0][s].tests[length][1] - pair[1][s].tests[length][1] for s in seeds])
+
     def _tested(self, task: str, encoding: str, length: int | None, index: int) -> Spread:
         runs = self.select(task, encoding)
         lengths = self.test_lengths(task)
@@ -153,6 +166,64 @@ def spread(values: Iterable[float]) -> Spread:
     return Spread(median, low, high, q1, q3, values.size)
 
 
+def sign_flip_p(differences: Iterable[float]) -> float:
+    r"""Return how often chance alone would make paired differences as lopsided as these, two-sided and exact.
+
+    If two encodings do equally well, each difference might as well have the other sign, whatever the seeds
+    share. Of all 2ⁿ choices of signs, count those whose sum is at least as far from 0.
+
+    Args:
+        differences: one for each seed, 1 to 20 of them.
+
+    Returns:
+        A probability, at least 2 / 2ⁿ unless all differences are 0.
+
+    Raises:
+        ValueError: there are none, or more than 20.
+
+    >>> sign_flip_p([0.1, 0.2, 0.3, 0.1, 0.2, 0.1, 0.3, 0.2])  # eight of eight on one side: 2 in 256
+    0.0078125
+
+    Source: Fisher's randomisation test (The Design of Experiments, 1935, §21). Chapter 13.
+    """
+    values = np.array([float(value) for value in differences])
+    if not 1 <= values.size <= 20:
+        raise ValueError(f"differences must hold 1 to 20 numbers, got {values.size}")
+    sums = np.zeros(1)
+    for value in np.abs(values):
+        sums = np.concatenate((sums + value, sums - value))
+    return float((np.abs(sums) >= abs(values.sum()) - 1e-9 * np.abs(values).sum()).mean())
+
+
+def best_setting(tuning: Iterable[dict], task: str, encoding: str) -> dict[str, float]:
+    r"""Return the learning rates with the lowest mean loss over the tuning seeds.
+
+    Args:
+        tuning: rows with task, encoding, learning_rate, own_rate and loss.
+        task, encoding: which.
+
+    Returns:
+        {"learning_rate": …, "own_rate": …}.
+
+    Raises:
+        ValueError: no row is of this task and encoding.
+
+    >>> row = {"task": "back", "encoding": "t5", "own_rate": 1.0}
+    >>> best_setting([{**row, "learning_rate": rate, "loss": 1 - rate} for rate in (0.1, 0.3)], "back", "t5")
+    {'learning_rate': 0.3, 'own_rate': 1.0}
+
+    Chapter 13.
+    """
+    losses: dict[tuple[float, float], list[float]] = {}
+    for row in tuning:
+        if (row["task"], row["encoding"]) == (task, encoding):
+            losses.setdefault((row["learning_rate"], row["own_rate"]), []).append(row["loss"])
+    if not losses:
+        raise ValueError(f"no tuning run of task {task!r} with encoding {encoding!r}")
+    rate, own = min(losses, key=lambda setting: (np.mean(losses[setting]), setting))
+    return {"learning_rate": rate, "own_rate": own}
+
+
 def load_grid(path: str | Path | None = None) -> Grid:
     r"""Read a grid of training runs and check it.
 
@@ -167,7 +238,7 @@ def load_grid(path: str | Path | None = None) -> Grid:
 
     >>> grid = load_grid()
     >>> grid.accuracy("back", "rotary").n
-    5
+    11
 
     Chapter 13.
     """
@@ -184,7 +255,7 @@ def parse_grid(text: str, name: str = "grid.json") -> Grid:
     found = content.get("format") if isinstance(content, dict) else type(content).__name__
     if found != FORMAT:
         raise ValueError(f"{name} must have the format {FORMAT!r}, got {found!r}")
-    for key, kind in (("meta", dict), ("runs", list)):
+    for key, kind in (("meta", dict), ("runs", list), ("tuning", list)):
         if not isinstance(content.get(key), kind):
             raise ValueError(f"{name} must hold {key!r}, a JSON {kind.__name__}")
     runs = tuple(_parse_run(run, f"{name}, run {n}") for n, run in enumerate(content["runs"]))
@@ -192,7 +263,11 @@ def parse_grid(text: str, name: str = "grid.json") -> Grid:
     twice = {key for key in keys if keys.count(key) > 1}
     if twice:
         raise ValueError(f"{name} holds runs twice: {sorted(twice)}")
-    return Grid(content["meta"], runs)
+    for n, row in enumerate(content["tuning"]):
+        missing = [key for key in (*RUN_OF, "loss") if key not in row]
+        if missing:
+            raise ValueError(f"{name}, tuning run {n} lacks {', '.join(missing)}")
+    return Grid(content["meta"], runs, tuple(content["tuning"]))
 
 
 def _parse_run(run: dict, where: str) -> GridRun:
@@ -212,6 +287,8 @@ def _parse_run(run: dict, where: str) -> GridRun:
         run["task"],
         run["encoding"],
         run["seed"],
+        run["learning_rate"],
+        run["own_rate"],
         run["parameters"],
         run["seconds"],
         {column: curve[:, n] for n, column in enumerate(CURVE)},
