@@ -3,6 +3,7 @@ r"""Read the stretching experiment: models trained at one length, tested at up t
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -124,6 +125,19 @@ def load_stretch(path: str | Path | None = None) -> Stretch:
     """
     source = files("rope_edu.results").joinpath("stretch.json") if path is None else Path(path)
     return parse_stretch(source.read_text(encoding="utf-8"), str(path or "stretch.json"))
+
+
+def load_stretch_predictions() -> dict[int, str]:
+    r"""Return what was expected of the library's experiment before its runs were made: number -> sentences.
+
+    >>> load_stretch_predictions()[5].split(":")[0]
+    'No rule takes a model to 16×'
+
+    Chapter 18.
+    """
+    text = files("rope_edu.results").joinpath("stretch_predictions.md").read_text(encoding="utf-8")
+    found = re.findall(r"^(\d+)\. (.+(?:\n {4}.+)*)$", text, re.MULTILINE)
+    return {int(number): " ".join(words.split()) for number, words in found}
 
 
 def parse_stretch(text: str, name: str = "stretch.json") -> Stretch:
