@@ -1,20 +1,24 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
-`grid.json` is written by `python -m rope_edu.nn.grid`, `rotation.json` by `python book/tools/bench_rotation.py`.
-`stretch.json` is written by `python -m rope_edu.nn.stretch`; `stretch_predictions.md` was written before it was.
+`grid.json` is written by `python -m rope_edu.nn.grid`, `page_models.json` by `python -m rope_edu.nn.page_models`,
+`rotation.json` by `python book/tools/bench_rotation.py`, `stretch.json` by `python -m rope_edu.nn.stretch`;
+`stretch_predictions.md` was written before that was run.
 """
 
 from rope_edu.results.grid import Grid, GridRun, Spread, load_grid, spread
+from rope_edu.results.page_models import PageModel, load_page_models
 from rope_edu.results.rotation import Rotation, load_rotation
 from rope_edu.results.stretch import Stretch, load_stretch, load_stretch_predictions
 
 __all__ = [
     "Grid",
     "GridRun",
+    "PageModel",
     "Rotation",
     "Spread",
     "Stretch",
     "load_grid",
+    "load_page_models",
     "load_rotation",
     "load_stretch",
     "load_stretch_predictions",

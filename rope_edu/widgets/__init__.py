@@ -19,6 +19,7 @@ from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .layouts import Layouts
+from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
@@ -37,6 +38,7 @@ __all__ = [
     "ComplexPlane",
     "Layouts",
     "LiveFigure",
+    "ModelInThePage",
     "OrderBlindness",
     "RotatePair",
     "ScoreDistance",

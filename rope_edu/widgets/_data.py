@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rope_edu.encodings.precision import PIPELINES, SIGNIFICAND_BITS
+from rope_edu.results.page_models import read_page_models
 
 from ._grid import grid_table
 from .maths import decoding, order, words
@@ -19,6 +20,15 @@ def _precision() -> dict:
     for pipeline in pipelines.values():
         del pipeline["note"]
     return {"significandBits": SIGNIFICAND_BITS, "pipelines": pipelines}
+
+
+def _page_models() -> dict:
+    """Return the trained models without the record of their training."""
+    models = read_page_models()["models"]
+    return {
+        task: {k: v for k, v in model.items() if k not in ("config", "versions")}
+        for task, model in models.items()
+    }
 
 
 def _words() -> dict:
@@ -36,6 +46,7 @@ DATA: dict[str, Callable[[], Any]] = {
     },
     "grid": grid_table,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
+    "page_models": _page_models,
     "precision": _precision,
     "words": _words,
 }

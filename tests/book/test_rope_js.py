@@ -14,7 +14,7 @@ from rope_edu.widgets._bundle import JS, module, scopes, source
 from rope_edu.widgets._modules import constant
 from rope_edu.widgets.maths import error_curve
 
-from . import golden
+from . import golden, golden_model  # noqa: F401 (the second adds rooms to the first)
 
 pytestmark = pytest.mark.browser
 FILES = sorted(path.stem for path in (JS / "maths").glob("*.js"))

@@ -160,6 +160,7 @@ interface Figure {
   readout(state: State): string;
   follow?(before: State, changes: State): State;
   uses?(state: State): string[];
+  work?(state: State): Iterator<unknown>;
   play?: { trait: string; perSecond: number };
   buttons?: { label: string; move(state: State): State }[];
 }

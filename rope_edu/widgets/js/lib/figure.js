@@ -8,6 +8,7 @@ import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
 import { makeState } from "./state.js";
 import { keepInSight } from "./view.js";
+import { makeWork } from "./work.js";
 
 /**
  * Make the module of a live figure.
@@ -19,6 +20,7 @@ import { keepInSight } from "./view.js";
  * readout   (state) → what the picture says, in one to three sentences
  * follow    (state before, changed) → more changes: what else moves when a hand moves a control
  * uses      (state) → names of the controls that mean something now; the others are dimmed (without it none are)
+ * work      (state) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices
  * play      {trait, perSecond} or nothing: a button that moves a slider by itself
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
  * @param {Figure} figure
@@ -40,16 +42,18 @@ function mount(figure, model, el) {
   const root = html("div", { class: "rope-live", role: "group", "aria-label": figure.title, "data-live": figure.name });
   const state = makeState(model, figure.follow);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
+  let touched = false; // nothing is spoken before something has moved
   /** @type {Moved} */
   function moved(changes) {
     state.move(changes);
-    paint();
+    change();
     address?.remember();
   }
   const picture = makePicture(figure, moved, stops.signal);
   const readout = makeReadout();
   const controls = makeControls(state.controls, moved, readout.tell);
   const bar = makeBar(figure, state, { moved, rested: paint, tell: readout.tell });
+  const work = makeWork(figure.work, paint);
   root.append(picture.element, ...readout.elements, controls.element, bar.element);
   keepKeys(root);
   if (model.host === "page") keepInSight(root, picture.element, stops.signal);
@@ -57,35 +61,60 @@ function mount(figure, model, el) {
   function paint() {
     const now = state.read();
     picture.paint(now);
-    readout.show(figure.readout(now), bar.playing());
+    readout.show(figure.readout(now), !touched || work.busy() || bar.playing());
     controls.show(now, figure.uses?.(now) ?? state.names);
     bar.show(now);
+    root.setAttribute("aria-busy", String(work.busy()));
+    if (!work.busy()) root.dataset.ready = "true";
   }
-  const deaf = state.listen(paint);
-  const steady = makeSteady([readout.elements[0], controls.element, bar.element]);
+  function change() {
+    touched = true;
+    work.start(state.read());
+    paint();
+  }
+  stops.signal.addEventListener("abort", state.listen(change));
+
+  el.append(root);
+  address?.recall();
+  picture.measure();
+  change();
+  touched = false;
+  readout.stop();
+  const fit = makeFit(root, picture, [readout.elements[0], controls.element, bar.element], paint);
+  function still() {
+    work.finish();
+    return picture.still(figure.readout(state.read()));
+  }
+  Object.assign(root, { still });
+
+  return () => {
+    stops.abort();
+    for (const part of [fit, bar, readout, address, work]) part?.stop();
+    root.remove();
+  };
+}
+
+/**
+ * The picture is drawn anew when it has another width; the other parts then find their heights again.
+ * @param {HTMLElement} root
+ * @param {ReturnType<typeof makePicture>} picture
+ * @param {HTMLElement[]} parts
+ * @param {() => void} paint
+ */
+function makeFit(root, picture, parts, paint) {
+  const steady = makeSteady(parts);
   function refit() {
     if (!root.isConnected || !picture.measure()) return;
     steady.release();
     paint();
   }
   const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // a picture that changes its height is observed again
-
-  el.append(root);
-  address?.recall();
-  picture.measure();
-  paint();
-  readout.stop(); // nothing has moved yet
-  root.dataset.ready = "true";
   watch.observe(picture.element);
-  Object.assign(root, { still: () => picture.still(figure.readout(state.read())) });
-
-  return () => {
-    stops.abort();
+  function stop() {
     watch.disconnect();
-    for (const part of [steady, bar, readout, ...(address ? [address] : [])]) part.stop();
-    deaf();
-    root.remove();
-  };
+    steady.stop();
+  }
+  return { stop };
 }
 
 /**

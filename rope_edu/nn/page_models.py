@@ -1,0 +1,151 @@
+r"""Train the models that run in the page, round them to 8 bits, and write them with their texts into one JSON file.
+
+    python -m rope_edu.nn.page_models                      # both: about a minute on one core
+    python -m rope_edu.nn.page_models text --out mine.json
+
+A model that the file already has, trained with the same configuration, is kept: the same command goes on where it
+was stopped. Read the file with `rope_edu.results.load_page_models`, run a model with `restore`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import rope_edu
+from rope_edu.encodings import RopeSpec, plain_rope
+from rope_edu.nn.tasks import Batch, make_task
+from rope_edu.nn.training import TEST_SEED, TrainingConfig, answer_loss, train, write_atomically
+from rope_edu.nn.transformer import TinyTransformer
+from rope_edu.results.page_models import FORMAT, UNCOUNTED, PageModel, packed, unpacked
+
+SHARED = {"n_heads": 2, "device": "cpu", "points": 1, "rows": 16, "test_rows": 16}
+CONFIGS = (
+    TrainingConfig("back", length=32, steps=1500, **SHARED),
+    TrainingConfig("text", length=64, steps=600, **SHARED),
+)
+LETTERS = {"back": "abcdefghijklmnop"}  # easier to tell apart than numbers of two digits
+TEXTS = 4  # rows that the page tests
+LONGEST = 16  # times the trained length
+REFERENCE = 256  # rows behind `reached`
+BASE = 10_000.0
+DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "page_models.json"
+
+
+def restore(
+    model: PageModel, rope: RopeSpec | None = None, *, dtype: torch.dtype = torch.float64
+) -> TinyTransformer:
+    r"""Return a model of the page as a `TinyTransformer`, rotating by any rule.
+
+    Args:
+        model: of `load_page_models`.
+        rope: a RopeSpec for heads of `model.head_dim`, half_split; plain RoPE, as in training, if not given.
+        dtype: of the weights.
+
+    Returns:
+        The model, in evaluation mode: tokens `(…, seq)` -> logits `(…, seq, vocab)`.
+
+    Raises:
+        ValueError: the spec is for heads of another width, or pairs other features.
+
+    >>> from rope_edu.results import load_page_models
+    >>> page_model = load_page_models()["back"]
+    >>> tokens = torch.tensor(page_model.texts[:1, : page_model.trained_places])
+    >>> answers = restore(page_model)(tokens).argmax(-1)[0, 6:]
+    >>> bool((answers == torch.tensor(page_model.answers[0, 6 : page_model.trained_places])).all())
+    True
+
+    Chapter 18.
+    """
+    rope = plain_rope(model.head_dim, model.base, layout="half_split") if rope is None else rope
+    if rope.layout != "half_split" or rope.head_dim != model.head_dim:
+        raise ValueError(f"rope must be half_split, for heads of {model.head_dim} features, got {rope!r}")
+    sizes = {name: model.config[name] for name in ("d_model", "n_layers", "n_heads", "d_ff")}
+    made = TinyTransformer(len(model.alphabet), encoding=rope, **sizes).to(dtype)
+    made.load_state_dict({name: torch.tensor(weight, dtype=dtype) for name, weight in model.weights.items()})
+    return made.eval()
+
+
+def describe_model(config: TrainingConfig, trained: TinyTransformer) -> dict[str, Any]:
+    r"""Return what the file keeps of a trained model: its weights rounded, and what they reach."""
+    task = make_task(config.task, length=config.length)
+    weights = {name: packed(weight.numpy()) for name, weight in trained.state_dict().items()}
+    trained.load_state_dict({name: torch.tensor(unpacked(stored)) for name, stored in weights.items()})
+    spelled = LETTERS[task.name] + "^" if task.name in LETTERS else task.spell(range(task.vocab_size))
+    texts, answers = _texts(task.batch(TEST_SEED, 0, TEXTS, LONGEST * config.length, split="test"), spelled)
+    return {
+        "task": task.name,
+        "length": config.length,
+        "n_heads": config.n_heads,
+        "head_dim": config.d_model // config.n_heads,
+        "base": BASE,
+        "alphabet": spelled,
+        "config": asdict(config),
+        "reached": _reached(trained, task.batch(TEST_SEED, 1, REFERENCE, config.length, split="test")),
+        "texts": texts,
+        "answers": answers,
+        "weights": weights,
+    }
+
+
+def _texts(batch: Batch, alphabet: str) -> tuple[list[str], list[str]]:
+    """Return tokens and answers as rows of characters."""
+    answers = np.where(batch.weights.numpy() > 0, batch.targets.numpy(), -1)
+    letters = alphabet + UNCOUNTED  # −1 is the last
+    texts, right = (
+        ["".join(letters[token] for token in row) for row in rows]
+        for rows in (batch.tokens.tolist(), answers.tolist())
+    )
+    return texts, right
+
+
+@torch.no_grad()
+def _reached(model: TinyTransformer, batch: Batch) -> dict[str, float]:
+    """Return the share of right answers and the loss, rounded."""
+    logits = model(batch.tokens)
+    right = (logits.argmax(-1) == batch.targets) * batch.weights
+    share = float(right.sum() / batch.weights.sum())
+    return {"accuracy": round(share, 3), "loss": round(float(answer_loss(logits, batch)), 3)}
+
+
+def write_models(tasks: list[str], out: Path) -> None:
+    """Train what the file lacks and write it after each model."""
+    versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
+    models = json.loads(out.read_text(encoding="utf-8"))["models"] if out.exists() else {}
+    for config in CONFIGS:
+        have = models.get(config.task, {}).get("config")
+        if config.task not in tasks or have == asdict(config.resolved()):
+            continue
+        config = config.resolved()
+        models[config.task] = describe_model(config, train(config).model) | {"versions": versions}
+        stored = {
+            "format": FORMAT,
+            "models": {each.task: models[each.task] for each in CONFIGS if each.task in models},
+        }
+        text = json.dumps(stored, ensure_ascii=True, indent=1)
+        write_atomically(out, (text + "\n").encode())
+        print(f"{config.task}: {models[config.task]['reached']}")
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Train the models that run in the page.")
+    names = [config.task for config in CONFIGS]
+    parser.add_argument("tasks", nargs="*", help=f"of {', '.join(names)}; all if none is given")
+    parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="the file to write or to complete")
+    given = parser.parse_args()
+    if unknown := set(given.tasks) - set(names):
+        parser.error(f"tasks must be of {', '.join(names)}, got {', '.join(sorted(unknown))}")
+    torch.set_num_threads(1)  # the same sums in the same order wherever it runs
+    write_models(given.tasks or names, given.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,330 @@
+import { axes } from "../lib/axes.js";
+import { bitmap } from "../lib/bitmap.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { inLines } from "../lib/labels.js";
+import { clamp, decade, fmt, grouped, powerOf, range, sum } from "../lib/numbers.js";
+import { counted, quoted } from "../lib/words.js";
+import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
+import { pageModel } from "../maths/page_models.js";
+import { readingOf } from "../maths/reading.js";
+
+const PITCH = 12; // pixels of one pair
+const PAIRS = 16;
+const CHART = 150; // pixels: height of the bars
+const LEAST = -4; // of the axis of angles: 10^LEAST turns
+const TABLE = { none: null, pi: ["factor"], "ntk-aware": ["factor"], "dynamic-ntk": null, abf: ["base"] };
+const BY_PARTS = ["factor", "ramp_from", "ramp_to"];
+const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: where the ramp begins and ends
+const UNSEEN = { " ": "␣", "\n": "↵" };
+
+const narrow = (width) => width < 520;
+/** @type {(state: State) => number} */
+const lengthOf = ({ task, times }) => pageModel(task).length * times;
+/** @type {(state: State) => Pair} */
+const headOf = ({ head }) => head.split(".").map((part) => Number(part) - 1);
+const placeOf = (state) => Math.min(state.place, lengthOf(state));
+
+/** The rotation of a state, and the one of the training. */
+function rotations(state) {
+  const { length, headDim, base } = pageModel(state.task);
+  const all = { ...state, first_pair: 1, last_pair: PAIRS, attention_factor: 1 };
+  return {
+    now: pageRope(state.rule, length, headDim, base, state),
+    trained: pageRope("none", length, headDim, base, all),
+  };
+}
+const readingFor = (state) => readingOf(state.task, rotations(state).now);
+
+/** A letter as a reader sees it. */
+const letter = ({ task }, token) => {
+  const character = pageModel(task).alphabet[token] ?? "";
+  return UNSEEN[character] ?? character;
+};
+
+/** Bars of a measure, and its mean at trained and at new places; NaN where nothing is known. */
+function measured(state, measure = state.measure) {
+  const { length } = pageModel(state.task);
+  const rows = readingFor(state).rows(measure, lengthOf(state) + 1);
+  const [trained, beyond] = [rows.map((row) => row.subarray(0, length)), rows.map((row) => row.subarray(length))];
+  const size = binSize(length, state.times);
+  const mean = (some) => (some[0].length ? means(some, some[0].length)[0] : NaN);
+  return { size, bars: means(rows, size), trained: mean(trained), beyond: mean(beyond) };
+}
+
+/** The parts of the legend, line by line. */
+function legend({ task, measure }, width) {
+  const { reached } = pageModel(task);
+  const level = measure === "loss" ? `${fmt(reached.loss, 2)} nats` : `${fmt(100 * reached.accuracy, 0)} %`;
+  const items = [
+    { words: "trained places", fill: ink.position },
+    { words: "new places", fill: ink.other },
+    { words: `after training: ${level}`, fill: "" },
+  ];
+  return inLines(items, width - 4, { sample: 30 });
+}
+
+/** Where the parts stand. */
+function plan(width, state) {
+  const top = 20 * legend(state, width).at(-1).line + 52;
+  const second = top + CHART + 76;
+  const side = narrow(width) ? 124 : PITCH * PAIRS;
+  const x = side + (narrow(width) ? 30 : 64);
+  const third = second + PITCH * PAIRS + 66;
+  return {
+    chart: { x: 44, y: top, w: width - 60, h: CHART },
+    field: { x: 2, y: second, w: side, h: side },
+    pairs: { x: x + 22, y: second, w: width - x - 22 - 52, h: PITCH * PAIRS },
+    row: { x: 4, y: third + 16, w: width - 8, h: 56 },
+  };
+}
+const height = (width, state) => plan(width, state).row.y + 84;
+
+/** What was measured, by place. */
+function drawChart(pen, state, box, width) {
+  for (const { words, fill, x, line } of legend(state, width)) {
+    const y = 10 + 20 * line;
+    if (fill) pen.rect(x + 2, y - 6, 20, 12, { fill, stroke: ink.text, width: 1 });
+    else pen.line(x + 2, y, x + 22, y, { stroke: ink.text, width: 1.5, dash: "5 3" });
+    pen.text(x + 28, y + 4, words);
+  }
+  const { length, reached } = pageModel(state.task);
+  const { size, bars } = measured(state);
+  const total = lengthOf(state);
+  const loss = state.measure === "loss";
+  const most = loss ? Math.max(3, ...bars.filter((bar) => bar > 0)) : 100;
+  const { X, Y, at } = axes(pen, box, [0, total], [0, loss ? 1.05 * most : 100], {
+    xLabel: narrow(width)
+      ? "place in the text"
+      : `place in the text (${state.task === "text" ? "characters" : "letters"})`,
+    yLabel: loss ? "Loss (nats)" : "Right answers (%)",
+    xTicks: range(0, total, total / 4),
+    xFormat: grouped,
+    yTicks: loss ? undefined : [0, 25, 50, 75, 100],
+  });
+  const edge = X(length);
+  pen.rect(box.x, box.y, edge - box.x, box.h, { fill: ink.position, opacity: 0.1 });
+  const rectOf = (bar, i) => {
+    const [left, right] = [X(i * size) + 1, X(Math.min(total, (i + 1) * size)) - 1];
+    const y = Y(loss ? bar : 100 * bar);
+    return [left, y, right - left, box.y + box.h - y];
+  };
+  const known = bars.map((bar, i) => ({ bar, i })).filter(({ bar }) => bar >= 0);
+  const part = (wanted) => known.filter(({ i }) => i * size < length === wanted).map(({ bar, i }) => rectOf(bar, i));
+  pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
+  pen.rects(part(false), { fill: ink.other, stroke: ink.text, width: 0.7 });
+  pen.line(edge, box.y, edge, box.y + box.h, { stroke: ink.position, width: 2 });
+  const level = Y(loss ? reached.loss : 100 * reached.accuracy);
+  pen.line(box.x, level, box.x + box.w, level, { stroke: ink.text, width: 1.5, dash: "5 3" });
+  const here = X(placeOf(state));
+  pen.line(here, box.y, here, box.y + box.h, { stroke: ink.q, width: 1.5, dash: "3 3" });
+  pen.circle(here, box.y + box.h, 6, { fill: ink.q, stroke: ink.text, width: 1.2 });
+  return { x: here, y: box.y + box.h, at: (px) => clamp(Math.round(at(px)), 1, total) };
+}
+
+/** Pictures of attention, each for as many rows as it shows. @type {WeakMap<object, {rows: number, href: string}>} */
+const pictures = new WeakMap();
+
+/** A field of attention as a bitmap. */
+function pictureOf(field) {
+  const known = pictures.get(field);
+  if (known?.rows === field.rows) return known.href;
+  const { cells, values, rows } = field;
+  const href = bitmap(cells, cells, (row, column) => values[row * cells + column]);
+  pictures.set(field, { rows, href });
+  return href;
+}
+
+/** The attention of one head over the first text: the query's row, and the corner that training knows. */
+function drawField(pen, state, { x, y, w }, width) {
+  const places = lengthOf(state) + 1;
+  const field = readingFor(state).field(places, ...headOf(state));
+  const unit = w / (field.cells * field.size);
+  pen.text(x, y - 9, narrow(width) ? `Head ${state.head}` : `Attention, head ${state.head}`);
+  pen.raster(x, y, w, w, pictureOf(field));
+  const corner = Math.min(w, unit * (pageModel(state.task).length + 1));
+  pen.rect(x, y, corner, corner, { stroke: ink.position, width: 2 });
+  const row = y + unit * (placeOf(state) + 0.5);
+  pen.line(x, row, x + w, row, { stroke: ink.q, width: 1.5, dash: "3 3" });
+  pen.text(x + w / 2, y + w + 17, "keys →", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(x + w + 14, y + w / 2, "queries →", { anchor: "middle", size: 12, fill: ink.muted, turn: 90 });
+}
+
+/** How many times slower a pair turns than in training. */
+function slower(now, trained) {
+  if (now === 0) return "still";
+  const ratio = trained / now;
+  if (ratio === 1) return "÷ 1";
+  return ratio < 0.995 ? `× ${fmt(1 / ratio, 1)}` : `÷ ${fmt(ratio, ratio < 9.95 ? 1 : 0)}`;
+}
+
+/** How far each pair comes in training, and in this text: turns, at most one. */
+function reached(state) {
+  const { now, trained } = rotations(state);
+  const [was, is] = [
+    turnsWithin(trained.invFreq, pageModel(state.task).length + 1),
+    turnsWithin(now.invFreq, lengthOf(state) + 1),
+  ];
+  return { now, trained, was, is };
+}
+
+/** The angles of the pairs, and how much slower each turns than in training. */
+function drawPairs(pen, state, { x, y, w, h }, width) {
+  const { now, trained, was, is } = reached(state);
+  const X = (turns) => x + (w * (clamp(powerOf(turns || 1e-9), LEAST, 0) - LEAST)) / -LEAST;
+  pen.text(x, y - 9, narrow(width) ? "Angles (turns)" : "Farthest angle of each pair (turns)");
+  if (!narrow(width)) pen.text(x + w + 50, y - 9, "slower", { anchor: "end" });
+  const ticks = narrow(width) ? [-3, -1] : range(LEAST, 0);
+  for (const power of ticks) {
+    const at = x + (w * (power - LEAST)) / -LEAST;
+    pen.line(at, y, at, y + h, { stroke: ink.grid, width: 1 });
+    pen.text(at, y + h + 17, decade(power, -9), { anchor: "middle", size: 12, fill: ink.muted });
+  }
+  const boxes = (from, to) =>
+    range(0, PAIRS - 1).map((i) => [X(from(i)), y + PITCH * i + 2, X(to(i)) - X(from(i)), PITCH - 4]);
+  const low = () => 0;
+  const shown = (list) => list.filter(([, , wide]) => wide > 0);
+  pen.rects(shown(boxes(low, (i) => Math.min(is[i], was[i]))), { fill: ink.position });
+  pen.rects(
+    shown(
+      boxes(
+        (i) => was[i],
+        (i) => Math.max(is[i], was[i]),
+      ),
+    ),
+    { fill: ink.other, stroke: ink.text, width: 0.7 },
+  );
+  pen.rects(shown(boxes(low, (i) => was[i])), { stroke: ink.text, width: 1 });
+  pen.part(() => {
+    for (const i of range(0, PAIRS - 1)) {
+      const baseline = y + PITCH * i + 10;
+      pen.text(x - 6, baseline, i + 1, { anchor: "end", size: 12, fill: ink.muted });
+      pen.text(x + w + 50, baseline, slower(now.invFreq[i], trained.invFreq[i]), { anchor: "end", size: 12 });
+    }
+  });
+}
+
+/** What the query attends to: the letters just before it, and all earlier ones together. */
+function drawRow(pen, state, { x, y, w, h }, width) {
+  const place = placeOf(state);
+  const weights = readingFor(state).attention(...headOf(state), place);
+  const room = narrow(width) ? 16 : 32;
+  const count = Math.min(place + 1, room);
+  const first = place + 1 - count;
+  const step = w / room;
+  const left = (i) => x + w - step * (count - i);
+  pen.text(x, y - 24, `Query at place ${place} attends to (%)`, { fill: ink.qWords });
+  pen.line(x, y + h, x + w, y + h, { stroke: ink.muted, width: 1 });
+  pen.part(() => {
+    if (!weights) return;
+    const shown = [...weights.slice(first)];
+    const bars = shown.map((weight, i) => [left(i) + 2, y + h - h * weight, step - 4, h * weight]);
+    pen.rects(bars, { fill: ink.k, stroke: ink.text, width: 0.7 });
+    for (const [i, weight] of shown.entries()) {
+      if (weight < 0.095) continue;
+      pen.text(left(i) + step / 2, y + h - h * weight - 5, fmt(100 * weight, 0), { anchor: "middle", size: 12 });
+    }
+    const rest = sum([...weights.slice(0, first)]);
+    if (first) pen.text(x + w, y - 24, `earlier: ${fmt(100 * rest, 0)} %`, { anchor: "end", fill: ink.kWords });
+  });
+  drawLetters(pen, state, first, count, (i) => left(i) + step / 2, y + h + 16);
+}
+
+/** The letters under the bars; those that are the right answer stand out. */
+function drawLetters(pen, state, first, count, middle, baseline) {
+  const { texts, answers } = pageModel(state.task);
+  const answer = answers[0][placeOf(state)];
+  pen.part(() => {
+    for (const i of range(0, count - 1)) {
+      const token = texts[0][first + i];
+      const style = token === answer ? { fill: ink.kWords, weight: 700 } : { fill: ink.muted, weight: 400 };
+      pen.text(middle(i), baseline, letter(state, token), { anchor: "middle", size: 12, ...style });
+    }
+  });
+}
+
+function draw(pen, state, { width }) {
+  const parts = plan(width, state);
+  const place = drawChart(pen, state, parts.chart, width);
+  drawField(pen, state, parts.field, width);
+  drawPairs(pen, state, parts.pairs, width);
+  drawRow(pen, state, parts.row, width);
+  return { place };
+}
+
+/** Whether all texts are read. */
+const isRead = (state) => readingFor(state).texts.every(({ reader }) => reader.place > lengthOf(state));
+
+/** What the query's row says. */
+function told(state) {
+  const reading = readingFor(state);
+  const place = placeOf(state);
+  const weights = [...reading.attention(...headOf(state), place)];
+  const [answer, says] = [pageModel(state.task).answers[0][place], reading.said[place]];
+  const top = Math.max(...weights);
+  const far = place - weights.indexOf(top);
+  const where = far ? `${counted(far, "place")} back` : "itself";
+  const looks = `From place ${place} head ${state.head} looks most at ${far ? "the letter " : ""}${where}, with ${fmt(100 * top, 0)} %`;
+  if (answer < 0) return `${looks}.`;
+  const verdict = says === answer ? "and the model says it" : `the model says ${quoted(letter(state, says))}`;
+  return `${looks}; ${quoted(letter(state, answer))} is right, ${verdict}.`;
+}
+
+/** How many pairs come to angles that they have not shown in training. */
+function toldAngles(state) {
+  const { was, is } = reached(state);
+  const fresh = is.filter((turns, i) => turns > 1.001 * was[i]).length;
+  if (!fresh) return "No pair meets an angle that is new to it.";
+  return `${fresh} of ${PAIRS} pairs meet angles that are new to them.`;
+}
+
+function readout(state) {
+  const { length, texts } = pageModel(state.task);
+  if (!isRead(state)) return `Reading ${texts.length} texts of ${grouped(lengthOf(state))} places.`;
+  const { trained, beyond } = measured(state);
+  const say = (value) =>
+    state.measure === "loss" ? `${fmt(value, 2)} nats of loss` : `${fmt(100 * value, 0)} % right`;
+  const more = state.times > 1 ? `, ${say(beyond)} at the ${grouped(lengthOf(state) - length)} new ones` : "";
+  return `${say(trained)} at the ${length} trained places${more}. ${toldAngles(state)} ${told(state)}`;
+}
+
+/** What a hand asks to see is shown: a rule that uses what it moved, a factor that goes with the length, a ramp that rises. */
+function follow(before, held) {
+  const now = { ...before, ...held };
+  const used = TABLE[now.rule] ?? (now.rule in PUBLISHED ? BY_PARTS : []);
+  const more = {};
+  if ("times" in held && before.factor === before.times) more.factor = held.times;
+  if ("base" in held && !used.includes("base")) more.rule = "abf";
+  if (
+    BY_PARTS.some((name) => name in held) &&
+    !("rule" in held) &&
+    !BY_PARTS.some((name) => name in held && used.includes(name))
+  )
+    more.rule = "by-parts";
+  if ("ramp_from" in held && now.ramp_to < now.ramp_from + 0.1) more.ramp_to = Number(fmt(now.ramp_from + 0.1, 1));
+  else if (now.ramp_to < now.ramp_from + 0.1) more.ramp_from = Number(fmt(now.ramp_to - 0.1, 1));
+  return more;
+}
+
+const ALWAYS = ["task", "times", "rule", "attention_factor", "first_pair", "last_pair", "measure", "head", "place"];
+const uses = ({ rule }) => [...ALWAYS, ...(TABLE[rule] ?? (rule in PUBLISHED ? BY_PARTS : []))];
+
+export default live({
+  name: "ModelInThePage",
+  title: "A trained transformer on texts longer than it was trained on, under a rule of your choice",
+  height,
+  draw,
+  readout,
+  follow,
+  uses,
+  work: (state) => readingFor(state).steps(lengthOf(state) + 1, ...headOf(state)),
+  buttons: [
+    {
+      label: "Published ramp",
+      move: ({ rule }) => {
+        const [from, to] = PUBLISHED[rule] ?? PUBLISHED["by-parts"];
+        return { rule: rule in PUBLISHED ? rule : "by-parts", ramp_from: from, ramp_to: to };
+      },
+    },
+  ],
+});

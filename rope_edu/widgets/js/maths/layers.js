@@ -1,0 +1,68 @@
+// Layers of a transformer on typed arrays: the same as torch.nn.functional's in float64.
+
+/** A matrix row by row, or a vector as one row. @typedef {{columns: number, values: Float64Array}} Weight */
+/** @typedef {{gain: Weight, shift: Weight}} Norm */
+
+const EPSILON = 1e-5; // of torch's LayerNorm
+
+/**
+ * Φ(x), the share of a standard normal below x: ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …), Marsaglia 2004.
+ * @param {number} x
+ */
+export function normalBelow(x) {
+  if (Math.abs(x) > 9) return x > 0 ? 1 : 0;
+  let [term, sum] = [x, x];
+  for (let odd = 3; sum + term !== sum; odd += 2) {
+    term *= (x * x) / odd;
+    sum += term;
+  }
+  return 0.5 + (sum * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
+}
+
+/**
+ * GELU: x·Φ(x).
+ * @param {number} x
+ */
+export const gelu = (x) => x * normalBelow(x);
+
+/**
+ * x less its mean, over its spread, times gain plus shift.
+ * @param {Float64Array} x
+ * @param {Norm} norm
+ */
+export function layerNorm(x, { gain, shift }) {
+  const width = x.length;
+  let [mean, square] = [0, 0];
+  for (let i = 0; i < width; i++) mean += x[i] / width;
+  for (let i = 0; i < width; i++) square += (x[i] - mean) ** 2 / width;
+  const scale = 1 / Math.sqrt(square + EPSILON);
+  return x.map((value, i) => (value - mean) * scale * gain.values[i] + shift.values[i]);
+}
+
+/**
+ * Matrix times column, plus a bias where one is given.
+ * @param {Weight} weight
+ * @param {Float64Array} x
+ * @param {Weight} [bias]
+ */
+export function linear({ columns, values }, x, bias) {
+  const out = new Float64Array(values.length / columns);
+  for (let row = 0, at = 0; row < out.length; row++) {
+    let sum = 0;
+    for (let c = 0; c < columns; c++) sum += values[at++] * x[c];
+    out[row] = bias ? sum + bias.values[row] : sum;
+  }
+  return out;
+}
+
+/**
+ * Softmax, in place.
+ * @param {Float64Array} scores
+ */
+export function shares(scores) {
+  let [top, sum] = [-Infinity, 0];
+  for (const score of scores) top = Math.max(top, score);
+  for (let i = 0; i < scores.length; i++) sum += scores[i] = Math.exp(scores[i] - top);
+  for (let i = 0; i < scores.length; i++) scores[i] /= sum;
+  return scores;
+}

@@ -1,0 +1,117 @@
+// The texts of a model as it reads them, a step at a time: the numbers of rope_edu/widgets/maths/long_text.py.
+import { memo } from "../lib/memo.js";
+import { likeliest, lossOf } from "./long_text.js";
+import { pageModel } from "./page_models.js";
+import { Reader } from "./transformer.js";
+
+/** @import { Rotation } from "./long_text.js" */
+/** The largest weights of blocks of `size` queries by `size` keys, `rows` queries so far. @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
+
+const CELLS = 128; // across a picture of attention, at most
+const FIELDS = 6; // pictures that are kept
+
+/** The texts of a model, read under one rotation as far as anybody has asked. */
+export class Reading {
+  /**
+   * @param {string} task
+   * @param {Rotation} rope
+   */
+  constructor(task, rope) {
+    const { model, texts, answers } = pageModel(task);
+    const empty = () => new Float64Array(texts[0].length).fill(NaN);
+    this.answers = answers;
+    this.texts = texts.map((tokens) => ({ tokens, reader: new Reader(model, rope), loss: empty(), right: empty() }));
+    this.said = /** @type {number[]} */ ([]); // of the first text, the likeliest token after each place
+    this.fields = /** @type {Map<string, Field>} */ (new Map());
+  }
+
+  /**
+   * Read on, a token a step: the first text, its picture of attention, then the others.
+   * @param {number} places
+   * @param {number} layer
+   * @param {number} head
+   */
+  *steps(places, layer, head) {
+    for (const n of this.texts.keys()) {
+      this.texts[n].reader.reserve(places);
+      for (; this.texts[n].reader.place < places; yield) this.#step(n);
+      if (n === 0) yield* this.#paint(places, layer, head);
+    }
+  }
+
+  /** @param {number} n */
+  #step(n) {
+    const { tokens, reader, loss, right } = this.texts[n];
+    const { place } = reader;
+    const logits = reader.read(tokens[place]);
+    const answer = this.answers[n][place];
+    if (n === 0) this.said.push(likeliest(logits));
+    if (answer < 0) return;
+    loss[place] = lossOf(logits, answer);
+    right[place] = likeliest(logits) === answer ? 1 : 0;
+  }
+
+  /**
+   * What was measured at each place of each text after the first token, NaN where nothing is known.
+   * @param {"right" | "loss"} measure
+   * @param {number} places
+   */
+  rows(measure, places) {
+    return this.texts.map((text) => text[measure].subarray(1, places));
+  }
+
+  /**
+   * How much a head attends, at a place of the first text, to each place so far; nothing where it has not read.
+   * @param {number} layer
+   * @param {number} head
+   * @param {number} place
+   */
+  attention(layer, head, place) {
+    const { reader } = this.texts[0];
+    return place < reader.place ? reader.weights(layer, head, place) : undefined;
+  }
+
+  /**
+   * The largest weights of blocks of queries and keys, a query a step.
+   * @param {number} places
+   * @param {number} layer
+   * @param {number} head
+   */
+  *#paint(places, layer, head) {
+    const field = this.field(places, layer, head);
+    for (; field.rows < places; yield) {
+      const weights = this.texts[0].reader.weights(layer, head, field.rows);
+      const start = Math.floor(field.rows / field.size) * field.cells;
+      for (let key = 0; key < weights.length; key++) {
+        const cell = start + Math.floor(key / field.size);
+        field.values[cell] = Math.max(field.values[cell], weights[key]);
+      }
+      field.rows += 1;
+    }
+  }
+
+  /**
+   * The picture of a head's attention over the first text, as far as it is painted.
+   * @param {number} places
+   * @param {number} layer
+   * @param {number} head
+   * @returns {Field}
+   */
+  field(places, layer, head) {
+    const name = `${places} ${layer} ${head}`;
+    const size = Math.ceil(places / CELLS);
+    const cells = Math.ceil(places / size);
+    const fresh = () => ({ size, cells, rows: 0, values: new Float64Array(cells * cells) });
+    const field = this.fields.get(name) ?? fresh();
+    this.fields.delete(name); // the last used stands last
+    this.fields.set(name, field);
+    for (const oldest of this.fields.keys()) {
+      if (this.fields.size <= FIELDS) break;
+      this.fields.delete(oldest);
+    }
+    return field;
+  }
+}
+
+/** The reading of a task under a rotation, kept while a reader goes back and forth. @type {(task: string, rope: Rotation) => Reading} */
+export const readingOf = memo((task, rope) => new Reading(task, rope), 12);
