@@ -84,11 +84,16 @@ def dtype_name(x: Array) -> str:
 
 def check_float_array(name: str, x: Array) -> Any:
     """Return the array namespace of `x` if it is an array of 16-, 32- or 64-bit floats."""
+    check_floats(name, x)
+    return array_namespace(x)
+
+
+def check_floats(name: str, x: Array) -> None:
+    """Refuse all but arrays of 16-, 32- or 64-bit floats."""
     if not is_array_api_obj(x):
         raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
     if dtype_name(x) not in FLOAT_DTYPES:
         raise ValueError(f"{name} must hold floats ({', '.join(FLOAT_DTYPES)}), got {dtype_name(x)}")
-    return array_namespace(x)
 
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], hint: str) -> None:

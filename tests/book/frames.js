@@ -55,8 +55,8 @@ function covered(nodes) {
   );
 }
 
-/** Draw the figure in each state at a width; the faults, each with its state. */
-function faults([states, description, width]) {
+/** Draw the figure in each state at a width, all its work done where `whole`; the faults, each with its state. */
+function faults([states, description, width, whole = false]) {
   const place = document.querySelector("#place");
   place.style.width = `${width}px`;
   let state = states[0];
@@ -77,6 +77,7 @@ function faults([states, description, width]) {
   const found = states.flatMap((next) => {
     state = next;
     changed();
+    if (whole) place.firstChild.still();
     const nodes = [...svg.querySelectorAll("*")].filter(shown);
     return [...outside(svg, nodes), ...covered(nodes)].map((fault) => `${fault} in ${JSON.stringify(state)}`);
   });

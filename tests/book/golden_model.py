@@ -70,6 +70,7 @@ def of_layers() -> Iterator[Call]:
         weight, x, bias = RNG.normal(size=(rows, columns)), RNG.normal(size=columns), RNG.normal(size=rows)
         given = {"columns": columns, "values": weight.ravel()}
         yield Call("(...all) => Array.from(linear(...all))", [given, x], weight @ x)
+        yield Call("dotAt", [weight[-1], 0, x, 0, columns], float(weight[-1] @ x))
         one = {"columns": rows, "values": bias}
         yield Call("(...all) => Array.from(linear(...all))", [given, x, one], weight @ x + bias)
         gain, shift = RNG.normal(size=(2, columns))

@@ -167,9 +167,11 @@ def test_a_value_stands_on_the_line_of_its_label(alive):
 def test_figure_answers_in_every_engine(alive):
     engine, name = alive
     engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)
+    until(engine, "return book.rests(arguments[0])", name)
     first = picture(engine, name)
     press_each_control(engine, name)
     point_at_each_control(engine, name)
     press_each_button(engine, name)
+    until(engine, "return book.rests(arguments[0])", name)
     assert picture(engine, name) == first, "Reset brings another picture"
     assert engine.js("return book.errors") == []

@@ -40,6 +40,11 @@ def picture(figure) -> str:
     return figure.evaluate(PICTURE)
 
 
+def rest(figure) -> None:
+    """Return once the figure's work is done."""
+    figure.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=figure.element_handle())
+
+
 def line(figure) -> str:
     """The state as a line of Python."""
     return figure.locator(".rl-python code").inner_text()
@@ -92,6 +97,7 @@ def test_reset_brings_the_first_picture_back(figure):
         box.press("Space")
     assert picture(figure) != first
     figure.locator(".rl-reset").click()
+    rest(figure)
     assert picture(figure) == first
 
 
@@ -158,6 +164,7 @@ def test_words_are_spoken_once_the_hand_rests(figure):
     figure.locator("input[type=range]").first.press("ArrowRight")
     spoken = figure.locator('[role="status"]')
     figure.page.wait_for_function("(el) => el.textContent.length > 20", arg=spoken.element_handle())
+    rest(figure)
     assert spoken.text_content() == figure.locator(".rl-readout").text_content()
 
 

@@ -26,7 +26,8 @@ def listened(visit, name):
 
 
 def heard(figure) -> int:
-    """Return how many announcements there were, once the hand has rested."""
+    """Return how many announcements there were, once the hand has rested and the figure's work is done."""
+    figure.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=figure.element_handle())
     figure.page.wait_for_timeout(900)
     return figure.page.evaluate("heard.count")
 

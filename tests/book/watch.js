@@ -56,5 +56,6 @@ window.book = (() => {
   }
 
   const alive = (name) => figure(name)?.dataset.ready === "true" && document.readyState === "complete";
-  return { errors, figure, picture, controls, place, listen, alive };
+  const rests = (name) => figure(name).getAttribute("aria-busy") !== "true";
+  return { errors, figure, picture, controls, place, listen, alive, rests };
 })();

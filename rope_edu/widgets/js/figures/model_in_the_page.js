@@ -3,7 +3,7 @@ import { bitmap } from "../lib/bitmap.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
-import { clamp, decade, fmt, grouped, powerOf, range, sum } from "../lib/numbers.js";
+import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
 import { counted, quoted } from "../lib/words.js";
 import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
 import { pageModel } from "../maths/page_models.js";
@@ -100,7 +100,7 @@ function drawChart(pen, state, box, width) {
     yLabel: loss ? "Loss (nats)" : "Right answers (%)",
     xTicks: range(0, total, total / 4),
     xFormat: grouped,
-    yTicks: loss ? undefined : [0, 25, 50, 75, 100],
+    yTicks: loss ? ticks(0, most, 4) : [0, 25, 50, 75, 100],
   });
   const edge = X(length);
   pen.rect(box.x, box.y, edge - box.x, box.h, { fill: ink.position, opacity: 0.1 });
@@ -213,7 +213,8 @@ function drawRow(pen, state, { x, y, w, h }, width) {
   const first = place + 1 - count;
   const step = w / room;
   const left = (i) => x + w - step * (count - i);
-  pen.text(x, y - 24, `Query at place ${place} attends to (%)`, { fill: ink.qWords });
+  const who = narrow(width) ? `Place ${place}` : `The query at place ${place}`;
+  pen.text(x, y - 24, `${who} attends to (%)`, { fill: ink.qWords });
   pen.line(x, y + h, x + w, y + h, { stroke: ink.muted, width: 1 });
   pen.part(() => {
     if (!weights) return;

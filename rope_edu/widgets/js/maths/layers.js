@@ -40,29 +40,47 @@ export function layerNorm(x, { gain, shift }) {
 }
 
 /**
+ * Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds side by side.
+ * @param {ArrayLike<number>} a
+ * @param {number} i
+ * @param {ArrayLike<number>} b
+ * @param {number} j
+ * @param {number} count
+ */
+export function dotAt(a, i, b, j, count) {
+  let [even, odd] = [0, 0];
+  const end = i + count - 1;
+  for (; i < end; i += 2, j += 2) {
+    even += a[i] * b[j];
+    odd += a[i + 1] * b[j + 1];
+  }
+  return i === end ? even + odd + a[i] * b[j] : even + odd;
+}
+
+/**
  * Matrix times column, plus a bias where one is given.
  * @param {Weight} weight
- * @param {Float64Array} x
+ * @param {ArrayLike<number>} x
  * @param {Weight} [bias]
  */
 export function linear({ columns, values }, x, bias) {
   const out = new Float64Array(values.length / columns);
-  for (let row = 0, at = 0; row < out.length; row++) {
-    let sum = 0;
-    for (let c = 0; c < columns; c++) sum += values[at++] * x[c];
-    out[row] = bias ? sum + bias.values[row] : sum;
+  for (let row = 0; row < out.length; row++) {
+    out[row] = dotAt(values, row * columns, x, 0, columns) + (bias ? bias.values[row] : 0);
   }
   return out;
 }
 
 /**
- * Softmax, in place.
- * @param {Float64Array} scores
+ * Softmax of the first `count` scores, in place.
+ * @template {Vector | Float64Array} Scores
+ * @param {Scores} scores
+ * @param {number} [count]
  */
-export function shares(scores) {
+export function shares(scores, count = scores.length) {
   let [top, sum] = [-Infinity, 0];
-  for (const score of scores) top = Math.max(top, score);
-  for (let i = 0; i < scores.length; i++) sum += scores[i] = Math.exp(scores[i] - top);
-  for (let i = 0; i < scores.length; i++) scores[i] /= sum;
+  for (let i = 0; i < count; i++) if (scores[i] > top) top = scores[i];
+  for (let i = 0; i < count; i++) sum += scores[i] = Math.exp(scores[i] - top);
+  for (let i = 0; i < count; i++) scores[i] /= sum;
   return scores;
 }

@@ -1,6 +1,6 @@
 // A tiny decoder-only transformer that reads a text token by token: the same as rope_edu/nn/transformer.py.
 
-import { gelu, layerNorm, linear, shares } from "./layers.js";
+import { dotAt, gelu, layerNorm, linear, shares } from "./layers.js";
 
 /** @import { Norm, Weight } from "./layers.js" */
 /** @typedef {{norm1: Norm, qkv: Weight, out: Weight, norm2: Norm, up: Weight, upBias: Weight, down: Weight, downBias: Weight}} Layer */
@@ -44,6 +44,7 @@ export class Reader {
     this.rope = rope;
     this.width = model.embedding.columns;
     this.place = 0; // of the token that it reads next
+    this.scores = new Float64Array(0); // of one head, used again by the next
     const kept = () => new Float64Array(0);
     this.kept = model.layers.map(() => ({ queries: kept(), keys: kept(), values: kept() }));
   }
@@ -53,6 +54,7 @@ export class Reader {
    * @param {number} places
    */
   reserve(places) {
+    if (this.scores.length < places) this.scores = new Float64Array(places);
     for (const layer of this.kept) {
       for (const name of /** @type {("queries" | "keys" | "values")[]} */ (["queries", "keys", "values"])) {
         if (layer[name].length >= places * this.width) continue;
@@ -87,18 +89,17 @@ export class Reader {
    * @param {number} layer
    * @param {number} head
    * @param {number} place
+   * @param {Float64Array} [scores] where they are written
    */
-  weights(layer, head, place) {
+  weights(layer, head, place, scores = new Float64Array(place + 1)) {
     const { queries, keys } = this.kept[layer];
     const [width, wide] = [this.width, this.width / this.model.heads];
-    const scores = new Float64Array(place + 1);
     const [first, root] = [head * wide, Math.sqrt(wide)];
+    const query = queries.slice(place * width + first, place * width + first + wide);
     for (let other = 0; other <= place; other++) {
-      let score = 0;
-      for (let i = first; i < first + wide; i++) score += queries[place * width + i] * keys[other * width + i];
-      scores[other] = score / root;
+      scores[other] = dotAt(query, 0, keys, other * width + first, wide) / root;
     }
-    return shares(scores);
+    return shares(scores, place + 1);
   }
 
   /**
@@ -115,10 +116,11 @@ export class Reader {
     const taken = new Float64Array(width);
     const wide = width / this.model.heads;
     for (let head = 0; head < this.model.heads; head++) {
-      const weights = this.weights(layer, head, place);
+      const own = taken.subarray(head * wide, (head + 1) * wide);
+      const weights = this.weights(layer, head, place, this.scores);
       for (let other = 0; other <= place; other++) {
-        const at = other * width + head * wide;
-        for (let i = 0; i < wide; i++) taken[head * wide + i] += weights[other] * values[at + i];
+        const [weight, at] = [weights[other], other * width + head * wide];
+        for (let i = 0; i < wide; i++) own[i] += weight * values[at + i];
       }
     }
     return taken;

@@ -1,0 +1,131 @@
+"""The trained model in the page: its logits are torch's, it answers at once, and its picture fills in."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rope_edu.nn.page_models import restore
+from rope_edu.results import load_page_models
+from rope_edu.widgets import ModelInThePage
+from rope_edu.widgets._bundle import page_script, scopes, style
+from rope_edu.widgets.maths.long_text import page_rope
+
+from .golden_model import logits_of, turning
+from .test_frames import drawn
+
+pytestmark = pytest.mark.browser
+MODELS = load_page_models()
+LONGEST = 16
+RENDER = """(state) => {
+    const heard = new Map();
+    window.state = state;
+    window.set = (changes) => {
+        Object.assign(state, changes);
+        heard.get("change:times")();
+    };
+    const model = { get: (key) => state[key], set: (key, value) => (state[key] = value), save_changes() {},
+        on: (event, listener) => heard.set(event, listener), off() {} };
+    figure.render({ model, el: document.querySelector("#place") });
+    window.root = document.querySelector(".rope-live");
+    window.busy = () => root.getAttribute("aria-busy") === "true";
+    window.rested = async () => { while (busy()) await new Promise((resolve) => setTimeout(resolve, 5)); };
+}"""
+
+
+@pytest.fixture
+def sheet(browser):
+    """A page with the figure's script alone."""
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.set_content(f"<style>{style()}</style><div id=place></div>")
+    page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
+    page.add_script_tag(content=page_script("model_in_the_page", "ModelInThePage"))
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def figure(sheet):
+    """Bring the figure to life in a state."""
+
+    def make(**values):
+        made = ModelInThePage(**values)
+        state = {name: getattr(made, name) for name in made.controls()}
+        sheet.evaluate(RENDER, state | {"_controls": made._controls})
+        return sheet
+
+    return make
+
+
+@pytest.mark.parametrize("task", MODELS)
+@pytest.mark.parametrize("rule", ["none", "yarn"])
+def test_logits_at_sixteen_times_the_trained_length_are_torchs(browser, task, rule):
+    model = MODELS[task]
+    spec = page_rope(rule, model.length, model.head_dim, model.base, times=LONGEST, factor=float(LONGEST))
+    tokens = model.texts[1]
+    page = browser.new_page()
+    page.add_script_tag(content=f"{scopes('maths/page_models')}\nwindow.models = $maths$page_models;")
+    found = page.evaluate(
+        "([task, tokens, rope]) => models.logitsOf(models.pageModel(task).model, tokens, rope)",
+        [task, tokens.tolist(), {name: np.asarray(v).tolist() for name, v in turning(spec).items()}],
+    )
+    page.close()
+    np.testing.assert_allclose(found, logits_of(restore(model, spec), tokens), rtol=0, atol=1e-9)
+
+
+def test_a_control_answers_at_once_and_the_picture_fills_in(figure):
+    page = figure(times=1)
+    seen = page.evaluate(
+        """async () => {
+            await rested();
+            set({ times: 16 });
+            const line = root.querySelector(".rl-python code").textContent;
+            const [atOnce, pictures, spoken] = [busy(), new Set(), root.querySelector(".rl-spoken").textContent];
+            while (busy()) {
+                pictures.add(root.querySelector("svg").innerHTML);
+                await new Promise((resolve) => setTimeout(resolve, 5));
+            }
+            return { line, atOnce, pictures: pictures.size, spoken };
+        }"""
+    )
+    assert "times=16" in seen["line"]
+    assert seen["atOnce"]
+    assert seen["pictures"] >= 3
+    assert seen["spoken"] == ""  # of work that goes on nothing is said
+
+
+def test_a_new_move_ends_the_work_of_the_one_before(figure):
+    page = figure(times=2)
+    first, again = page.evaluate(
+        """async () => {
+            await rested();
+            const first = root.querySelector("svg").outerHTML;
+            set({ task: "text", times: 16 });
+            set({ task: "back", times: 2 });
+            return [first, root.querySelector("svg").outerHTML];
+        }"""
+    )
+    assert first == again
+
+
+def test_a_still_is_whole_without_waiting(figure):
+    page = figure(times=4, rule="yarn")
+    still, busy = page.evaluate("() => [root.still(), busy()]")
+    assert not busy
+    assert "% right at the 32 trained places" in still
+
+
+@pytest.mark.parametrize("width", [760, 328])
+def test_labels_of_whole_pictures_lie_apart(sheet, width):
+    chance = random.Random(18)
+    states = [{}]
+    for times in (1, 2, 3, 5, 4, 6):
+        figure = ModelInThePage()
+        values = {name: drawn(control, chance) for name, control in figure.controls().items()}
+        states.append(values | {"times": times, "place": chance.randint(1, 32 * times)})
+    made = [ModelInThePage(**state) for state in states]
+    read = [{name: getattr(figure, name) for name in figure.controls()} for figure in made]
+    sheet.add_script_tag(path=Path(__file__).with_name("frames.js"))
+    faults = sheet.evaluate("faults", [read, made[0]._controls, width, True])
+    assert not faults, "\n".join(faults)
