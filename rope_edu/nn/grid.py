@@ -16,23 +16,15 @@ runs that it lacks. Read the file with `rope_edu.results.load_grid`.
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
-import os
-import platform
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from datetime import UTC, datetime
 from pathlib import Path
-
-import numpy as np
-import torch
 
 import rope_edu
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
+from rope_edu.nn.runs import RunsFile, describe_machine, side_by_side
 from rope_edu.nn.tasks import TASKS, make_task
-from rope_edu.nn.training import TrainingConfig, TrainingResult, pick_device, train, write_atomically
+from rope_edu.nn.training import TrainingConfig, TrainingResult, train
 from rope_edu.results.grid import FORMAT, RUN_OF, best_setting
 
 SIZES = {
@@ -138,82 +130,24 @@ def describe_settings(size: str) -> dict:
     }
 
 
-def describe_machine(device: str, jobs: int) -> dict:
-    """Return what the times depend on: processor, cores, versions; nothing that names the machine."""
-    gpu = torch.cuda.get_device_name() if pick_device(device).type == "cuda" else None
-    versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
-    return {
-        "machine": {"cpu": _cpu_name(), "cores": os.cpu_count(), "gpu": gpu},
-        "jobs": jobs,
-        "threads_per_job": 1,
-        "versions": {**versions, "rope_edu": rope_edu.__version__},
-    }
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-class GridFile:
+class GridFile(RunsFile):
     """The file of results: whole at every moment, and known to belong to these settings."""
 
     def __init__(self, path: Path, settings: dict, machine: dict) -> None:
-        self.path = path
-        self.meta = {**settings, **machine, "date": datetime.now(UTC).date().isoformat(), "seconds": 0.0}
-        self.rows: dict[str, list[dict]] = {"tuning": [], "runs": []}
-        if path.exists():
-            self._read(settings)
-
-    def _read(self, settings: dict) -> None:
-        content = json.loads(self.path.read_text(encoding="utf-8"))
-        differ = [name for name in settings if content["meta"].get(name) != settings[name]]
-        if content.get("format") != FORMAT or differ:
-            raise ValueError(
-                f"{self.path} holds runs with other settings ({', '.join(differ) or 'another format'}): "
-                "choose another --out, or delete it"
-            )
-        self.meta["seconds"] = content["meta"]["seconds"]
-        self.rows = {name: content[name] for name in self.rows}
+        super().__init__(path, FORMAT, settings, machine, {"tuning": RUN_OF, "runs": RUN_OF})
 
     def has(self, table: str, config: TrainingConfig) -> bool:
         """Tell whether a table, "tuning" or "runs", holds the run of this configuration."""
-        return any(all(row[name] == getattr(config, name) for name in RUN_OF) for row in self.rows[table])
-
-    def add(self, table: str, run: dict, seconds: float) -> None:
-        """Add a run to a table and write everything; `seconds` have passed since the last one."""
-        self.rows[table].append(run)
-        self.meta["seconds"] = round(self.meta["seconds"] + seconds, 1)
-        parts = [f'"format": {json.dumps(FORMAT)}', f'"meta": {json.dumps(self.meta)}']
-        for name, rows in self.rows.items():
-            rows.sort(key=lambda row: [row[key] for key in RUN_OF])
-            lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
-            parts.append(f'"{name}": [\n{lines}\n]')
-        write_atomically(self.path, ("{" + ",\n".join(parts) + "}\n").encode())
+        return super().has(table, **{name: getattr(config, name) for name in RUN_OF})
 
 
 def _work(config: TrainingConfig) -> dict:
     return describe_run(train(config, progress=False))
 
 
-def _single_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def results(configs: list[TrainingConfig], jobs: int) -> Iterator[dict]:
     """Train all configurations, `jobs` at a time, each on one thread, and give each result as it comes."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, initializer=_single_thread) as pool:
-        futures = [pool.submit(_work, config) for config in configs]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    return side_by_side(_work, configs, jobs)
 
 
 def tuning_row(run: dict) -> dict:

@@ -11,7 +11,7 @@ import io
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -135,13 +135,20 @@ class TrainingResult:
 
 
 def train(
-    config: TrainingConfig, checkpoint: str | Path | None = None, *, progress: bool = True
+    config: TrainingConfig,
+    checkpoint: str | Path | None = None,
+    *,
+    model: TinyTransformer | None = None,
+    test_lengths: Iterable[int] | None = None,
+    progress: bool = True,
 ) -> TrainingResult:
-    r"""Train one model on one task, and test it at the task's test lengths.
+    r"""Train one model on one task, and test it.
 
     Args:
         config: what to train.
         checkpoint: a file to write every `checkpoint_every` steps, and to go on from if it is there.
+        model: one to go on training, in place, instead of a new one; its sizes and encoding are then its own.
+        test_lengths: lengths at which to test at the end; the task's own if None.
         progress: whether to show a bar.
 
     Returns:
@@ -159,7 +166,7 @@ def train(
     """
     began = time.perf_counter()
     config = config.resolved()
-    run = _Run(config)
+    run = _Run(config, model)
     if checkpoint is not None and Path(checkpoint).exists():
         run.load(Path(checkpoint))
     with _bar(config, run.step, progress) as bar:
@@ -170,7 +177,8 @@ def train(
                 bar.set_postfix(loss=f"{point.loss:.3f}", accuracy=f"{point.accuracy:.3f}", refresh=False)
             if checkpoint is not None and (step % config.checkpoint_every == 0 or step == config.steps):
                 run.save(Path(checkpoint))
-    tests = {length: run.test(config.test_rows, length) for length in run.task.test_lengths}
+    lengths = run.task.test_lengths if test_lengths is None else test_lengths
+    tests = {length: run.test(config.test_rows, length) for length in lengths}
     return TrainingResult(config, run.model, run.history, tests, time.perf_counter() - began)
 
 
@@ -243,12 +251,52 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
     )
 
 
+@torch.no_grad()
+def score(
+    model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
+) -> tuple[float, float]:
+    r"""Return (loss, accuracy) of a model over unseen texts; of longer texts than trained, at their new places.
+
+    Args:
+        model: any.
+        task: its `length` is the trained one; places that a text of it reaches are not new.
+        length: of the texts, in the task's unit.
+        rows: texts.
+        split: "test" or "tune".
+
+    Returns:
+        Cross-entropy in nats, and the share of right answers, over all places that count.
+
+    >>> task = make_task("back")
+    >>> loss, accuracy = score(TinyTransformer(task.vocab_size, d_model=8), task, 64, rows=2)
+    >>> loss > 1 and 0 <= accuracy < 0.5
+    True
+
+    Chapters 13 and 18.
+    """
+    device = next(model.parameters()).device
+    loss = correct = total = 0.0
+    for step, first in enumerate(range(0, rows, 64)):
+        batch = _on(device, task.batch(TEST_SEED, step, min(64, rows - first), length, split=split))
+        if length > task.length:
+            batch.weights[:, : task.trained_places] = 0
+        logits, count = model(batch.tokens), float(batch.weights.sum())
+        loss += float(answer_loss(logits, batch)) * count
+        correct += float(((logits.argmax(-1) == batch.targets) * batch.weights).sum())
+        total += count
+    return loss / total, correct / total
+
+
+def _on(device: torch.device, batch: Batch) -> Batch:
+    return Batch(*(part.to(device) for part in batch))
+
+
 class _Run:
     """A run in progress: everything that a checkpoint must hold."""
 
-    def __init__(self, config: TrainingConfig) -> None:
+    def __init__(self, config: TrainingConfig, model: TinyTransformer | None = None) -> None:
         self.config, self.task, self.device = config, _task(config), pick_device(config.device)
-        self.model = make_model(config).to(self.device)
+        self.model = (make_model(config) if model is None else model).to(self.device)
         self.optimizer = make_optimizer(self.model, config)
         self.step, self.cpu, self.wall = 0, 0.0, 0.0
         self.history: list[Point] = []
@@ -281,24 +329,12 @@ class _Run:
         self.history.append(Point(self.step, loss, accuracy, round(self.cpu, 3), round(self.wall, 3)))
         return self.history[-1]
 
-    @torch.no_grad()
     def test(self, rows: int, length: int) -> tuple[float, float]:
-        """Return (loss, accuracy) over `rows` unseen texts; of longer texts than trained, at their new places."""
-        loss = correct = total = 0.0
-        for step, first in enumerate(range(0, rows, 64)):
-            split = self.config.evaluate_on
-            batch = self._batch(split, TEST_SEED, step, min(64, rows - first), length)
-            if length > self.config.length:
-                batch.weights[:, : self.task.trained_places] = 0
-            logits, count = self.model(batch.tokens), float(batch.weights.sum())
-            loss += float(answer_loss(logits, batch)) * count
-            correct += float(((logits.argmax(-1) == batch.targets) * batch.weights).sum())
-            total += count
-        return loss / total, correct / total
+        """Return `score` of the model on texts of the split that this run is judged by."""
+        return score(self.model, self.task, length, rows, split=self.config.evaluate_on)
 
     def _batch(self, split: str, seed: int, step: int, rows: int, length: int) -> Batch:
-        batch = self.task.batch(seed, step, rows, length, split=split)
-        return Batch(*(part.to(self.device) for part in batch))
+        return _on(self.device, self.task.batch(seed, step, rows, length, split=split))
 
     def save(self, path: Path) -> None:
         """Write a checkpoint so that the file is the old one or the new one at every moment."""

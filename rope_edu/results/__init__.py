@@ -1,13 +1,15 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
 `grid.json` is written by `python -m rope_edu.nn.grid`, `page_models.json` by `python -m rope_edu.nn.page_models`,
-`rotation.json` by `python book/tools/bench_rotation.py`, `base_bound.json` by `python book/tools/search_bases.py`.
+`stretch.json` by `python -m rope_edu.nn.stretch`, `rotation.json` by `python book/tools/bench_rotation.py`,
+`base_bound.json` by `python book/tools/search_bases.py`. Predictions were written before a run.
 """
 
 from rope_edu.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound
 from rope_edu.results.grid import Grid, GridRun, Spread, load_grid, spread
 from rope_edu.results.page_models import PageModel, load_page_models
 from rope_edu.results.rotation import Rotation, load_rotation
+from rope_edu.results.stretch import Stretch, load_stretch, load_stretch_predictions
 
 __all__ = [
     "MODELS",
@@ -18,9 +20,12 @@ __all__ = [
     "PageModel",
     "Rotation",
     "Spread",
+    "Stretch",
     "load_base_bound",
     "load_grid",
     "load_page_models",
     "load_rotation",
+    "load_stretch",
+    "load_stretch_predictions",
     "spread",
 ]

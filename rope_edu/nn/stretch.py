@@ -1,0 +1,479 @@
+r"""Train at one length, test at 2, 4 and 16 times it: every rule, without training and after a little.
+
+    python -m rope_edu.nn.stretch                                  # all: 2 tasks × 8 seeds
+    python -m rope_edu.nn.stretch --tasks text --seeds 2 --out mine.json
+
+Each task begins with what is chosen, by the loss on tuning texts of a model that is never reported: the learning
+rate; the thresholds of the fitted rules; LongRoPE's lists, one for each stretch; the learning rate of each rule's
+fine-tune. Then for each of the seeds 0, 1, … a model is trained at the task's length and scored
+
+- with each rule and no training, the rule set for the length of the text, and for the longest at all lengths;
+- after a fine-tune with each rule set for the longest: a tenth of the steps, on texts 4 and on texts 16 times as
+  long, with as many tokens a step as before;
+
+beside a model trained from the start with a base of 500,000 (ABF). Longer texts are scored at their new places
+alone.
+
+Stop it at any time: the file is whole after every run, and the same command goes on with those that it lacks.
+Read the file with `rope_edu.results.load_stretch`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+import rope_edu
+from rope_edu.encodings import RopeSpec, plain_rope, rope_angles
+from rope_edu.encodings.scaling import (
+    abf,
+    dynamic_ntk,
+    llama3,
+    longrope,
+    ntk_aware,
+    ntk_by_parts,
+    position_interpolation,
+    yarn,
+)
+from rope_edu.nn.encodings import Encoding, Positions, RotaryModule
+from rope_edu.nn.runs import RunsFile, describe_machine, side_by_side
+from rope_edu.nn.tasks import make_task
+from rope_edu.nn.training import TrainingConfig, make_model, score, train
+from rope_edu.nn.transformer import TinyTransformer
+from rope_edu.results.stretch import FORMAT, RUN_OF, TUNING_OF
+
+DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "stretch.json"
+STRETCHED_TASKS = ("text", "copy")
+LEARNING_RATES = (1e-3, 3e-3, 1e-2)
+TUNED_RATES = (1e-3, 3e-3)  # of a fine-tune
+TUNING_SEED = 1000  # the reported seeds count from 0
+SLOW, FAST = (0.125, 0.25, 0.5, 1.0), (0.5, 1.0, 2.0, 4.0)  # turns, thresholds to choose from
+STEPS_OF_A_LIST = (0.0, 0.25, 0.5, 0.75, 1.0)  # LongRoPE divides a pair by the stretch to one of these powers
+ADJUSTED_BASE = 500_000.0
+RULES = (
+    "plain", "pi", "abf", "ntk-aware", "by-parts", "by-parts-fitted", "yarn", "yarn-fitted", "llama3", "longrope",
+)  # fmt: skip
+UNSTRETCHED = ("plain", "abf")  # whatever the length
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes of an experiment.
+
+    Attributes:
+        config: changes to `TrainingConfig`.
+        steps: of a base model; the task's own if None.
+        share: of these steps that a fine-tune takes.
+        multiples: lengths of the tests, in trained lengths; the first is 1.
+        tuned_on: lengths of the fine-tunes, in trained lengths.
+        rows: texts in each test.
+    """
+
+    config: dict = field(default_factory=dict)
+    steps: int | None = None
+    share: float = 0.1
+    multiples: tuple[int, ...] = (1, 2, 4, 16)
+    tuned_on: tuple[int, ...] = (4, 16)
+    rows: int = 32
+
+    @property
+    def longest(self) -> int:
+        """Return the largest stretch."""
+        return self.multiples[-1]
+
+
+PLANS = {
+    "small": Plan(),
+    "tiny": Plan(
+        {"d_model": 8, "n_layers": 1, "n_heads": 1, "d_ff": 8, "batch_size": 4, "warmup": 1},
+        steps=10, multiples=(1, 2), tuned_on=(2,), rows=2,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What is chosen on tuning texts.
+
+    Attributes:
+        learning_rate: of base models.
+        slow, fast: thresholds in turns, of the fitted rules.
+        lists: stretch -> LongRoPE's long list, one divisor a pair.
+        tuned_rates: rule -> learning rate of its fine-tune.
+    """
+
+    learning_rate: float = 3e-3
+    slow: float = 1.0
+    fast: float = 32.0
+    lists: dict[int, list[float]] = field(default_factory=dict)
+    tuned_rates: dict[str, float] = field(default_factory=dict)
+
+
+def make_rule(
+    name: str, head_dim: int, factor: float, trained_length: int, fit: Fit, *, length: int | None = None
+) -> RopeSpec:
+    r"""Return a rule set for texts `factor` times as long as the trained ones.
+
+    Thresholds are the papers' unless the rule is a fitted one; the base of the model is 10,000.
+
+    Args:
+        name: of `RULES`.
+        head_dim: width of a head.
+        factor: wanted length over trained length.
+        trained_length: tokens.
+        fit: thresholds and lists.
+        length: tokens of the text, for LongRoPE, which leaves short texts alone; a long one if None.
+
+    >>> make_rule("pi", 4, 16, 33, Fit()).inv_freq.tolist()
+    [0.0625, 0.000625]
+
+    Chapter 18.
+    """
+    parts = {"layout": "half_split", "base": 10_000.0}
+    fitted = {**parts, "beta_slow": fit.slow, "beta_fast": fit.fast}
+    rules: dict[str, Callable[[], RopeSpec]] = {
+        "plain": lambda: plain_rope(head_dim, **parts),
+        "pi": lambda: position_interpolation(head_dim, factor, **parts),
+        "abf": lambda: abf(head_dim, ADJUSTED_BASE, layout="half_split"),
+        "ntk-aware": lambda: ntk_aware(head_dim, factor, **parts),
+        "by-parts": lambda: ntk_by_parts(head_dim, factor, trained_length, **parts),
+        "by-parts-fitted": lambda: ntk_by_parts(head_dim, factor, trained_length, **fitted),
+        "yarn": lambda: yarn(head_dim, factor, trained_length, **parts),
+        "yarn-fitted": lambda: yarn(head_dim, factor, trained_length, ramp="turns", **fitted),
+        "llama3": lambda: llama3(head_dim, factor, trained_length, **parts),
+        "longrope": lambda: listed(fit.lists.get(factor), head_dim, factor, trained_length, length),
+    }
+    return rules[name]()
+
+
+def listed(
+    divisors: list[float] | None, head_dim: int, factor: float, trained_length: int, length: int | None = None
+) -> RopeSpec:
+    """Return LongRoPE with this long list, and a short list of ones."""
+    ones = [1.0] * (head_dim // 2)
+    length = trained_length + 1 if length is None else length
+    lists = {"short_factor": ones, "long_factor": divisors or ones}
+    return longrope(head_dim, factor, trained_length, length=length, layout="half_split", **lists)
+
+
+class GrowingNTK(Encoding):
+    r"""Dynamic NTK as a cache of a growing text holds it: each token rotated by the frequencies of its own moment.
+
+        angle(m, i) = m · θ_i(m + 1),   θ(l): `dynamic_ntk` for a text of l tokens
+
+    Args:
+        head_dim: width of a head.
+        trained_length: tokens.
+
+    >>> x, plain = torch.ones(1, 3, 4), RotaryModule(plain_rope(4, layout="half_split"))
+    >>> bool((GrowingNTK(4, 3).rotate_q(x, range(3)) == plain.rotate_q(x, range(3))).all())
+    True
+
+    Source: transformers' rope type "dynamic", with a cache. Chapters 11 and 18.
+    """
+
+    def __init__(self, head_dim: int, trained_length: int) -> None:
+        super().__init__()
+        self.head_dim, self.trained_length = head_dim, trained_length
+
+    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
+        def make() -> torch.Tensor:
+            specs = (dynamic_ntk(self.head_dim, m + 1, self.trained_length) for m in positions)
+            rows = [rope_angles([m], spec.inv_freq) for m, spec in zip(positions, specs, strict=True)]
+            return torch.as_tensor(np.concatenate(rows))
+
+        return rope_edu.apply_rope(q, self._keep(positions, q.device, make), layout="half_split")
+
+    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
+        return self.rotate_q(k, positions)
+
+
+def with_encoding(model: TinyTransformer, encoding: RopeSpec | Encoding) -> TinyTransformer:
+    r"""Return a copy of a model that rotates otherwise; its weights are the same, in tensors of their own.
+
+    >>> model = TinyTransformer(10, d_model=8, n_heads=1)
+    >>> with_encoding(model, position_interpolation(8, 4)).encodings[0].rope.kind
+    'pi'
+
+    Chapter 18.
+    """
+    changed = copy.deepcopy(model)
+    changed.encodings = nn.ModuleList(
+        [RotaryModule(encoding) if isinstance(encoding, RopeSpec) else encoding]
+    )
+    return changed
+
+
+def make_config(
+    task: str, seed: int, plan: Plan, learning_rate: float, *, multiple: int = 1, share: float = 1.0
+) -> TrainingConfig:
+    """Return the configuration of a run on texts `multiple` times as long, with as many tokens a step."""
+    config = TrainingConfig(task, "rotary", seed, device="cpu", points=1, rows=2, **plan.config)
+    known = make_task(task)
+    steps = plan.steps or known.steps
+    return TrainingConfig(**{
+        **vars(config),
+        "steps": max(1, round(share * steps)),
+        "warmup": max(1, round(share * config.warmup)),
+        "learning_rate": learning_rate,
+        "length": multiple * known.length,
+        "batch_size": max(1, config.batch_size // multiple),
+    })  # fmt: skip
+
+
+class Bench:
+    """A task with a plan and a fit: makes models and scores them."""
+
+    def __init__(self, task: str, plan: Plan, fit: Fit | None = None, split: str = "test") -> None:
+        self.name, self.task, self.plan, self.split = task, make_task(task), plan, split
+        self.fit = fit or Fit()
+        config = make_config(task, 0, plan, 1.0)
+        self.head_dim = config.d_model // config.n_heads
+
+    def rule(self, name: str, factor: float, multiple: int | None = None) -> RopeSpec:
+        """Return a rule set for a stretch of the task's length, for texts of a length, or long ones."""
+        length = None if multiple is None else self.task.seq_len(multiple * self.task.length)
+        return make_rule(name, self.head_dim, factor, self.task.trained_places, self.fit, length=length)
+
+    def base(self, seed: int, *, rule: str = "plain") -> TinyTransformer:
+        """Train a model from the start, at the task's length."""
+        config = make_config(self.name, seed, self.plan, self.fit.learning_rate)
+        model = with_encoding(make_model(config), self.rule(rule, 1))
+        return train(config, model=model, test_lengths=(), progress=False).model
+
+    def tuned(self, model: TinyTransformer, seed: int, rule: str, multiple: int) -> TinyTransformer:
+        """Fine-tune a copy of a model with a rule set for the longest texts, on texts `multiple` times as long."""
+        rate = self.fit.tuned_rates.get(rule, TUNED_RATES[0])
+        config = make_config(self.name, seed, self.plan, rate, multiple=multiple, share=self.plan.share)
+        changed = with_encoding(model, self.rule(rule, self.plan.longest))
+        return train(config, model=changed, test_lengths=(), progress=False).model
+
+    def score(
+        self, model: TinyTransformer, multiple: int, encoding: RopeSpec | Encoding | None = None
+    ) -> tuple[float, float]:
+        """Return (loss, accuracy) on texts `multiple` times as long, rotated as given."""
+        model = model if encoding is None else with_encoding(model, encoding)
+        return score(model, self.task, multiple * self.task.length, self.plan.rows, split=self.split)
+
+
+def zero_shot(bench: Bench, model: TinyTransformer) -> list[list]:
+    """Score a model with each rule and no training: rows of way, rule, factor, multiple, loss, accuracy."""
+    multiples, longest = bench.plan.multiples, bench.plan.longest
+    growing = GrowingNTK(bench.head_dim, bench.task.trained_places)
+    rows = [_row("zero-shot", "dynamic-cached", 1, m, bench.score(model, m, growing)) for m in multiples]
+    for name in RULES:
+        pairs = {(1, m) for m in multiples}
+        if name not in UNSTRETCHED:
+            pairs = {(m, m) for m in multiples[1:]} | {(m, 1) for m in multiples[1:]}
+            pairs |= {(longest, m) for m in multiples}
+        rows += [
+            _row("zero-shot", name, factor, m, bench.score(model, m, bench.rule(name, factor, m)))
+            for factor, m in sorted(pairs)
+        ]
+    return rows
+
+
+def at_all_lengths(bench: Bench, model: TinyTransformer, way: str, rule: str) -> list[list]:
+    """Score a model that was trained with a rule at all lengths."""
+    factor = 1 if rule in UNSTRETCHED else bench.plan.longest
+    return [
+        _row(way, rule, factor, m, bench.score(model, m, bench.rule(rule, bench.plan.longest, m)))
+        for m in bench.plan.multiples
+    ]
+
+
+def _row(way: str, rule: str, factor: int, multiple: int, scored: tuple[float, float]) -> list:
+    return [way, rule, factor, multiple, round(scored[0], 4), round(scored[1], 4)]
+
+
+def run_seed(bench: Bench, seed: int) -> list[list]:
+    """Return all scores of one seed."""
+    model = bench.base(seed)
+    rows = zero_shot(bench, model)
+    for multiple in bench.plan.tuned_on:
+        for rule in RULES:
+            tuned = bench.tuned(model, seed, rule, multiple)
+            rows += at_all_lengths(bench, tuned, f"tuned-{multiple}", rule)
+    return rows + at_all_lengths(bench, bench.base(seed, rule="abf"), "from-start", "abf")
+
+
+def choose(task: str, plan: Plan) -> Fit:
+    """Choose everything that is chosen, on the tuning seed and tuning texts."""
+
+    def bench(**fit) -> Bench:
+        return Bench(task, plan, Fit(**fit), "tune")
+
+    models = {rate: bench(learning_rate=rate).base(TUNING_SEED) for rate in LEARNING_RATES}
+    rate = min(models, key=lambda rate: bench().score(models[rate], 1))
+    model = models[rate]
+    slow, fast = choose_thresholds(bench(), model)
+    chosen = {"learning_rate": rate, "slow": slow, "fast": fast}
+    lists = {factor: choose_list(bench(**chosen), model, factor) for factor in plan.multiples[1:]}
+    tuned_rates = {rule: choose_rate(bench(**chosen, lists=lists), model, rule) for rule in RULES}
+    return Fit(**chosen, lists=lists, tuned_rates=tuned_rates)
+
+
+def choose_thresholds(bench: Bench, model: TinyTransformer) -> tuple[float, float]:
+    """Return the thresholds in turns with which by parts has the lowest loss, over all stretches."""
+
+    def loss(pair: tuple[float, float]) -> float:
+        trial = Bench(bench.name, bench.plan, Fit(slow=pair[0], fast=pair[1]), bench.split)
+        multiples = bench.plan.multiples[1:]
+        return math.fsum(trial.score(model, m, trial.rule("by-parts-fitted", m))[0] for m in multiples)
+
+    return min(((slow, fast) for slow in SLOW for fast in FAST if slow < fast), key=loss)
+
+
+def choose_list(bench: Bench, model: TinyTransformer, factor: int) -> list[float]:
+    """Return LongRoPE's list for a stretch: from by parts, each pair in turn takes the divisor that loses least."""
+    start = bench.rule("plain", 1).inv_freq / bench.rule("by-parts-fitted", factor).inv_freq
+    best = [round(float(divisor), 4) for divisor in start]
+
+    def loss(divisors: list[float]) -> float:
+        rope = listed(divisors, bench.head_dim, factor, bench.task.trained_places)
+        return bench.score(model, factor, rope)[0]
+
+    lowest = loss(best)
+    for pair in range(len(best)):
+        for power in STEPS_OF_A_LIST:
+            trial = [*best[:pair], round(factor**power, 4), *best[pair + 1 :]]
+            if trial != best and (found := loss(trial)) < lowest:
+                best, lowest = trial, found
+    return best
+
+
+def choose_rate(bench: Bench, model: TinyTransformer, rule: str) -> float:
+    """Return the learning rate with which a fine-tune on the longest texts loses least on them."""
+    longest = bench.plan.longest
+
+    def loss(rate: float) -> float:
+        trial = Bench(bench.name, bench.plan, replace(bench.fit, tuned_rates={rule: rate}), bench.split)
+        return bench.score(trial.tuned(model, TUNING_SEED, rule, longest), longest)[0]
+
+    return min(TUNED_RATES, key=loss)
+
+
+def tuning_row(task: str, fit: Fit, seconds: float) -> dict:
+    """Return what the file keeps of what was chosen."""
+    lists = [[factor, *divisors] for factor, divisors in fit.lists.items()]
+    return {**vars(fit), "task": task, "lists": lists, "seconds": round(seconds, 1)}
+
+
+def fit_of(row: dict) -> Fit:
+    """Return what a row of `tuning_row` says."""
+    lists = {int(factor): divisors for factor, *divisors in row["lists"]}
+    return Fit(row["learning_rate"], row["slow"], row["fast"], lists, row["tuned_rates"])
+
+
+def _tune(item: tuple[str, str]) -> dict:
+    task, size = item
+    began = time.process_time()
+    fit = choose(task, PLANS[size])
+    return tuning_row(task, fit, time.process_time() - began)
+
+
+def _work(item: tuple[str, str, int, dict]) -> dict:
+    task, size, seed, row = item
+    began = time.process_time()
+    scores = run_seed(Bench(task, PLANS[size], fit_of(row)), seed)
+    return {"task": task, "seed": seed, "seconds": round(time.process_time() - began, 1), "scores": scores}
+
+
+def describe_settings(size: str) -> dict:
+    """Return what must be the same in every run of a file."""
+    plan = PLANS[size]
+    tasks = {}
+    for name in STRETCHED_TASKS:
+        task, config = make_task(name), make_config(name, 0, plan, 1.0)
+        tuned = make_config(name, 0, plan, 1.0, share=plan.share)
+        lengths = {"length": task.length, "tokens": task.trained_places, "unit": task.unit}
+        tasks[name] = {**lengths, "steps": config.steps, "tuned_steps": tuned.steps}
+    chosen = {
+        "seed": TUNING_SEED,
+        "learning_rates": list(LEARNING_RATES),
+        "tuned_rates": list(TUNED_RATES),
+        "slow": list(SLOW),
+        "fast": list(FAST),
+        "powers": list(STEPS_OF_A_LIST),
+    }
+    own = ("task", "seed", "steps", "learning_rate", "length", "device")
+    config = vars(make_config("copy", 0, plan, 1.0))
+    return {
+        "size": size,
+        "tasks": tasks,
+        "multiples": list(plan.multiples),
+        "tuned_on": list(plan.tuned_on),
+        "rows": plan.rows,
+        "rules": list(RULES),
+        "config": {name: value for name, value in config.items() if name not in own},
+        "tuning": chosen,
+    }
+
+
+def run(tasks: Iterable[str], seeds: int, file: RunsFile, *, size: str = "small", jobs: int = 2) -> None:
+    """Choose, then train and score what the file lacks, seed by seed."""
+    tasks = list(tasks)
+    add_missing(file, "tuning", _tune, {(task,): (task, size) for task in tasks}, jobs)
+    fits = {row["task"]: row for row in file.rows["tuning"]}
+    wanted = {(task, seed): (task, size, seed, fits[task]) for seed in range(seeds) for task in tasks}
+    add_missing(file, "runs", _work, wanted, jobs)
+
+
+def add_missing(file: RunsFile, table: str, work: Callable, wanted: dict[tuple, tuple], jobs: int) -> None:
+    """Do the work that a table lacks; `wanted` gives the item of work for the fields that tell rows apart."""
+    from tqdm.auto import tqdm
+
+    names = file.tables[table]
+    missing = [
+        item for key, item in wanted.items() if not file.has(table, **dict(zip(names, key, strict=True)))
+    ]
+    with tqdm(total=len(wanted), initial=len(wanted) - len(missing), unit="run", desc=table) as bar:
+        last = time.perf_counter()
+        for row in side_by_side(work, missing, jobs):
+            now = time.perf_counter()
+            file.add(table, row, now - last)
+            last = now
+            bar.update()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line and run the experiment."""
+    parser = argparse.ArgumentParser(
+        "python -m rope_edu.nn.stretch",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--tasks", nargs="+", choices=STRETCHED_TASKS, default=list(STRETCHED_TASKS),
+                        metavar="TASK", help=f"which of {', '.join(STRETCHED_TASKS)} (all)")  # fmt: skip
+    parser.add_argument("--seeds", type=int, default=8, help="how many, from 0 (8)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes, each with one thread (2)")
+    parser.add_argument(
+        "--size", choices=tuple(PLANS), default="small", help="tiny: a trial of seconds (small)"
+    )
+    parser.add_argument("--out", type=Path, default=DEFAULT_OUT,
+                        help="the file of results (results/stretch.json in the library)")  # fmt: skip
+    chosen = parser.parse_args(arguments)
+    for name in ("seeds", "jobs"):
+        if getattr(chosen, name) < 1:
+            parser.error(f"--{name} must be at least 1, got {getattr(chosen, name)}")
+    tables = {"tuning": TUNING_OF, "runs": RUN_OF}
+    try:
+        file = RunsFile(
+            chosen.out, FORMAT, describe_settings(chosen.size), describe_machine("cpu", chosen.jobs), tables
+        )
+    except ValueError as error:
+        parser.error(str(error))
+    run(chosen.tasks, chosen.seeds, file, size=chosen.size, jobs=chosen.jobs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Right answers and known mistakes of chapter 18."""
+
+import itertools
+
+import numpy as np
+
+
+def at_new_places(overall, at_trained, times):
+    return (times * overall - at_trained) / (times - 1)
+
+
+def report(tuning, test):
+    which = int(np.argmin(tuning))
+    return which, test[which], test[which] - min(test)
+
+
+def peeks(tuning, test):
+    which = int(np.argmin(test))
+    return which, test[which], 0.0
+
+
+def verdict(a, b):
+    gaps = np.subtract(a, b)
+    signs = np.array(list(itertools.product((1, -1), repeat=len(gaps))))
+    p = (np.abs(signs @ np.abs(gaps)) >= abs(gaps.sum()) - 1e-9).mean()
+    ahead = np.median(a) - np.median(b)
+    return "open" if p >= 0.01 or not ahead else "a" if ahead > 0 else "b"
+
+
+def by_median(a, b):
+    return "a" if np.median(a) > np.median(b) else "b"
+
+
+RIGHT = {
+    "18.1": [at_new_places],
+    "18.2": [(4096, 128, 1 / 128, 0.25)],
+    "18.3": [report],
+    "18.4": [verdict],
+}
+WRONG = {
+    "18.1": [
+        (lambda overall, at_trained, times: overall, "mixed with the trained places"),
+        (lambda overall, at_trained, times: overall - at_trained, "must give"),
+        (lambda overall, at_trained, times: (times * overall - at_trained) / times, "must give"),
+    ],
+    "18.2": [
+        ((128, 4096, 0.25, 1 / 128), "it comes first"),
+        ((4096, 131072, 1 / 128, 0.25), "fewer tokens, not more"),
+        ((4096, 128, 128, 4), "32 over the wavelength"),
+        ((4096, 128, 1, 32), "How many turns of such a wavelength"),
+        ((1, 32, 1, 32), "how many tokens does one turn take"),
+    ],
+    "18.3": [
+        (peeks, "That looks at the test texts."),
+        (lambda tuning, test: (report(tuning, test)[0], min(tuning), 0), "That is the tuning loss."),
+        (lambda tuning, test: (*report(tuning, test)[:2], -report(tuning, test)[2]), "at least 0"),
+        (lambda tuning, test: (*report(tuning, test)[:2], 9.0), "peeking would state"),
+        (lambda tuning, test: (1 + report(tuning, test)[0], 0, 0), "it chooses"),
+    ],
+    "18.4": [
+        (by_median, "and p ="),
+        (lambda a, b: "open", "and p ="),
+        (lambda a, b: True, 'It must return "a", "b" or "open".'),
+    ],
+}
