@@ -1,12 +1,13 @@
 """Exercises of chapter 13: curves, seeds and verdicts."""
 
 from collections.abc import Callable, Sequence
-from math import comb
+from itertools import product
+from math import ceil, log
 from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import array, number, of_function, whole
+from rope_edu.check.answers import number, of_function, row, whole
 from rope_edu.check.exercise import Exercise, Verdict, close
 
 STEPS = (0, 50, 100, 150, 200, 250)
@@ -43,54 +44,64 @@ def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
     return True
 
 
+def _flipped(differences: Sequence[float]) -> np.ndarray:
+    """Return the sum under every choice of signs, `(2ⁿ,)`, rounded so that equal sums are equal."""
+    signs = np.array(list(product((1, -1), repeat=len(differences))))
+    return (signs @ np.array(differences)).round(9)
+
+
 @of_function
-def _adds_both_tails(p_value: Callable[[int, int], Any]) -> Verdict:
-    """Judge exercise 13.2 on every result of 1 to 8 pairs."""
-    for n in range(1, 9):
-        for wins in range(n + 1):
-            found = number(p_value(wins, n), "It must return one number, the chance.")
-            tail = sum(comb(n, k) for k in range(max(wins, n - wins), n + 1)) / 2**n
-            right = min(1.0, 2 * tail)
-            if close(found, tail, 1e-9) and not close(tail, right, 1e-9):
-                return "That is one side. Nobody said beforehand who would win: count both sides."
-            if close(found, 2 * tail, 1e-9) and tail > 0.5:
-                return f"For {wins} wins of {n} it is {found}: no chance is above 1."
-            if close(found, min(1.0, 2 * comb(n, wins) / 2**n), 1e-9) and not close(found, right, 1e-9):
-                return "That is the chance of this very result: add those that are more one-sided."
-            if not close(found, right, 1e-9):
-                return f"For {wins} wins of {n} you gave {found}, expected {right:.4f}."
+def _flips_signs(p_value: Callable[[list[float]], Any]) -> Verdict:
+    """Judge exercise 13.2 on differences of 2 to 8 seeds: of one sign, of both, with ties, and all zero."""
+    cases = (
+        [0.3, 0.1],
+        [0.2, 0.1, 0.4, 0.2, 0.3, 0.1, 0.2, 0.1],
+        [-0.5, 0.1, 0.2, -0.2, -0.3],
+        [0.4, -0.1, 0.3, 0.2, 0.1, -0.2, 0.5],
+        [0.0, 0.0, 0.0],
+    )
+    for differences in cases:
+        found = number(p_value(list(differences)), "It must return one number, the chance.")
+        sums, total = _flipped(differences), round(sum(differences), 9)
+        right = float((abs(sums) >= abs(total)).mean())
+        if close(found, right, 1e-9):
+            continue
+        if close(found, float((sums >= total).mean()), 1e-9):
+            return "That counts one side. Nobody said beforehand who would be better: compare sizes."
+        if close(found, float((abs(sums) > abs(total)).mean()), 1e-9):
+            return "That counts only sums that lie further out: one that lies as far out counts too."
+        if close(found, float((abs(sums) >= abs(total)).sum()), 1e-9):
+            return f"{found} is how many choices of signs: divide by all 2ⁿ."
+        return f"For the differences {differences} you gave {found:g}, expected {right:.4f}."
     return True
 
 
-def _seven(seeds: object) -> Verdict:
+def _eleven(seeds: object) -> Verdict:
     """Judge exercise 13.3."""
     seeds = whole(seeds, "The answer is one whole number.")
     if not 1 <= seeds <= 500:
         return "It lies between 1 and 500."
-    chance = 2 / comb(2 * seeds, seeds)
-    if chance > 0.001:
-        return f"With {seeds} each, chance alone sets them apart once in {1 / chance:,.0f}."
-    if seeds > 7:
-        return f"That is enough ({1 / chance:,.0f}), but fewer would do."
+    if seeds == 10:
+        return "1 in 1,024 is one side. All on the other side would be as far out: 2 in 1,024."
+    if 2 / 2**seeds >= 0.001:
+        return f"With {seeds} the smallest p-value is {2 / 2**seeds:.4f}."
+    if seeds > 11:
+        return f"That is enough (1 in {2 ** (seeds - 1):,}), but fewer would do."
     return True
 
 
-def _wins_yet_ranks_lower(ranks: object) -> Verdict:
-    """Judge exercise 13.4: A is ahead on four of five tasks, B has the larger mean reciprocal rank."""
-    ask = "The answer is two lists of five whole numbers each: the ranks of A, then those of B."
-    table = array(ranks, (2, 5), ask)
-    if not np.array_equal(table, np.round(table)):
-        return ask
-    if table.min() < 1 or table.max() > 5:
-        return "A rank is 1 to 5."
-    a, b = table
-    if (a == b).any():
-        return "On one task two encodings cannot have one rank."
-    if (a < b).sum() != 4:
-        return f"A must be ahead on exactly 4 tasks; it is on {(a < b).sum()}."
-    means = (1 / a).mean(), (1 / b).mean()
-    if means[0] >= means[1]:
-        return f"A is ahead on 4 tasks, but its mean, {means[0]:.3f}, is not below B's, {means[1]:.3f}."
+def _half_the_weight(answer: object) -> Verdict:
+    """Judge exercise 13.4: the bias that gives one of 33 keys half of the weight, and the steps that it takes."""
+    bias, steps = row(answer, 2, "The answer is two numbers: the bias, and the number of steps.")
+    bias, steps = number(bias, "The bias is one number."), number(steps, "The steps are one number.")
+    if close(bias, 0.5, 1e-3):
+        return "0.5 is the weight that you want. The softmax makes weights of exp(score)."
+    if close(bias, log(33), 2e-3):
+        return f"e^{bias:.2f} = 33 would be against 33 others; the key itself is one of the 33."
+    if not close(bias, log(32), 6e-3):
+        return f"With that bias it gets {np.exp(bias) / (np.exp(bias) + 32):.0%} of the weight."
+    if not ceil(bias / 0.001 - 1e-6) - 1 <= steps <= ceil(log(32) / 0.001) + 6:
+        return f"The bias is right. It moves by 0.001 a step: it takes more or fewer than {steps:g} steps."
     return True
 
 
@@ -107,32 +118,32 @@ EXERCISES = (
     ),
     Exercise(
         "13.2",
-        _adds_both_tails,
+        _flips_signs,
         hints=(
-            "If neither is better, each seed is a fair coin: n wins of n have the chance 1/2ⁿ.",
-            "Add up comb(n, k)/2ⁿ for all results at least as far from n/2 as the one you have, on both sides.",
-            "min(1, 2 · Σ_{k ≥ max(wins, n − wins)} comb(n, k) / 2ⁿ)",
+            "If neither is better, each difference might as well have the other sign: go through all 2ⁿ choices.",
+            "itertools.product((1, -1), repeat=n) gives the choices; for each take |Σ s·d|.",
+            "Count those with |Σ s·d| ≥ |Σ d| − 1e-9 (adding rounds) and divide by 2ⁿ.",
         ),
-        shows="Five of five give 0.0625: five pairs alone can never pass the usual 0.05.",
+        shows="It assumes only that, without a difference, a sign is as good as its opposite.",
     ),
     Exercise(
         "13.3",
-        _seven,
+        _eleven,
         hints=(
-            "Of comb(2n, n) equally likely orders one puts all n runs of A first, and one all n of B.",
-            "You need 2 / comb(2n, n) ≤ 1/1000.",
-            "comb(12, 6) = 924 is too few, comb(14, 7) = 3432 enough.",
+            "The most lopsided result there is: all n seeds on one side.",
+            "Of 2ⁿ choices of signs two are that lopsided: 2 / 2ⁿ.",
+            "2¹⁰ = 1,024 is below 2,000, 2¹¹ = 2,048 is not.",
         ),
-        shows="Two seeds more and chance falls from 1 in 126 to 1 in 1,716.",
+        shows="Each seed halves the smallest p-value; five seeds end at 0.06, eight at 0.008.",
     ),
     Exercise(
         "13.4",
-        _wins_yet_ranks_lower,
+        _half_the_weight,
         hints=(
-            "1/rank drops from 1 to 1/2 between first and second, but only from 1/4 to 1/5 further down.",
-            "Let A be second and B third on four tasks.",
-            "On the fifth task let B be first and A last.",
+            "With 32 other keys of score 0 the weight of a key of score b is eᵇ / (eᵇ + 32).",
+            "Half of the weight: eᵇ = 32.",
+            "b = ln 32 = 3.47; at 0.001 a step that is 3,466 steps.",
         ),
-        shows="Mean reciprocal rank pays for first places: a summary is a choice of what counts.",
+        shows="A number that starts at 0 cannot be large after 400 such steps, however much the task wants it.",
     ),
 )

@@ -134,7 +134,7 @@ class Copy(Task):
 
         ^ a₁ … a_n | a₁ … a_n
 
-    It hardly needs the place: to go on as it went on after the last two letters is right nine times in ten.
+    It hardly needs the place: to go on as it went on after the last three letters is right nine times in ten.
 
     >>> task = make_task("copy")
     >>> batch = task.batch(seed=0, step=0, batch_size=1, length=4, split="test")

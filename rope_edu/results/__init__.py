@@ -2,11 +2,21 @@ r"""Results of runs that take too long for a notebook, and how to read them; nee
 
 `grid.json` is written by `python -m rope_edu.nn.grid`, `page_models.json` by `python -m rope_edu.nn.page_models`,
 `stretch.json` by `python -m rope_edu.nn.stretch`, `rotation.json` by `python book/tools/bench_rotation.py`,
-`base_bound.json` by `python book/tools/search_bases.py`. Predictions were written before a run.
+`base_bound.json` by `python book/tools/search_bases.py`. `predictions.md` and `stretch_predictions.md` were written
+before the runs that they are about.
 """
 
 from rope_edu.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound
-from rope_edu.results.grid import Grid, GridRun, Spread, load_grid, spread
+from rope_edu.results.grid import (
+    Grid,
+    GridRun,
+    Spread,
+    best_setting,
+    load_grid,
+    load_predictions,
+    sign_flip_p,
+    spread,
+)
 from rope_edu.results.page_models import PageModel, load_page_models
 from rope_edu.results.rotation import Rotation, load_rotation
 from rope_edu.results.stretch import Stretch, load_stretch, load_stretch_predictions
@@ -21,11 +31,14 @@ __all__ = [
     "Rotation",
     "Spread",
     "Stretch",
+    "best_setting",
     "load_base_bound",
     "load_grid",
     "load_page_models",
+    "load_predictions",
     "load_rotation",
     "load_stretch",
     "load_stretch_predictions",
+    "sign_flip_p",
     "spread",
 ]

@@ -3,6 +3,7 @@ r"""Read a grid of training runs: every encoding × task × seed, with curves an
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -238,12 +239,24 @@ def load_grid(path: str | Path | None = None) -> Grid:
 
     >>> grid = load_grid()
     >>> grid.accuracy("back", "rotary").n
-    11
+    8
 
     Chapter 13.
     """
     source = files("rope_edu.results").joinpath("grid.json") if path is None else Path(path)
     return parse_grid(source.read_text(encoding="utf-8"), str(path or "grid.json"))
+
+
+def load_predictions() -> dict[int, str]:
+    r"""Return what was expected of the library's grid before its runs were made: number -> sentences.
+
+    >>> load_predictions()[6].split(":")[0]
+    '*clock*, 2×'
+
+    Chapter 13.
+    """
+    text = files("rope_edu.results").joinpath("predictions.md").read_text(encoding="utf-8")
+    return {int(number): words for number, words in re.findall(r"^(\d+)\. (.+)$", text, re.MULTILINE)}
 
 
 def parse_grid(text: str, name: str = "grid.json") -> Grid:

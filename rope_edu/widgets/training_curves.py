@@ -6,31 +6,30 @@ from .base import LiveFigure
 
 TASKS = {
     "copy": "copy",
-    "reverse": "reverse",
     "back": "5 tokens back",
-    "induction": "induction",
-    "chases": "who chases whom",
+    "recall": "as far back as told",
+    "clock": "count places by fours",
     "text": "characters of prose",
 }
 
 
 class TrainingCurves(LiveFigure):
-    """Draw the learning curves of every encoding on one task, five seeds each, and the tests on longer texts.
+    """Draw the learning curves of every encoding on one task, eight seeds each, and the tests on longer texts.
 
     Up to three encodings (``first``, ``second``, ``third``) stand out from the rest in grey: median and the span
-    of the five seeds, or with ``every_seed`` each run by itself. ``measure`` is what is drawn: "accuracy" or
+    of the eight seeds, or with ``every_seed`` each run by itself. ``measure`` is what is drawn: "accuracy" or
     "loss"; ``against`` the cost: "steps", or CPU "seconds". The test texts are as long as those of the training,
-    their length doubled ``doublings`` times.
+    their length doubled ``doublings`` times; of longer texts the new places alone are scored.
 
     Values out of range raise TraitError with a sentence.
 
-    >>> TrainingCurves(task="reverse", doublings=2)
-    TrainingCurves(task='reverse', doublings=2)
+    >>> TrainingCurves(task="recall", doublings=2)
+    TrainingCurves(task='recall', doublings=2)
 
     Source: the grid of ``python -m rope_edu.nn.grid``, stored in ``rope_edu/results``. Chapter 13.
     """
 
-    task = Choice("copy", TASKS, label="Task")
+    task = Choice("back", TASKS, label="Task")
     doublings = Slider(1, 0, 2, label="Length of test texts", unit="× doubled")
     measure = Choice(
         "accuracy", {"accuracy": "right answers (%)", "loss": "loss (nats, logarithmic)"}, label="Measure"

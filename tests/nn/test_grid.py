@@ -1,5 +1,6 @@
 """The grid and its file: resumable run by run, whole at every moment, refused when it is not what it should be."""
 
+import itertools
 import json
 import math
 import subprocess
@@ -8,78 +9,179 @@ import sys
 import numpy as np
 import pytest
 
-from rope_edu.nn import ENCODINGS, TASKS, grid, make_task
-from rope_edu.results import load_grid, spread
-from rope_edu.results.grid import FORMAT, parse_grid
+from rope_edu.nn import ENCODINGS, TASKS, TrainingConfig, grid, make_task
+from rope_edu.nn.training import make_model
+from rope_edu.results import best_setting, load_grid, load_predictions, sign_flip_p, spread
+from rope_edu.results.grid import FORMAT, RUN_OF, parse_grid
 
 MACHINE = {"machine": {"cpu": "a processor", "cores": 2, "gpu": None}, "jobs": 1, "threads_per_job": 1}
 
 
 def run(
-    task="back", encoding="rotary", seed=0, accuracies=(0.1, 0.9, 1.0), tests=((32, 0.1, 1.0), (64, 1.0, 0.5))
+    task="back",
+    encoding="rotary",
+    seed=0,
+    accuracies=(0.1, 0.9, 1.0),
+    tests=((32, 0.1, 1.0), (64, 1.0, 0.5)),
+    learning_rate=3e-3,
+    own_rate=1.0,
 ):
     curve = [[10 * n, 1.0 - a, a, 0.5 * n] for n, a in enumerate(accuracies)]
     parts = {"task": task, "encoding": encoding, "seed": seed, "parameters": 7, "seconds": 1.0}
-    return {**parts, "curve": curve, "tests": [list(row) for row in tests]}
+    rates = {"learning_rate": learning_rate, "own_rate": own_rate}
+    return {**parts, **rates, "curve": curve, "tests": [list(row) for row in tests]}
+
+
+def tuned(loss, learning_rate=3e-3, own_rate=1.0, task="back", encoding="t5", seed=1000):
+    names = {"task": task, "encoding": encoding, "seed": seed}
+    return {**names, "learning_rate": learning_rate, "own_rate": own_rate, "loss": loss}
 
 
 def text(*runs, **changes):
     meta = {**grid.describe_settings("small"), **MACHINE}
-    return json.dumps({"format": FORMAT, "meta": meta, "runs": list(runs), **changes})
+    return json.dumps({"format": FORMAT, "meta": meta, "runs": list(runs), "tuning": [], **changes})
 
 
-def test_a_stopped_grid_goes_on_with_what_it_lacks(tmp_path, monkeypatch):
-    trained = []
+def trainer(trained, stop=None):
+    """Take the place of `grid.results`: note what would be trained, and stop after so many runs."""
 
     def fake(configs, jobs):
         for config in configs:
-            if len(trained) == 3:
+            if len(trained) == stop:
                 raise KeyboardInterrupt
-            trained.append((config.task, config.encoding, config.seed))
-            yield run(*trained[-1])
+            trained.append(config)
+            names = {name: getattr(config, name) for name in RUN_OF}
+            yield run(**names, accuracies=(0.1, 1 - config.learning_rate))  # the highest rate wins
 
-    monkeypatch.setattr(grid, "results", fake)
+    return fake
+
+
+def test_a_stopped_grid_goes_on_with_what_it_lacks(tmp_path, monkeypatch):
+    path, first = tmp_path / "g.json", []
     options = "--tasks back copy --encodings rotary none --seeds 2 --out"
-    arguments = [*options.split(" "), str(tmp_path / "g.json")]
+    arguments = [*options.split(" "), str(path)]
+    monkeypatch.setattr(grid, "results", trainer(first, stop=9))
     with pytest.raises(KeyboardInterrupt):
         grid.main(arguments)
-    assert len(load_grid(tmp_path / "g.json").runs) == 3
-    trained[:] = [None] * 4  # past the third, where it was stopped
+    found = load_grid(path)
+    assert (len(found.tuning), len(found.runs)) == (6, 3)
+    then = []
+    monkeypatch.setattr(grid, "results", trainer(then))
     grid.main(arguments)
-    assert trained[4:] == [
-        ("copy", "none", 0),
-        *[(t, e, 1) for t in ("back", "copy") for e in ("rotary", "none")],
+    found = load_grid(path)
+    assert (len(found.tuning), len(found.runs)) == (12, 8)
+    keys = [tuple(getattr(config, name) for name in RUN_OF) for config in first + then]
+    assert len(keys) == len(set(keys)) == 20
+    again = []
+    monkeypatch.setattr(grid, "results", trainer(again))
+    grid.main(arguments)
+    assert again == []
+
+
+def test_tuning_comes_first_and_shares_neither_seeds_nor_texts_with_what_is_reported(tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.setattr(grid, "results", trainer(trained))
+    grid.main(["--tasks", "back", "--out", str(tmp_path / "g.json")])
+    settings = sum(len(grid.tuning_settings(name)) for name in ENCODINGS)
+    tuning, reported = trained[:settings], trained[settings:]
+    assert {config.evaluate_on for config in tuning} == {"tune"}
+    assert {config.evaluate_on for config in reported} == {"test"}
+    assert len(reported) == 8 * len(ENCODINGS)
+    assert not {config.seed for config in tuning} & {config.seed for config in reported}
+
+
+def test_every_reported_run_takes_the_rates_that_were_best_in_tuning(tmp_path, monkeypatch):
+    def fake(configs, jobs):
+        for config in configs:
+            names = {name: getattr(config, name) for name in RUN_OF}
+            wanted = (1e-2, 10.0) if config.encoding == "t5" else (1e-3, 1.0)
+            best = (config.learning_rate, config.own_rate) == wanted
+            yield run(**names, accuracies=(0.1, 0.9 if best else 0.5))
+
+    monkeypatch.setattr(grid, "results", fake)
+    options = "--tasks back --encodings t5 rotary --seeds 2 --out"
+    grid.main([*options.split(" "), str(tmp_path / "g.json")])
+    found = load_grid(tmp_path / "g.json")
+    assert {(r.learning_rate, r.own_rate) for r in found.select("back", "t5")} == {(1e-2, 10.0)}
+    assert {(r.learning_rate, r.own_rate) for r in found.select("back", "rotary")} == {(1e-3, 1.0)}
+
+
+def test_every_encoding_is_tuned_over_the_same_rates_and_those_with_parameters_over_two_of_their_own():
+    rates = {name: {setting["learning_rate"] for setting in grid.tuning_settings(name)} for name in ENCODINGS}
+    assert all(found == set(grid.LEARNING_RATES) for found in rates.values())
+    for name in ENCODINGS:
+        model = make_model(TrainingConfig("copy", name, d_model=16, n_heads=2, d_ff=16))
+        own = {setting["own_rate"] for setting in grid.tuning_settings(name)}
+        has = any(parameter.startswith("encodings") for parameter, _ in model.named_parameters())
+        assert (len(own) == 2) == has
+
+
+def test_the_best_setting_has_the_lowest_mean_loss_over_the_tuning_seeds():
+    table = [
+        tuned(0.5, 1e-3, seed=1000),
+        tuned(0.6, 1e-3, seed=1001),
+        tuned(0.1, 3e-3, seed=1000),
+        tuned(2.0, 3e-3, seed=1001),
+        tuned(0.0, 1e-2, encoding="rotary"),
+        tuned(0.0, 1e-2, task="copy"),
     ]
-    assert len(load_grid(tmp_path / "g.json").runs) == 8
-    trained.clear()
-    grid.main(arguments)
-    assert trained == []
+    assert best_setting(table, "back", "t5") == {"learning_rate": 1e-3, "own_rate": 1.0}
+    with pytest.raises(ValueError, match="no tuning run of task 'clock' with encoding 't5'"):
+        best_setting(table, "clock", "t5")
 
 
-def test_the_first_seed_of_every_combination_comes_first(tmp_path, monkeypatch):
-    seen = []
-    monkeypatch.setattr(grid, "results", lambda configs, jobs: seen.extend(configs) or iter(()))
-    grid.main(["--seeds", "2", "--out", str(tmp_path / "g.json")])
-    assert len(seen) == 2 * len(TASKS) * len(ENCODINGS)
-    assert {config.seed for config in seen[: len(seen) // 2]} == {0}
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_the_sign_flip_test_counts_all_signs(n):
+    differences = np.random.default_rng(n).normal(0.3, 1, n).round(2)
+    sums = [abs(np.dot(signs, differences)) for signs in itertools.product((1, -1), repeat=n)]
+    expected = np.mean([s >= abs(differences.sum()) - 1e-9 for s in sums])
+    assert sign_flip_p(differences) == expected
+    assert sign_flip_p(-differences) == expected
+    assert sign_flip_p(100 * differences) == expected
+
+
+def test_the_sign_flip_test_at_its_ends():
+    assert [sign_flip_p([0.1] * n) for n in (5, 7, 8)] == [2 / 32, 2 / 128, 2 / 256]
+    assert sign_flip_p([0.0] * 8) == 1
+    assert sign_flip_p([1, -1, 1, -1]) == 1
+    for wrong in ([], [1] * 21):
+        with pytest.raises(ValueError, match="1 to 20 numbers"):
+            sign_flip_p(wrong)
+
+
+def test_where_nothing_differs_the_sign_flip_test_is_rarely_below_a_hundredth():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(4000, 1, 8))  # what both runs of a seed have in common
+    first, second = shared + rng.normal(size=(4000, 2, 8)).swapaxes(0, 1)[:, :, None]
+    found = [sign_flip_p(difference) for difference in (first - second)[:, 0]]
+    assert np.mean(np.array(found) < 0.01) < 0.01 + 3 * np.sqrt(0.01 / 4000)  # three standard errors
+
+
+def test_encodings_are_paired_by_seed():
+    runs = [run(seed=s, tests=((32, 0, 0.1 * s + 0.05), (64, 0, 0.5))) for s in range(8)]
+    runs += [run("back", "t5", seed=s, tests=((32, 0, 0.1 * s), (64, 0, 0.5))) for s in reversed(range(8))]
+    found = parse_grid(text(*runs))
+    assert found.paired_p("back", "rotary", "t5") == 2 / 256
+    assert found.paired_p("back", "rotary", "t5", 64) == 1
 
 
 def test_within_a_task_all_encodings_have_the_same_setting():
     for task in TASKS:
-        settings = [vars(grid.make_config((task, name, 0))) | {"encoding": ""} for name in ENCODINGS]
+        settings = [vars(grid.make_config(task, name, 0)) | {"encoding": ""} for name in ENCODINGS]
         assert all(setting == settings[0] for setting in settings)
 
 
 def test_a_file_of_other_settings_is_not_continued(tmp_path, capsys):
     path = tmp_path / "g.json"
-    grid.GridFile(path, grid.describe_settings("small"), MACHINE).add(run(), 1.0)
+    grid.GridFile(path, grid.describe_settings("small"), MACHINE).add("runs", run(), 1.0)
     with pytest.raises(SystemExit):
         grid.main(["--size", "large", "--out", str(path)])
-    assert "other settings (size, tasks, config)" in capsys.readouterr().err
+    assert "other settings (size, tasks, config, tuning)" in capsys.readouterr().err
 
 
 def test_a_real_run_ends_in_the_file_with_versions_and_machine_and_no_names(tmp_path, monkeypatch):
     tiny = {"d_model": 8, "n_layers": 1, "n_heads": 1, "d_ff": 8, "batch_size": 2, "rows": 2, "test_rows": 2}
+    monkeypatch.setattr(grid, "LEARNING_RATES", (1e-3,))
     monkeypatch.setitem(grid.SIZES, "small", tiny)
     monkeypatch.setattr(grid, "results", lambda configs, jobs: map(grid._work, configs))
     path = tmp_path / "g.json"
@@ -90,7 +192,7 @@ def test_a_real_run_ends_in_the_file_with_versions_and_machine_and_no_names(tmp_
     assert set(found.meta["versions"]) == {"python", "torch", "numpy", "rope_edu"}
     assert set(found.meta["machine"]) == {"cpu", "cores", "gpu"}
     assert len(found.runs[0].curve["step"]) <= 20
-    assert path.stat().st_size < 4000
+    assert path.stat().st_size < 5000
 
 
 def test_help_names_every_choice():
@@ -140,9 +242,11 @@ def test_a_grid_answers_by_task_encoding_and_length():
     ("content", "sentence"),
     [
         ("{", "is no JSON"),
-        ("[]", "must have the format 'rope_edu grid 1', got 'list'"),
+        ("[]", "must have the format 'rope_edu grid 2', got 'list'"),
         (text(format="other"), "got 'other'"),
         (text(runs={}), "must hold 'runs', a JSON list"),
+        (text(tuning=None), "must hold 'tuning', a JSON list"),
+        (text(tuning=[{"task": "back", "loss": 1}]), "tuning run 0 lacks encoding, seed"),
         (text({"task": "back"}), "run 0 lacks encoding, seed"),
         (text(run(), run()), r"holds runs twice: \[\('back', 'rotary', 0\)\]"),
         (text(run(accuracies=(0.1, 1.2))), "accuracies in curve must be 0 to 1"),
@@ -172,13 +276,24 @@ def test_a_grid_refuses_what_it_does_not_hold(call, sentence):
 def test_the_grid_of_the_library_is_complete_and_belongs_to_the_tasks_of_today():
     found = load_grid()
     settings = grid.describe_settings("small")
-    for name in ("tasks", "encodings", "encoding_options", "config"):
+    for name in ("tasks", "encodings", "encoding_options", "config", "tuning"):
         assert found.meta[name] == settings[name]
     for task in TASKS:
         assert found.test_lengths(task) == make_task(task).test_lengths
         for encoding in ENCODINGS:
-            assert [run.seed for run in found.select(task, encoding)] == [0, 1, 2, 3, 4]
+            runs = found.select(task, encoding)
+            assert [run.seed for run in runs] == list(range(8))
+            chosen = best_setting(found.tuning, task, encoding)
+            assert all({name: getattr(run, name) for name in chosen} == chosen for run in runs)
+            settings = [row for row in found.tuning if (row["task"], row["encoding"]) == (task, encoding)]
+            assert len(settings) == len(grid.tuning_settings(encoding))
     assert all(np.diff(run.curve["cpu_seconds"]).min() >= 0 for run in found.runs)
+
+
+def test_the_predictions_are_there_and_name_tasks_of_the_grid():
+    found = load_predictions()
+    assert list(found) == list(range(1, 13))
+    assert all(any(f"*{task}*" in words for task in TASKS) for words in found.values())
 
 
 def test_reading_results_needs_no_torch():

@@ -1,18 +1,20 @@
-"""Tasks: pure functions of their arguments, right answers, train and test apart."""
+"""Tasks: pure functions of their arguments, right answers, a first token, train, tuning and test apart."""
 
 import numpy as np
 import pytest
 import torch
 
 from rope_edu.nn import TASKS, make_task
+from rope_edu.nn.tasks import SPLITS, _prose, longest
 
 
 def rows(name, seed=0, length=None, split="test", n=32, **options):
+    """The task, and of each text the tokens, targets and weights after the first token."""
     task = make_task(name, **options)
     batch = task.batch(seed, 0, n, length, split=split)
     assert batch.tokens.dtype == batch.targets.dtype == torch.int64
     assert batch.weights.dtype == torch.float32
-    return task, zip(*(part.tolist() for part in batch), strict=True)
+    return task, zip(*(part[:, 1:].tolist() for part in batch), strict=True)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -43,20 +45,44 @@ def test_every_length_has_the_shape_that_it_promises_and_tokens_of_the_vocabular
     for length in task.test_lengths:
         batch = task.batch(0, 0, 64, length, split="test")
         assert batch.tokens.shape == batch.targets.shape == batch.weights.shape == (64, task.seq_len(length))
-        assert batch.weights.sum(1).min() >= 1
+        assert batch.weights[:, task.trained_places if length > task.length else 0 :].sum(1).min() >= 1
         seen |= set(batch.tokens.flatten().tolist())
     assert min(seen) == 0
     assert max(seen) == task.vocab_size - 1
-    assert task.test_lengths == tuple(int(ratio * task.length) for ratio in (1, 1.5, 2, 4))
+    assert task.test_lengths == tuple(ratio * task.length for ratio in (1, 2, 4))
+    assert longest(task) == task.seq_len(4 * task.length)
 
 
-@pytest.mark.parametrize(("name", "sign"), [("copy", 1), ("reverse", -1)])
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_text_begins_with_a_token_that_occurs_nowhere_else_and_counts_for_nothing(name, split):
+    task = make_task(name)
+    batch = task.batch(0, 0, 64, split=split)
+    first = batch.tokens == task.vocab_size - 1
+    assert first[:, 0].all()
+    assert not first[:, 1:].any()
+    assert not batch.weights[:, 0].any()
+    assert task.spell(batch.tokens[0])[0] == "^"
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_training_tuning_and_testing_draw_different_texts(name):
+    task = make_task(name)
+    texts = {}
+    for split in SPLITS:
+        batch = task.batch(0, 0, 64, task.length, split=split).tokens
+        texts[split] = {tuple(row[: task.length // 2 + 1]) for row in batch.tolist()}
+    assert not texts["train"] & texts["test"]
+    assert not texts["train"] & texts["tune"]
+    assert not texts["tune"] & texts["test"]
+
+
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_copy_and_reverse_say_what_stood_before_the_separator(name, sign, split):
-    task, found = rows(name, split=split)
+def test_copy_says_what_stood_before_the_separator(split):
+    task, found = rows("copy", split=split)
     for tokens, targets, weights in found:
-        n = tokens.index(task.vocab_size - 1)
-        assert targets[n:] == tokens[:n][::sign]
+        n = tokens.index(task.vocab_size - 2)
+        assert targets[n:] == tokens[:n]
         assert tokens[n + 1 :] == targets[n:-1]  # every answer is given before the next is asked
         assert weights == [0.0] * n + [1.0] * n
 
@@ -73,79 +99,56 @@ def test_back_wants_the_token_k_places_before():
         assert sum(weights) == task.length - 3
 
 
-def test_induction_counts_keys_seen_before_and_wants_their_partner():
-    task, found = rows("induction", length=48)
+def test_recall_wants_the_letter_that_stands_as_far_back_as_the_number_tells():
+    task, found = rows("recall", length=40, n=200)
+    distances = set()
     for tokens, targets, weights in found:
-        partner, counted = {}, []
         for place, token in enumerate(tokens):
-            if token < task.n_keys:
-                counted.append(token in partner)
-                assert partner.setdefault(token, tokens[place + 1]) == tokens[place + 1]
-                assert weights[place] == counted[-1]
-                assert targets[place] == tokens[place + 1]
-            else:
-                assert weights[place] == 0
-        assert {task.n_keys <= value < task.n_keys + task.n_values for value in partner.values()} == {True}
+            far = token - task.n_letters + 1  # 1 … farthest for numbers, below for letters
+            source = place - far
+            asked = far >= 1 and source >= 0 and tokens[source] < task.n_letters
+            assert weights[place] == asked
+            if asked:
+                assert targets[place] == tokens[source]
+                distances.add(far)
+    assert distances == set(range(1, task.farthest + 1))
 
 
-def test_induction_has_no_fixed_place_for_its_pairs():
-    batch = make_task("induction").batch(0, 0, 256, split="test")
-    first = (batch.tokens < 6).int().argmax(1)
-    assert len(first.unique()) > 2
+def test_recall_asks_at_every_fourth_place():
+    batch = make_task("recall").batch(0, 0, 2000, split="test")
+    numbers = (batch.tokens[:, 1:] >= 8).double().mean().item()
+    assert abs(numbers - 0.25) < 5 * (0.25 * 0.75 / (2000 * 32)) ** 0.5  # five standard errors
 
 
-@pytest.mark.parametrize("length", [9, 16, 64])
-def test_chases_wants_the_animal_before_the_verb(length):
-    task, found = rows("chases", length=length)
-    for tokens, targets, weights in found:
-        words = [task.words[token] for token in tokens]
-        told, asked = words[:length], words[length + 1 :]
-        assert words[length] == "."
-        assert sorted(asked[1::3]) == ["chases", "hears", "sees"]
-        assert asked[0::3] == ["who"] * 3
-        for n, verb in enumerate(asked[1::3]):
-            here = told.index(verb)
-            assert told.count(verb) == 1
-            assert told[here - 1] == asked[3 * n + 2] == task.words[targets[length + 2 + 3 * n]]
-            assert told[here - 1] != told[here + 1]
-        assert [place for place, w in enumerate(weights) if w] == [length + 2, length + 5, length + 8]
+def test_clock_counts_places_from_the_first_token_whatever_the_tokens_are():
+    task, found = rows("clock", m=3)
+    for _, targets, weights in found:
+        assert targets == [place % 3 for place in range(task.length)]
+        assert set(weights) == {1.0}
 
 
-def test_the_answer_of_chases_is_not_in_the_words_without_their_order():
-    _, found = rows("chases", length=9, n=20_000)
-    answers = {}
-    for tokens, targets, weights in found:
-        bag, first = tuple(sorted(tokens[:9])), weights.index(1.0)
-        answers.setdefault((bag, tokens[first]), set()).add(targets[first])
-    assert max(len(found) for found in answers.values()) > 1
-
-
-def test_text_wants_the_next_character_and_tests_on_lines_never_trained_on():
+def test_text_wants_the_next_character_and_tunes_and_tests_on_lines_never_trained_on():
     task = make_task("text")
-    parts = {}
-    for split in ("train", "test"):
-        batch = task.batch(0, 0, 64, split=split)
-        assert torch.equal(batch.tokens[:, 1:], batch.targets[:, :-1])
-        parts[split] = {task.spell(row) for row in batch.tokens}
-    from rope_edu.nn.tasks import _prose
-
     text = task.spell(_prose()[0])
-    cut = len(text) * 9 // 10
-    assert all(row in text[:cut] for row in parts["train"])
-    assert all(row in text[cut:] for row in parts["test"])
+    cuts = [len(text) * tenth // 10 for tenth in (0, 8, 9, 10)]
+    for split, part in zip(("train", "tune", "test"), range(3), strict=True):
+        batch = task.batch(0, 0, 64, split=split)
+        assert torch.equal(batch.tokens[:, 2:], batch.targets[:, 1:-1])
+        own = text[cuts[part] : cuts[part + 1]]
+        assert all(task.spell(row[1:]) in own for row in batch.tokens)
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: make_task("sort"), "task must be one of copy, reverse.*got 'sort'"),
+        (lambda: make_task("sort"), "task must be one of copy, back, recall.*got 'sort'"),
         (lambda: make_task("copy", size=3), "'copy' has the fields .*length.*got size"),
         (lambda: make_task("back").batch(-1, 0, 1), "seed must be a whole number from 0, got -1"),
         (lambda: make_task("back").batch(0, 0, 0), "batch_size must be"),
         (lambda: make_task("back").batch(0, 0, 1, 5), "length must be at least 6 for 'back', got 5"),
-        (lambda: make_task("chases").batch(0, 0, 1, 8), "length must be at least 9"),
-        (lambda: make_task("text").batch(0, 0, 1, 10**6), "length must be below"),
-        (lambda: make_task("text").batch(0, 0, 1, split="dev"), "split must be 'train' or 'test', got 'dev'"),
+        (lambda: make_task("recall").batch(0, 0, 1, 8), "length must be at least 9"),
+        (lambda: make_task("text").batch(0, 0, 1, 10**6), "length must be below .* of the train part"),
+        (lambda: make_task("text").batch(0, 0, 1, split="dev"), "split must be .*'tune'.*got 'dev'"),
     ],
 )
 def test_what_is_not_allowed_is_refused_with_what_is(call, sentence):

@@ -1,6 +1,7 @@
 """Right answers and known mistakes of chapter 13."""
 
-from math import comb
+from itertools import product
+from math import log
 
 
 def settled(steps, accuracy, level):
@@ -22,16 +23,41 @@ def above(steps, accuracy, level):
     return settled(steps, accuracy, level + 1e-6)
 
 
-def tail(wins, n):
-    return sum(comb(n, k) for k in range(max(wins, n - wins), n + 1)) / 2**n
+def flipped(differences):
+    total = abs(sum(differences))
+    sums = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) for signs in all_signs(differences)
+    ]
+    return [value >= total - 1e-9 for value in sums]
 
 
-RANKS = ([2, 2, 2, 2, 5], [3, 3, 3, 3, 1])
+def all_signs(differences):
+    return product((1, -1), repeat=len(differences))
+
+
+def p_value(differences):
+    found = flipped(differences)
+    return sum(found) / len(found)
+
+
+def one_side(differences):
+    signed = [sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in all_signs(differences)]
+    return sum(value >= sum(differences) - 1e-9 for value in signed) / len(signed)
+
+
+def further_out(differences):
+    total = abs(sum(differences))
+    sums = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) for signs in all_signs(differences)
+    ]
+    return sum(value > total + 1e-9 for value in sums) / len(sums)
+
+
 RIGHT = {
     "13.1": [settled],
-    "13.2": [lambda wins, n: min(1.0, 2 * tail(wins, n))],
-    "13.3": [7],
-    "13.4": [RANKS, ([4, 4, 4, 4, 5], [5, 5, 5, 5, 1])],
+    "13.2": [p_value],
+    "13.3": [11],
+    "13.4": [(log(32), 3466), (3.47, 3470)],
 }
 WRONG = {
     "13.1": [
@@ -41,22 +67,24 @@ WRONG = {
         (lambda steps, accuracy, level: "never", "It must return one step, or None."),
     ],
     "13.2": [
-        (tail, "That is one side."),
-        (lambda wins, n: 2 * tail(wins, n), "no chance is above 1"),
-        (lambda wins, n: min(1, 2 * comb(n, wins) / 2**n), "the chance of this very result"),
-        (lambda wins, n: 0.05, "you gave 0.05, expected 1.0000"),
+        (one_side, "That counts one side."),
+        (further_out, "one that lies as far out counts too"),
+        (lambda differences: sum(flipped(differences)), "divide by all 2ⁿ"),
+        (lambda differences: 0.05, "you gave 0.05, expected 0.5000"),
+        (lambda differences: "rarely", "It must return one number, the chance."),
     ],
     "13.3": [
-        (6, "With 6 each, chance alone sets them apart once in 462."),
-        (8, "fewer would do"),
+        (8, "With 8 the smallest p-value is 0.0078."),
+        (10, "All on the other side would be as far out"),
+        (12, "fewer would do"),
         (7.5, "The answer is one whole number."),
         (0, "It lies between 1 and 500."),
     ],
     "13.4": [
-        (RANKS[::-1], "A must be ahead on exactly 4 tasks; it is on 1."),
-        (([1, 1, 1, 1, 5], [2, 2, 2, 2, 1]), "is not below B's"),
-        (([2, 2, 2, 2, 6], [3, 3, 3, 3, 1]), "A rank is 1 to 5."),
-        (([2, 2, 2, 2, 1], [3, 3, 3, 3, 1]), "two encodings cannot have one rank"),
-        ((2, 3), "The answer is two lists of five whole numbers each"),
+        ((0.5, 500), "0.5 is the weight that you want"),
+        ((log(33), 3497), "the key itself is one of the 33"),
+        ((3.0, 3000), "With that bias it gets 39% of the weight."),
+        ((log(32), 347), "it takes more or fewer than 347 steps"),
+        (3.47, "The answer is two numbers"),
     ],
 }

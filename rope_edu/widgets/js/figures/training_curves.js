@@ -9,6 +9,7 @@ import { listed } from "../lib/words.js";
 import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
 const ROW = 21; // pixels for one encoding
+const LANES = 14; // of these, for its seeds
 
 /** How each of the three that stand out is drawn, with dark edges where `edge` says how wide they are; all others are grey. */
 const RANKS = [
@@ -190,7 +191,7 @@ function drawTests(pen, { measure }, all, box) {
   const values = all.names.flatMap((name) => tests[name].flat());
   const { place, ends, ticks, format } = scale(measure, values);
   const X = (v) => box.x + (box.w * (place(v) - ends[0])) / (ends[1] - ends[0]);
-  const title = all.times === 1 ? "New texts, same length" : `New texts, ${all.times}× as long`;
+  const title = all.times === 1 ? "New texts, same length" : `${all.times}× as long, new places`;
   pen.text(box.x + box.w, box.y - 9, `${title}: ${measure === "accuracy" ? "right (%)" : "loss"}`, { anchor: "end" });
   const across = (t) => box.x + (box.w * (t - ends[0])) / (ends[1] - ends[0]);
   for (const t of roomy(ticks, across, format)) {
@@ -208,8 +209,9 @@ function drawTests(pen, { measure }, all, box) {
     const [before, now] = [X(middle(0)), X(middle(all.place))];
     pen.line(before, y, now, y, { stroke: fill, width: 1, opacity: 0.6 });
     pen.line(now, y - 9, now, y + 9, { stroke: fill, width: 1.5, opacity });
+    const lanes = Math.max(1, tests[name].length - 1);
     tests[name].forEach((values, seed) => {
-      const lane = y + 3 * (seed - (tests[name].length - 1) / 2);
+      const lane = y + LANES * (seed / lanes - 0.5);
       mark(pen, X(values[all.place]), lane, rank?.mark, fill, rank ? 0.9 : 0.55);
     });
   });
@@ -251,11 +253,12 @@ function readout(state) {
       all.tests(name).map((values) => values[all.place]),
     ),
   );
-  const texts = `${all.times === 1 ? "of the same length" : `${all.times}× as long`} (${all.lengths[all.place]} ${all.unit})`;
+  const long = all.times === 1 ? "of the same length" : `${all.times}× as long, at the places beyond training`;
+  const texts = `${long} (${all.lengths[all.place]} ${all.unit})`;
   const what = measure === "loss" ? "the loss is" : "these are right, in %";
   const seeds = all.curves(all.names[0]).length;
   return (
-    `${measure === "loss" ? "" : speed(state, all)}On new texts ${texts} ${what}: ${listed(tests)}; ` +
+    `${measure === "loss" ? "" : speed(state, all)}On new texts ${texts}, ${what}: ${listed(tests)}; ` +
     `median and span of ${seeds} seeds.`
   );
 }
