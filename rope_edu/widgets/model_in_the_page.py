@@ -1,5 +1,6 @@
 """Chapter 18: a trained model that runs in the page, on texts longer than it was trained on."""
 
+import math
 from typing import Any
 
 import traitlets
@@ -22,6 +23,7 @@ RULES = {
     "abf": "another base (ABF)",
 }
 STEP = 0.1  # turns, between two ends of the ramp at least
+TINY = 1e-6  # turns: two sums of tenths differ by less
 
 
 class ModelInThePage(LiveFigure):
@@ -73,10 +75,10 @@ class ModelInThePage(LiveFigure):
 
     @traitlets.observe("ramp_from")
     def _take_its_end_along(self, change: Any) -> None:
-        if self.ramp_to < self.ramp_from + STEP:
-            self.ramp_to = round(self.ramp_from + STEP, 1)
+        if self.ramp_to < self.ramp_from + STEP - TINY:
+            self.ramp_to = math.ceil((self.ramp_from + STEP - TINY) / STEP) / round(1 / STEP)
 
     @traitlets.observe("ramp_to")
     def _take_its_start_along(self, change: Any) -> None:
-        if self.ramp_to < self.ramp_from + STEP:
-            self.ramp_from = round(max(STEP, self.ramp_to - STEP), 1)
+        if self.ramp_to < self.ramp_from + STEP - TINY:
+            self.ramp_from = math.floor((self.ramp_to - STEP + TINY) / STEP) / round(1 / STEP)
