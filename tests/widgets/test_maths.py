@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rope_edu import inv_freq
-from rope_edu.encodings import PIPELINES, Pipeline, angle_error, round_to
+from rope_edu.encodings import PIPELINES, Pipeline, angle_error, mean_cosine, round_to
 from rope_edu.encodings.precision import NUMBER_FORMATS
-from rope_edu.widgets.maths import decoding, derivation, error_curve, order
+from rope_edu.widgets.maths import decoding, derivation, error_curve, order, stretch
 
 POSITIONS = [1, 2, 255, 257, 1023, 2049, 4100, 65_519, 99_999, 2**20 - 1]
 
@@ -60,3 +60,15 @@ def test_a_cache_turns_each_key_once_and_never_does_more_work():
         work = decoding.decoding_work("rotated", capacity, step)
         assert work["turned"][0] == step
         assert all(kept <= anew for kept, anew in work.values())
+
+
+@pytest.mark.parametrize("rule", stretch.RULES)
+def test_the_trend_of_the_score_is_its_mean_over_the_distances_around(rule):
+    spec = stretch.stretched(rule, 64, 10_000.0, 4096, 32_768)
+    for distance in (3.0, 500.0):
+        middles = distance * (
+            1 + 0.1 * (np.arange(-4000, 4000) + 0.5) / 4000
+        )  # midpoint rule, fine against a wave
+        exact = spec.attention_factor**2 * mean_cosine(spec.inv_freq, middles).mean()
+        found = stretch.score_trend(spec.inv_freq, spec.attention_factor, distance, 0.1)
+        assert found == pytest.approx(exact, abs=1e-4)

@@ -97,7 +97,7 @@ function draw(pen, state, { width, height: tall }) {
   });
   pen.part(() => {
     const whole = paths.map((path, i) => [RULES[rules[i]], path.map((point) => point.map(Math.round))]);
-    for (const { name, x, y, half } of placeNames(/** @type {any} */ (whole), box)) {
+    for (const { name, x, y, half } of placeNames(/** @type {any} */ (whole), { ...box, h: box.h - 22 })) {
       pen.rect(x - half - 2, y - 11, 2 * half + 4, 14, { fill: ink.paper, opacity: 0.75 });
       pen.text(x, y, name, { size: 12, anchor: "middle", weight: 600 });
     }
@@ -121,11 +121,15 @@ function readout(state) {
   );
 }
 
+/** Who moves ABF's base wants to see ABF. */
+const follow = (_, held) => ("abf_base" in held && !("abf" in held) ? { abf: true } : {});
+
 export default live({
   name: "ScoreUnderRules",
   title: "The score of equal vectors at every distance, under several rules that stretch the context",
   height,
   draw,
   readout,
+  follow,
   uses: (state) => Object.keys(state).filter((name) => name !== "abf_base" || state.abf),
 });

@@ -2,10 +2,9 @@ import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { inLines, Labels } from "../lib/labels.js";
+import { inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
-import { textWidth } from "../lib/words.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, reach } from "../maths/trained_range.js";
@@ -101,21 +100,14 @@ function drawWaves(pen, box, { trained, wanted }, { before, after, complete }) {
   const path = (waves) => waves.map((wave, i) => [X(i), Y(powerOf(wave))]);
   pen.curve(path(before), BEFORE);
   drawAfter(pen, path(after));
-  const labels = new Labels(box);
-  for (const [name, length] of [
-    ["L", trained],
-    ["L′", wanted],
-  ]) {
+  for (const [name, length, right] of /** @type {[string, number, number][]} */ ([
+    ["L", trained, 6],
+    ["L′", wanted, 110],
+  ])) {
     const y = Y(powerOf(length));
     pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 1.2, dash: "2 3" });
     const words = `${name} = ${length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4)}`;
-    const wide = textWidth(words, 12);
-    const { left, baseline } = labels.place(wide, [
-      [box.x + 6, y - 17],
-      [box.x + 6, y + 3],
-      [box.x + 90, y - 17],
-    ]);
-    pen.text(left, baseline, words, { size: 12 });
+    pen.text(box.x + right, y < box.y + 20 ? y + 15 : y - 5, words, { size: 12 });
   }
 }
 
@@ -127,7 +119,7 @@ function drawSlowed(pen, box, { factor, slowed, short, complete }) {
   const ends = [Math.min(0, ...powers) - 0.06, Math.max(0.35, ...powers) + 0.1];
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
   const decades = range(Math.floor(ends[0]), Math.ceil(ends[1]));
-  const marks = decades.flatMap((power) => (ends[1] - ends[0] > 2 ? [1] : [1, 2, 4, 8]).map((m) => power + powerOf(m)));
+  const marks = decades.flatMap((power) => (ends[1] - ends[0] > 2 ? [1] : [1, 2, 5]).map((m) => power + powerOf(m)));
   const { X, Y } = axes(pen, box, across(pairs), ends, {
     xLabel: box.w < 300 ? "pair i (fast to slow)" : "pair i (the fast ones left, the slow ones right)",
     yLabel: "Slowed down by (logarithmic)",
@@ -174,11 +166,15 @@ function readout(state) {
   return `${first} ${many} of ${last + 1} pairs ${verb} new angles; the first comes at ${grouped(far)} tokens.`;
 }
 
+/** Who moves ABF's base wants to see ABF. */
+const follow = (_, held) => ("abf_base" in held && !("rule" in held) ? { rule: "abf" } : {});
+
 export default live({
   name: "StretchedClocks",
   title: "Each pair's wavelength before and after a rule, and by how much the rule slows it down",
   height,
   draw,
   readout,
+  follow,
   uses: ({ rule }) => ["rule", "wanted", "trained", "base", "head_dim", ...(rule === "abf" ? ["abf_base"] : [])],
 });
