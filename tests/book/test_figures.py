@@ -153,7 +153,7 @@ def test_state_can_be_linked(figure):
 
 
 # where the first slider ends at what another control holds: the words of the sentence, the reach of the chart
-FOLLOWING = {"OrderBlindness": 5, "ScoreDistance": 256}
+FOLLOWING = {"OrderBlindness": 5, "Ramps": 63, "ScoreDistance": 256}
 
 
 def test_a_link_with_nonsense_is_held_to_the_range(figure):
