@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from rope_edu.config import PRESETS, RULES
 from rope_edu.encodings.precision import PIPELINES, SIGNIFICAND_BITS
 
 from ._grid import grid_table
@@ -37,5 +38,7 @@ DATA: dict[str, Callable[[], Any]] = {
     "grid": grid_table,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
     "precision": _precision,
+    "presets": lambda: [asdict(preset) for preset in PRESETS],
+    "rules": lambda: RULES,
     "words": _words,
 }
