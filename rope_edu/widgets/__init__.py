@@ -18,6 +18,7 @@ from .block_matrix import BlockMatrix
 from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
+from .config_inspector import ConfigInspector
 from .layouts import Layouts
 from .order_blindness import OrderBlindness
 from .rotate_pair import RotatePair
@@ -35,6 +36,7 @@ __all__ = [
     "CacheSteps",
     "Clocks",
     "ComplexPlane",
+    "ConfigInspector",
     "Layouts",
     "LiveFigure",
     "OrderBlindness",

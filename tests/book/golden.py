@@ -495,6 +495,7 @@ def what_is_read(config: Any, layer_type: str | None, seq_len: int | None) -> di
         "sectionOrder": found.section_order,
         "remarks": [[remark.kind, remark.text] for remark in found.remarks],
         "rule": found.call.rule,
+        "line": found.call.line(),
     }
 
 
@@ -502,7 +503,7 @@ def what_is_read(config: Any, layer_type: str | None, seq_len: int | None) -> di
 def of_config():
     read = f"const read = readConfig(config, layer, length); const {GIVEN} = read; const {MORE} = read;"
     inverses = "const inverses = invFreq.map((f) => (f ? 1 / f : 0));"
-    made = f"return {{ ...{GIVEN}, ...{MORE}, inverses, rule: read.rule }};"
+    made = f"return {{ ...{GIVEN}, ...{MORE}, inverses, rule: read.rule, line: pythonOf(read) }};"
     call = f"(config, layer, length) => {{ {trying(read + inverses + made)} }}"
     labels = [None, "full_attention", "sliding_attention", "main", "compress", "nope"]
     given = [(each.config, label, None) for each in PRESETS for label in labels]
@@ -516,6 +517,16 @@ def of_config():
 
 
 CHECKED = ("factor", "rope_type", "truncate", "mrope_section", "head_dim", "short_factor", "rope_scaling")
+
+
+@room
+def of_base_bound():
+    for width, base, limit in itertools.product([2, 64, 128], [100.0, 1e4], [1, 2, 5000]):
+        rates = rope_edu.inv_freq(width, base)
+        found = rope_edu.encodings.first_negative_distance(rates, limit)
+        yield Call("firstNegativeDistance", [rates, limit], found)
+        mean = rope_edu.encodings.mean_cosine(rates, [limit])[0]
+        yield Call("meanCosine", [rates, limit], mean)
 
 
 @room

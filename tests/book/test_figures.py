@@ -48,7 +48,7 @@ def line(figure) -> str:
 def test_every_control_answers_the_keyboard(figure):
     for name, control in LiveFigure.figures[figure.name].controls().items():
         box = figure.locator(f'[data-trait="{name}"]')
-        target = box.locator("input, select").first
+        target = box.locator("input, select, textarea").first
         before, said = picture(figure), line(figure)
         target.focus()
         if control.kind == "slider":

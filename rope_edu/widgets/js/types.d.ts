@@ -78,6 +78,7 @@ interface Control {
   limit: number;
   options: [any, string][];
   max_words: number;
+  most: number;
 }
 type Controls = Record<string, Control>;
 

@@ -93,7 +93,7 @@ function mount(figure, model, el) {
  * @param {HTMLElement} root
  */
 function keepKeys(root) {
-  for (const input of root.querySelectorAll("input, select, button")) {
+  for (const input of root.querySelectorAll("input, select, textarea, button")) {
     input.setAttribute("data-lm-suppress-shortcuts", "true");
   }
 }

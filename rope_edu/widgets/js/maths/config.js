@@ -4,7 +4,7 @@ import { ALL, bodyOf, rotationsOf, STILL } from "./config_layers.js";
 import { Notes, Part } from "./config_part.js";
 import { baseOf, headDimOf, layoutOf, ropeTypeOf, widthsOf } from "./config_rotation.js";
 import { RULE_OF } from "./config_rules.js";
-import { checked, filled, RULES, refuse } from "./config_values.js";
+import { checked, filled, RULES, refuse, said } from "./config_values.js";
 
 /**
  * What a config says of a rotation; throws a ConfigError {reason, field, message}.
@@ -108,4 +108,17 @@ function sectionOrder(part) {
   if (!part.has("mrope_section")) return null;
   const mixed = part.get("mrope_interleaved", false) || part.get("interleaved", false);
   return mixed ? "interleaved" : "contiguous";
+}
+
+/**
+ * The call that makes a reading's rotation, as a line of Python.
+ * @param {any} reading
+ */
+export function pythonOf({ rule, given, settings, base, layout, headDim, rotaryDim, sections, dividedBy = 1 }) {
+  if (rule === STILL || rule === "longrope" || dividedBy !== 1 || sections) return 'rope_from_config("config.json")';
+  /** @type {Record<string, any>} */
+  const all = { ...settings, base, layout };
+  if (rotaryDim !== headDim && rule !== "partial_rope") all.rotary_dim = rotaryDim;
+  const named = Object.entries(all).map(([name, value]) => `${name}=${value === false ? "False" : said(value)}`);
+  return `${rule}(${[...given.map(said), ...named].join(", ")})`;
 }
