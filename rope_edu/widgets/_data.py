@@ -38,7 +38,7 @@ DATA: dict[str, Callable[[], Any]] = {
     "grid": grid_table,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
     "precision": _precision,
-    "presets": lambda: [asdict(preset) for preset in PRESETS],
+    "presets": lambda: [{"name": each.name, "config": each.config} for each in PRESETS],
     "rules": lambda: RULES,
     "words": _words,
 }

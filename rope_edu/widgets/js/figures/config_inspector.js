@@ -112,7 +112,7 @@ function drawWaves(pen, reading, all, box) {
   const level = (tokens) => clamp(powerOf(tokens), 0, SLOWEST);
   const { X, Y } = axes(pen, box, [0, last], [0, SLOWEST], {
     xLabel: "pair, i",
-    yLabel: "Wavelength (tokens, logarithmic)",
+    yLabel: "Wavelength (tokens)",
     yTicks: range(0, SLOWEST, 3),
     yFormat: (power) => decade(power),
   });
