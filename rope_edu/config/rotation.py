@@ -37,6 +37,22 @@ class Call:
         made = getattr(encodings, self.rule)(*self.arguments, **self.settings)
         return made.replace(inv_freq=made.inv_freq / self.divided_by, sections=self.sections)
 
+    def line(self) -> str:
+        """Return the call as a line of Python, or the reader's own where a list, sections or no rule is needed.
+
+        >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5, "layout": "half_split"}).line()
+        'llama3(128, 8, 8192, base=500000, layout="half_split")'
+        """
+        if self.rule in (STILL, "longrope") or self.divided_by != 1 or self.sections is not None:
+            return 'rope_from_config("config.json")'
+        given = [said(each) for each in self.arguments]
+        settings = [f"{name}={_literal(value)}" for name, value in self.settings.items()]
+        return f"{self.rule}({', '.join(given + settings)})"
+
+
+def _literal(value: object) -> str:
+    return str(value) if isinstance(value, bool) else said(value)
+
 
 @dataclass
 class Source:

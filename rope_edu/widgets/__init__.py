@@ -19,6 +19,7 @@ from .block_matrix import BlockMatrix
 from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
+from .config_inspector import ConfigInspector
 from .layouts import Layouts
 from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
@@ -43,6 +44,7 @@ __all__ = [
     "CacheSteps",
     "Clocks",
     "ComplexPlane",
+    "ConfigInspector",
     "Layouts",
     "LiveFigure",
     "ModelInThePage",

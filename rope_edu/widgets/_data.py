@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from rope_edu.config import PRESETS, RULES
 from rope_edu.encodings.precision import PIPELINES, SIGNIFICAND_BITS
 from rope_edu.results import MODELS, load_base_bound
 from rope_edu.results.page_models import read_page_models
@@ -52,6 +53,7 @@ def _words() -> dict:
 
 DATA: dict[str, Callable[[], Any]] = {
     "bases": _bases,
+    "config_rules": lambda: RULES,
     "decoding": lambda: {
         "headDim": decoding.HEAD_DIM,
         "base": decoding.BASE,
@@ -62,6 +64,7 @@ DATA: dict[str, Callable[[], Any]] = {
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
     "page_models": _page_models,
     "precision": _precision,
+    "presets": lambda: [{"name": each.name, "config": each.config} for each in PRESETS],
     "rules": lambda: stretch.RULES,
     "words": _words,
 }

@@ -163,6 +163,26 @@ class Sentence(Control):
         return super().describe() | {"max_words": self.max_words}
 
 
+class Paste(Control):
+    """A longer text, typed or pasted, of at most ``most`` characters; it stays out of the page's address."""
+
+    kind = "paste"
+
+    def __init__(self, default: str, most: int, *, label: str, unit: str = "") -> None:
+        super().__init__(default, label=label, unit=unit)
+        self.most = most
+
+    def clean(self, value: Any) -> str:
+        """Return the text."""
+        if not isinstance(value, str) or len(value) > self.most:
+            raise ValueError(f"a text of at most {self.most} characters")
+        return value
+
+    def describe(self) -> dict[str, Any]:
+        """Add the number of characters allowed."""
+        return super().describe() | {"most": self.most}
+
+
 def _is_number(value: Any) -> bool:
     """Return whether it is a finite real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

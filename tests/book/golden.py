@@ -4,16 +4,22 @@ A call is a JavaScript expression that is a function, most often the function's 
 maps a file's name to its calls; a test has each file answer all of them in one evaluation.
 """
 
+import importlib.util
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import rope_edu
 from rope_edu import attention
+from rope_edu.config import PRESETS, RULES, ConfigError, read_config, rotation
+from rope_edu.config import layers as config_layers
+from rope_edu.config import values as config_values
 from rope_edu.encodings import (
     PIPELINES,
     Pipeline,
@@ -518,3 +524,221 @@ def of_results():
         yield Call("unpackLosses", [text], 10 ** (codes / 200 - 4.5))
     for values in ([3.0], [2.0, 1.0], [5.0, 1.0, 4.0], [0.1, 0.4, 0.2, 0.3]):
         yield Call("span", [values], [min(values), np.median(values), max(values)])
+
+
+DRAWS = importlib.util.spec_from_file_location(
+    "config_draws", Path(__file__).parents[1] / "config" / "draws.py"
+)
+draws = sys.modules["config_draws"] = importlib.util.module_from_spec(DRAWS)
+DRAWS.loader.exec_module(draws)
+REFUSED = (
+    "{ if (!error.reason) throw error; return { refused: [error.reason, error.field, error.message] }; }"
+)
+GIVEN = (
+    "{ invFreq, attentionFactor, headDim, layout, kind, sections, ropeType, base, factor, longest, trained }"
+)
+MORE = "{ layerType, layerTypes, sectionOrder, remarks }"
+
+
+def trying(expression: str) -> str:
+    return f"try {{ {expression} }} catch (error) {REFUSED}"
+
+
+def what_is_read(config: Any, layer_type: str | None, seq_len: int | None) -> dict:
+    """Say a reading, or its refusal, as JavaScript does; inverses too: slow pairs are compared relatively."""
+    try:
+        found = read_config(config, layer_type=layer_type, seq_len=seq_len)
+    except ConfigError as error:
+        return {"refused": [error.reason, error.field, str(error)]}
+    spec = found.spec
+    return {
+        "invFreq": spec.inv_freq,
+        "inverses": [1 / each if each else 0.0 for each in spec.inv_freq.tolist()],
+        "attentionFactor": spec.attention_factor,
+        "headDim": spec.head_dim,
+        "layout": spec.layout,
+        "kind": spec.kind,
+        "sections": list(spec.sections) if spec.sections else None,
+        "ropeType": found.rope_type,
+        "base": found.base,
+        "factor": found.factor,
+        "longest": found.longest,
+        "trained": found.trained,
+        "layerType": found.layer_type,
+        "layerTypes": list(found.layer_types),
+        "sectionOrder": found.section_order,
+        "remarks": [[remark.kind, remark.text] for remark in found.remarks],
+        "rule": found.call.rule,
+        "line": found.call.line(),
+    }
+
+
+@room
+def of_config():
+    read = f"const read = readConfig(config, layer, length); const {GIVEN} = read; const {MORE} = read;"
+    inverses = "const inverses = invFreq.map((f) => (f ? 1 / f : 0));"
+    made = f"return {{ ...{GIVEN}, ...{MORE}, inverses, rule: read.rule, line: pythonOf(read) }};"
+    call = f"(config, layer, length) => {{ {trying(read + inverses + made)} }}"
+    labels = [None, "full_attention", "sliding_attention", "main", "compress", "nope"]
+    given = [(each.config, label, None) for each in PRESETS for label in labels]
+    for config, layer_type, seq_len in [*given, *draws.cases(np.random.default_rng(7), 1000)]:
+        yield Call(call, [config, layer_type, seq_len], what_is_read(config, layer_type, seq_len))
+    text = (
+        "(text) => { const { refused, reading } = readText(text); return refused?.reason ?? reading.kind; }"
+    )
+    for written, found in [("{", "not JSON"), ("[]", "not an object"), ('{"a": 1}', "missing")]:
+        yield Call(text, [written], found)
+
+
+CHECKED = ("factor", "rope_type", "truncate", "mrope_section", "head_dim", "short_factor", "rope_scaling")
+
+
+@room
+def of_config_values():
+    yield Call("() => RULES", [], RULES, exactly=True)
+    for value in (*draws.ODD, 0.1 + 0.2, 1e-5, 123456.789, 1e22, "x" * 99, list(range(99)), "é🙂"):
+        yield Call("said", [value], config_values.said(value))
+        yield Call("isObject", [value], isinstance(value, dict))
+        for name in (
+            "factor",
+            "rope_type",
+            "truncate",
+            "mrope_section",
+            "head_dim",
+            "short_factor",
+            "rope_scaling",
+        ):
+            try:
+                found = [config_values.checked(name, "a.b", value)]
+            except ConfigError as error:
+                found = str(error)
+            asked = "[checked(name, 'a.b', value)]"
+            call = (
+                f"(name, value) => {{ try {{ return {asked}; }} catch (error) {{ return error.message; }} }}"
+            )
+            yield Call(call, [name, value], found)
+        for other in draws.ODD:
+            yield Call("same", [value, other], config_layers.same(value, other))
+    yield Call("filled", ["{a} and {b}, {a}", {"a": "x", "b": 1}], "x and 1, x")
+    wrong = config_values.refuse("order", "a", value=2.0, other="b", other_value=1)
+    yield Call(
+        "(...all) => refuse(...all).message",
+        ["order", "a", {"value": 2, "other": "b", "other_value": 1}],
+        str(wrong),
+    )
+    for name in ("rope_theta", "factor"):
+        yield Call(
+            "(...all) => missing(...all).message",
+            [f"x.{name}", name],
+            str(config_values.missing(f"x.{name}", name)),
+        )
+    yield Call("() => new ConfigError('r', 'f', 's').field", [], "f")
+
+
+@room
+def of_config_part():
+    for name in ("rope_theta", "factor"):
+        yield Call("namesOf", [name], RULES["names"].get(name, [name]))
+    stated = {"factor": 2, "n_embd": 8, "head_dim": None}
+    part = "new Part(stated, 'x', { paths: { factor: 'y.factor' } })"
+    call = f"(stated) => {{ const p = {part}; return [p.path('factor'), p.path('a'), p.pathOf('hidden_size')]; }}"
+    yield Call(call, [stated], ["y.factor", "x.a", "x.n_embd"])
+    call = f"(stated) => {{ const p = {part}; return [p.get('factor'), p.one('hidden_size'), p.has('head_dim')]; }}"
+    yield Call(call, [stated], [2, 8, False])
+    noted = "const n = new Notes(); for (const _ of [1, 2]) n.add('a', { b: 1 });"
+    call = f"() => {{ {noted} n.lost('two places'); return n.list; }}"
+    notes = config_layers.Notes()
+    notes.lost("two places")
+    yield Call(call, [], [["a", {"b": 1}], list(notes[0])])
+
+
+EXAMPLES = [each.config for each in PRESETS]
+
+
+@room
+def of_config_layers():
+    yield Call("() => [STILL, ALL]", [], [config_layers.STILL, config_layers.ALL])
+    for family in ("llama", "gemma3_text", "unheard of", ""):
+        yield Call("ownOf", [family], RULES["defaults"].get(family, {}))
+    notes = "const notes = { add() {}, lost() {} };"
+    for config in EXAMPLES:
+        body = config_layers.body_of(config, config_layers.Notes())
+        call = f"(config) => {{ {notes} return bodyOf(config, notes).values; }}"
+        yield Call(call, [config], body.values, exactly=True)
+        family = body.get("model_type")
+        found = config_layers.rotations_of(body, family, config_layers.Notes())
+        call = (
+            f"(config, family) => {{ {notes} const found = rotationsOf(bodyOf(config, notes), family, notes);"
+            " return [...found].map(([label, part]) => [label, part.values]); }"
+        )
+        expected = [[label, part.values] for label, part in found.items()]
+        yield Call(call.replace("bodyOf(config, notes)", "bodyOf(config, notes)"), [config, family], expected)
+
+
+@room
+def of_config_choice():
+    yield Call("listed", [["a", "b"]], config_layers.listed(["a", "b"]))
+    make = (
+        "const of = ([k, v]) => [k, v && { values: v }]; const all = new Map(Object.entries(parts).map(of));"
+    )
+    body = "const body = { has: () => false, get: () => types, one: () => layers, values: {} };"
+    call = f"(parts, asked, types, layers) => {{ {make} {body} return chosen(all, asked, body)[0]; }}"
+    for parts, asked, types, found in [
+        ({"": {}}, None, None, None),
+        ({"a": {}, "b": None}, None, None, "a"),
+        ({"a": {}, "b": None}, "b", None, "b"),
+        ({"": {}}, "x", ["x"], "x"),
+    ]:
+        yield Call(call, [parts, asked, types, None], found)
+    call = (
+        f"(parts, types, layers) => {{ {make} {body}"
+        " body.get = (name) => (name === 'no_rope_layer_interval' ? 4 : null);"
+        " return [...withStill(body, 'llama', all, { add() {} }).keys()]; }"
+    )
+    yield Call(call, [{"": {}}, None, 8], ["", "nope"])
+
+
+@room
+def of_config_rotation():
+    source = (
+        "const no = { add() {}, lost() {} }; const part = (v) => ({ values: v, apart: false, has: (n) => n in v,"
+        " get: (n, d = null) => v[n] ?? d, one: (n) => v[n] ?? null, path: (n) => n, pathOf: (n) => n });"
+        " const at = { body: part(body), part: part(inside), family, label: null, notes: no };"
+    )
+    for inside, body, family in [
+        ({"rope_theta": 5e5}, {"head_dim": 64, "rotary_dim": 32}, "llama"),
+        ({"type": "su", "rope_theta": 1e4}, {"hidden_size": 512, "num_attention_heads": 8}, "glm"),
+        ({}, {"qk_rope_head_dim": 64, "rope_theta": 1e4, "rope_interleave": False}, "deepseek_v3"),
+    ]:
+        notes = config_layers.Notes()
+        beside, stated = config_values.Part(body), config_values.Part(inside)
+        at = rotation.Source(beside, stated, family, None, None, notes)
+        rule = rotation.rope_type_of(stated)
+        widths = rotation.widths_of(at, rule)
+        expected = {
+            "rule": rule,
+            "layout": rotation.layout_of(beside, family, notes),
+            "base": rotation.base_of(at, rule),
+            "width": rotation.head_dim_of(at),
+            "widths": [widths.head_dim, widths.rotary_dim],
+            "own": at.default("head_dim"),
+        }
+        call = (
+            f"(inside, body, family) => {{ {source} const rule = ropeTypeOf(at.part);"
+            " const w = widthsOf(at, rule); const layout = layoutOf(at.body, family, no);"
+            " const width = headDimOf(at); const widths = [w.headDim, w.rotaryDim];"
+            " return { rule, layout, base: baseOf(at, rule), width, widths, own: defaultOf(at, 'head_dim') }; }"
+        )
+        yield Call(call, [inside, body, family], expected)
+    yield Call("(part) => ropeTypeOf({ ...part, has: () => false })", [{"values": {}}], "default")
+
+
+@room
+def of_config_rules():
+    yield Call("() => Object.keys(RULE_OF)", [], list(RULES["rules"]))
+    part = "{ get: (n, d = null) => inside[n] ?? d, need: (n) => inside[n], path: (n) => n }"
+    for width, factor in [(64, 8.0), (128, 2.0), (16, 1.0)]:
+        at = f"{{ part: {part}, base: 1e4 }}, {{ headDim: width, rotaryDim: width }}"
+        call = f"(inside, width) => RULE_OF.linear({at}).rotation"
+        expected = turning(scaling.position_interpolation(width, factor))
+        yield Call(call, [{"factor": factor}, width], expected)

@@ -34,10 +34,20 @@ def drawn(control: Control, chance: random.Random) -> object:
         return chance.choice(list(control.options))
     if control.kind == "toggle":
         return chance.random() < 0.5
+    if control.kind == "paste":
+        return chance.choice(["", "", "{", PASTED, PASTED.replace("su", "sue"), PASTED.replace("8", "-8")])
     count = chance.randint(1, control.max_words)
     return " ".join(
         "".join(chance.choices(LETTERS, k=chance.choice([1, 3, 5, 5, 8, 16]))) for _ in range(count)
     )
+
+
+PASTED = (
+    '{"model_type": "a_name_that_nobody_knows", "head_dim": 8, "rope_theta": 10000.5, '
+    '"max_position_embeddings": 4096, '
+    '"rope_scaling": {"type": "su", "short_factor": [1, 1, 1, 1], "long_factor": [1, 2.5, 4, 64], "factor": 8, '
+    '"original_max_position_embeddings": 512}}'
+)
 
 
 @cache

@@ -29,6 +29,8 @@ def allowed(control) -> list:
         return list(control.options)
     if control.kind == "toggle":
         return [True, False]
+    if control.kind == "paste":
+        return ["", '{"rope_theta": 1e4}', "x" * control.most]
     return ["one", " ".join(["word"] * control.max_words)]
 
 
@@ -54,6 +56,8 @@ def refused(control) -> list:
         return ["no such option", None, -12345, True]
     if control.kind == "toggle":
         return [1, "True", None]
+    if control.kind == "paste":
+        return ["x" * (control.most + 1), None, 3]
     return ["", "  ", " ".join(["word"] * (control.max_words + 1)), "x" * 17, None, 3]
 
 

@@ -31,13 +31,20 @@ function toHash(figures) {
 }
 
 /**
+ * Whether an address may hold a control's value: a text that was pasted stays in the page.
+ * @param {Controls} controls
+ */
+const isPublic = (controls) => (/** @type {string} */ name) => controls[name].kind !== "paste";
+
+/**
  * What differs from the first picture, as texts.
  * @param {Controls} controls
  * @param {State} state
  * @returns {Texts}
  */
 function textsOf(controls, state) {
-  const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].initial));
+  const own = Object.keys(controls).filter((name) => !same(state[name], controls[name].initial));
+  const changed = own.filter(isPublic(controls));
   return Object.fromEntries(changed.map((name) => [name, String(state[name])]));
 }
 
@@ -50,7 +57,8 @@ function textsOf(controls, state) {
 function stateOf(controls, texts) {
   const state = initialOf(controls);
   for (const [name, control] of Object.entries(controls)) {
-    if (Object.hasOwn(texts, name)) state[name] = allowed(control, parsed(control, texts[name]), control.initial);
+    if (Object.hasOwn(texts, name) && isPublic(controls)(name))
+      state[name] = allowed(control, parsed(control, texts[name]), control.initial);
   }
   return state;
 }

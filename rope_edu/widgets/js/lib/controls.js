@@ -1,6 +1,7 @@
 // The native controls of a figure. Each kind knows the nearest value that it allows, how an address writes it, and its
 // element.
 import { choice } from "./controls/choice.js";
+import { paste } from "./controls/paste.js";
 import { point } from "./controls/point.js";
 import { sentence } from "./controls/sentence.js";
 import { slider } from "./controls/slider.js";
@@ -8,7 +9,7 @@ import { toggle } from "./controls/toggle.js";
 import { html } from "./dom.js";
 
 /** @type {Record<string, ControlKind>} */
-const KINDS = { slider, point, choice, toggle, sentence };
+const KINDS = { slider, point, choice, toggle, sentence, paste };
 
 /**
  * The value nearest to `value` that the control allows; `current` where it is no value at all.

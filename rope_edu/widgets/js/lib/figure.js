@@ -122,7 +122,7 @@ function makeFit(root, picture, parts, paint) {
  * @param {HTMLElement} root
  */
 function keepKeys(root) {
-  for (const input of root.querySelectorAll("input, select, button")) {
+  for (const input of root.querySelectorAll("input, select, textarea, button")) {
     input.setAttribute("data-lm-suppress-shortcuts", "true");
   }
 }

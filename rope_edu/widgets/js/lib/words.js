@@ -75,3 +75,21 @@ export function counted(count, noun) {
  * @param {string} word
  */
 export const quoted = (word) => `“${word}”`;
+
+/**
+ * The text in lines that fit a width, broken at spaces.
+ * @param {string} text
+ * @param {number} space
+ * @param {number} [size]
+ */
+export function wrapped(text, space, size = 13) {
+  /** @type {string[]} */
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const last = lines.length - 1;
+    const longer = last < 0 ? word : `${lines[last]} ${word}`;
+    if (last >= 0 && textWidth(longer, size) <= space) lines[last] = longer;
+    else lines.push(shortened(word, space, size));
+  }
+  return lines;
+}

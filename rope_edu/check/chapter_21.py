@@ -1,0 +1,120 @@
+"""Exercises of chapter 21: read a config."""
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+from rope_edu.check.answers import number, of_function, truth, whole
+from rope_edu.check.exercise import Exercise, Verdict
+
+SHAPE = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1}
+RULES = (
+    None,
+    {"type": "linear", "factor": 2.0},
+    {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096},
+)
+
+
+def _counts_pairs(pairs: object) -> Verdict:
+    """Judge exercise 21.1: 80 features a head, 32 turn, 16 pairs."""
+    pairs = whole(pairs, "A number of pairs is whole.")
+    known = {
+        32: "Those are features; two of them make a pair.",
+        40: "That is the whole head; only 0.4 of it turns.",
+        512: "That is 0.4 of the model's width: the heads share it.",
+    }
+    return pairs == 16 or known.get(pairs, f"{pairs} it is not: how wide is one head?")
+
+
+def _stretch(factor: object) -> Verdict:
+    """Judge exercise 21.2: a null factor is the ratio of the lengths, 40."""
+    factor = number(factor)
+    if math.isclose(factor, 1.0):
+        return "A missing factor is not 1: the lengths say how far the file stretches."
+    if math.isclose(factor, 0.1 * math.log10(40) + 1, abs_tol=1e-3):
+        return "ln is the natural logarithm."
+    return math.isclose(factor, 0.1 * math.log(40) + 1, abs_tol=6e-5) or "s is the ratio of the two lengths."
+
+
+@of_function
+def _to_five(convert: Callable[[dict], Any]) -> Verdict:
+    """Judge exercise 21.3 on a file without a rule and on two with one, each named in its own way."""
+    for rule in RULES:
+        config = SHAPE | {"rope_theta": 5e5, "rope_scaling": rule}
+        given = copy.deepcopy(config)
+        found = convert(given)
+        if given != config:
+            return "The file that you were given has changed: work on a copy."
+        if not isinstance(found, dict):
+            return f"It must return a dict, got {type(found).__name__}."
+        if left := [name for name in ("rope_theta", "rope_scaling") if name in found]:
+            return f"{left[0]} of the old spelling is still there."
+        stated = found.get("rope_parameters")
+        if not isinstance(stated, dict) or stated.get("rope_theta") != 5e5:
+            return "The base belongs into rope_parameters."
+        named = (rule or {}).get("rope_type", (rule or {}).get("type", "default"))
+        if stated.get("rope_type") != named:
+            return f"rope_type must be {named!r} there, got {stated.get('rope_type')!r}."
+        if "type" in stated:
+            return "type is the old name of rope_type: one of them is enough."
+        kept = {name: value for name, value in (rule or {}).items() if name not in ("type", "rope_type")}
+        expected = SHAPE | {"rope_parameters": {"rope_type": named, "rope_theta": 5e5, **kept}}
+        if found != expected:
+            return f"For {config} it should be {expected}, got {found}."
+    return True
+
+
+@of_function
+def _loses(loses_base: Callable[[dict], Any]) -> Verdict:
+    """Judge exercise 21.4 on files with the base in each place."""
+    inside = {"rope_type": "linear", "factor": 2.0, "rope_theta": 5e5}
+    rule = {"rope_type": "linear", "factor": 2.0}
+    cases = [
+        (SHAPE | {"rope_theta": 5e5}, False),
+        (SHAPE | {"rope_theta": 5e5, "rope_scaling": rule}, False),
+        (SHAPE | {"rope_parameters": inside}, False),
+        (SHAPE | {"rope_parameters": inside, "rope_scaling": None}, False),
+        (SHAPE | {"rope_parameters": inside, "rope_scaling": rule}, True),
+        (SHAPE | {"rope_parameters": inside, "rope_scaling": rule, "rope_theta": 5e5}, False),
+        (SHAPE | {"rope_parameters": {**inside, "rope_theta": 1e4}, "rope_scaling": rule}, False),
+    ]
+    for config, expected in cases:
+        if truth(loses_base(copy.deepcopy(config)), "It must return True or False.") is not expected:
+            stated = {name: value for name, value in config.items() if name not in SHAPE}
+            return f"For {stated} it should be {expected}."
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "21.1",
+        _counts_pairs,
+        ("First the width of one head.", "hidden_size / num_attention_heads is 80, and 0.4 of it is 32."),
+        "A head of 80 features, 16 pairs: Phi-2.",
+    ),
+    Exercise(
+        "21.2",
+        _stretch,
+        ("What is s, if the file does not say?", "s is 163840 / 4096 = 40."),
+        "The lengths stand in for a missing factor.",
+    ),
+    Exercise(
+        "21.3",
+        _to_five,
+        (
+            "rope_scaling may be None: then rope_type is 'default'.",
+            "Copy the rule's keys, rename type to rope_type, add rope_theta, and leave the old fields out.",
+        ),
+        "Both spellings are one rotation.",
+    ),
+    Exercise(
+        "21.4",
+        _loses,
+        (
+            "Which base does the file state, and where?",
+            "Compare base_in_5(config) with the rope_theta found in rope_parameters, in rope_scaling or on top.",
+        ),
+        "Only a file with both objects loses it, and only where the top does not state it again.",
+    ),
+)

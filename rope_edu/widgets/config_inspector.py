@@ -1,0 +1,32 @@
+"""Chapter 21: what a model's config.json says of its rotation."""
+
+from rope_edu.config import PRESETS
+
+from ._traits import Choice, Paste, Slider
+from .base import LiveFigure
+
+
+class ConfigInspector(LiveFigure):
+    """Read a model's config.json: pick a model, or paste a file.
+
+    ``config`` is the text of a file; it is read where it is not empty, in the page or the notebook, and is sent
+    nowhere: the page's address does not hold it. ``layers`` picks among rotations where layers differ, in the order
+    of the file. ``length`` (tokens) is the text to read for: "dynamic" and "longrope" depend on it.
+
+    Values out of range raise TraitError with a sentence; a config that cannot be read is explained in the picture.
+
+    >>> ConfigInspector(preset="gpt-oss (defaults)", view="score")
+    ConfigInspector(preset='gpt-oss (defaults)', view='score')
+
+    Source: `rope_edu.config.read_config`. Chapter 21.
+    """
+
+    preset = Choice("Llama 3.1 8B", {each.name: each.name for each in PRESETS}, label="Model")
+    view = Choice(
+        "waves",
+        {"waves": "wavelength of each pair", "score": "score against distance"},
+        label="Show",
+    )
+    layers = Choice("first", {"first": "the first kind", "second": "the second kind"}, label="Layers")
+    length = Slider(8192, 1, 2**20, log=True, label="Text", unit="tokens")
+    config = Paste("", 65_536, label="Or paste a config.json: it stays in this page")

@@ -1,0 +1,213 @@
+import { PRESETS } from "../data/presets.js";
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { inLines } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { abbreviated, clamp, decade, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { counted, wrapped } from "../lib/words.js";
+import { firstNegativeDistance } from "../maths/base_bound.js";
+import { pythonOf, readText } from "../maths/config.js";
+import { meanCosine } from "../maths/decay.js";
+import { invFreq, wavelength } from "../maths/frequencies.js";
+
+const FARTHEST = 32768; // tokens to which the first negative score is sought
+const REACH = 131072; // tokens, the axis of distances
+const LINE = 19; // pixels
+const SLOWEST = 9; // the axis of wavelengths ends at 10^9 tokens
+
+const written = memo((preset) => JSON.stringify(PRESETS.find(({ name }) => name === preset).config), 4);
+
+/** The reading of a state, or why there is none; of layers that differ, those asked for. */
+const read = memo((preset, config, layers, length) => {
+  const text = config.trim() ? config : written(preset);
+  const first = readText(text, null, length);
+  const types = first.reading?.layerTypes ?? labelsOf(text, first.refused, length);
+  if (!types.length) return first;
+  return readText(text, types[layers === "second" && types.length > 1 ? 1 : 0], length);
+});
+
+/** The kinds of layers of a config whose rotations differ. */
+function labelsOf(text, refused, length) {
+  if (refused.reason !== "choose") return [];
+  const first = /"([^"]+)"/.exec(refused.sentence)[1];
+  return readText(text, first, length).reading?.layerTypes ?? [];
+}
+
+const readState = ({ preset, config, layers, length }) => read(preset, config, layers, length);
+
+/** What the frequencies of a reading come to; they are looked up by their text, since a reading is made anew. */
+const measured = memo((key) => {
+  const frequencies = key.split(",").map(Number);
+  const distances = geometric(1, REACH, 240).map(Math.round);
+  const means = meanCosine(frequencies, distances);
+  return {
+    negative: firstNegativeDistance(frequencies, FARTHEST),
+    scores: distances.map((distance, n) => [distance, means[n]]),
+  };
+});
+
+/** A number with at most five digits that count. */
+const short = (value) => String(Number(value.toPrecision(5)));
+
+/** The facts of a reading, a phrase each. */
+function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, sections, factor, layerType }) {
+  return [
+    `${ropeType}${factor ? `, factor ${short(factor)}` : ""}`,
+    ropeType === "nope" ? "no base" : `base ${grouped(base)}`,
+    rotaryDim < headDim ? `${rotaryDim} of ${headDim} features turn` : `head of ${headDim}`,
+    layout.replace("_", "-"),
+    `attention factor ${short(attentionFactor)}`,
+    ...(sections ? [`sections ${sections.join(", ")}`] : []),
+    ...(layerType ? [`layers: ${layerType}`] : []),
+  ].join(" · ");
+}
+
+/** All words above and below the chart, in lines. */
+const wordsOf = memo((preset, config, layers, length, width) => {
+  const { reading, refused } = read(preset, config, layers, length);
+  if (refused) return { above: wrapped(refused.sentence, width - 8), below: [] };
+  return { above: wrapped(facts(reading), width - 8), below: wrapped(pythonOf(reading), width - 8, 12) };
+});
+
+const words = ({ preset, config, layers, length }, width) => wordsOf(preset, config, layers, length, width);
+const chartHeight = (width) => (width < 480 ? 300 : 340);
+
+function height(width, state) {
+  const { above, below } = words(state, width);
+  const lines = legend(state, width).at(-1)?.line ?? 0;
+  return LINE * (above.length + below.length + lines) + (below.length ? chartHeight(width) : 20);
+}
+
+/** The lengths that a chart marks: [tokens, words, style]. */
+function marks({ longest, trained }, length) {
+  const claimed = longest && { tokens: longest, name: "claimed", stroke: ink.text, dash: "7 4" };
+  const before = trained && trained !== longest && { tokens: trained, name: "trained", stroke: ink.muted, dash: "2 4" };
+  const text = { tokens: length, name: "text", stroke: ink.position, dash: "4 3" };
+  return [claimed, before, text].filter(Boolean);
+}
+
+/** Where the name of each mark stands, line by line. */
+function legend(state, width) {
+  const { reading } = readState(state);
+  if (!reading) return [];
+  const all = marks(reading, state.length).map((mark) => ({
+    ...mark,
+    words: `${mark.name} ${abbreviated(mark.tokens)}`,
+  }));
+  return inLines(all, width, { sample: 26 });
+}
+
+/** The names of the marks, above the chart. */
+function drawLegend(pen, all, top) {
+  for (const { words: name, x, line, stroke, dash } of all) {
+    const y = top + LINE * line;
+    pen.line(x, y - 4, x + 20, y - 4, { stroke, width: 2, dash });
+    pen.text(x + 26, y, name);
+  }
+}
+
+/** Tokens per turn of each pair, on a logarithmic axis; a hollow dot makes no full turn in the claimed length. */
+function drawWaves(pen, reading, all, box) {
+  const waves = wavelength(reading.invFreq);
+  const last = Math.max(1, waves.length - 1);
+  const level = (tokens) => clamp(powerOf(tokens), 0, SLOWEST);
+  const { X, Y } = axes(pen, box, [0, last], [0, SLOWEST], {
+    xLabel: "pair, i",
+    yLabel: "Wavelength (tokens)",
+    yTicks: range(0, SLOWEST, 3),
+    yFormat: (power) => decade(power),
+  });
+  for (const { tokens, stroke, dash } of all) {
+    pen.line(box.x, Y(level(tokens)), box.x + box.w, Y(level(tokens)), { stroke, width: 1.5, dash });
+  }
+  if (reading.ropeType !== "nope") {
+    const plain = wavelength(invFreq(reading.rotaryDim, reading.base)).slice(0, waves.length);
+    const curve = plain.map((wave, i) => [X(i), Y(level(wave))]);
+    pen.curve(curve, { stroke: ink.muted, width: 1.2 });
+  }
+  const dots = waves.map((wave, i) => [X(i), Y(Number.isFinite(wave) ? level(wave) : SLOWEST), 3]);
+  const within = waves.map((wave) => wave <= (reading.longest ?? Infinity));
+  pen.circles(
+    dots.filter((_, i) => within[i]),
+    { fill: ink.position },
+  );
+  pen.circles(
+    dots.filter((_, i) => !within[i]),
+    { fill: "none", stroke: ink.position, width: 1.4 },
+  );
+}
+
+/** The score of equal vectors on average, of what it is at distance 0. */
+function drawScore(pen, reading, all, box) {
+  const { scores, negative } = measured(reading.invFreq.join());
+  const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
+    xLabel: "distance (tokens, logarithmic)",
+    yLabel: "Mean score of equal vectors",
+    xLog: true,
+    xTicks: [1, 10, 100, 1000, 10000, 100000],
+    xFormat: abbreviated,
+    yTicks: [-0.5, 0, 0.5, 1],
+  });
+  for (const { tokens, stroke, dash } of all) {
+    const x = X(clamp(tokens, 1, REACH));
+    pen.line(x, box.y, x, box.y + box.h, { stroke, width: 1.5, dash });
+  }
+  pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
+  pen.curve(
+    scores.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]),
+    { stroke: ink.score, width: 2 },
+  );
+  if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
+}
+
+function draw(pen, state, { width, height: tall }) {
+  const { above, below } = words(state, width);
+  const { reading } = readState(state);
+  pen.part(() => {
+    above.forEach((line, i) => {
+      pen.text(4, 15 + LINE * i, line);
+    });
+    below.forEach((line, i) => {
+      pen.text(4, tall - 6 - LINE * (below.length - 1 - i), line, { size: 12, fill: ink.muted });
+    });
+  });
+  if (!reading) return;
+  const top = LINE * above.length;
+  const all = legend(state, width);
+  const lines = all.at(-1).line;
+  drawLegend(pen, all, top + 18);
+  const box = { x: 46, y: top + 50 + LINE * lines, w: width - 60, h: chartHeight(width) - 110 };
+  pen.part(() => (state.view === "score" ? drawScore : drawWaves)(pen, reading, all, box));
+}
+
+function readout(state) {
+  const { reading, refused } = readState(state);
+  if (refused) return `This config is not read. ${refused.sentence}.`;
+  const waves = wavelength(reading.invFreq);
+  const { negative } = measured(reading.invFreq.join());
+  const slow = waves.filter((wave) => wave > reading.longest).length;
+  const claim = reading.longest
+    ? `${slow} of ${counted(waves.length, "pair")} make no full turn in the ${grouped(reading.longest)} tokens that the file claims.`
+    : `The file claims no length; the head has ${counted(waves.length, "pair")}.`;
+  const score =
+    negative === null
+      ? `The mean score of equal vectors stays positive to ${grouped(FARTHEST)} tokens.`
+      : `The mean score of equal vectors is first negative at distance ${grouped(negative)}.`;
+  return [claim, score, ...reading.remarks.map(([, text]) => text)].join(" ");
+}
+
+/** The choice of layers means something where there are two kinds. */
+function uses(state) {
+  const several = (readState(state).reading?.layerTypes.length ?? 0) > 1;
+  return ["preset", "view", ...(several ? ["layers"] : []), "length", "config"];
+}
+
+export default live({
+  name: "ConfigInspector",
+  title: "What a model's config.json says of its rotation",
+  height,
+  draw,
+  readout,
+  uses,
+});
