@@ -1,12 +1,13 @@
 """Positional encodings step by step: the library of the book *RoPE, Turn by Turn*.
 
 Here stands what a reader of the book needs; the rest is imported from its room: `rope_edu.encodings`,
-`rope_edu.attention`, `rope_edu.fast`. These need NumPy and array-api-compat; torch, matplotlib and ipywidgets are
-imported by the rooms that use them, not here.
+`rope_edu.attention`, `rope_edu.config`, `rope_edu.clinic`, `rope_edu.fast`. These need NumPy and array-api-compat;
+torch, matplotlib and ipywidgets are imported by the rooms that use them, not here.
 """
 
-from rope_edu import attention, encodings, fast
+from rope_edu import attention, clinic, encodings, fast
 from rope_edu.attention import KVCache, Rotary, causal_mask, multi_head_attention, softmax
+from rope_edu.config import rope_from_config
 from rope_edu.encodings import (
     RopeSpec,
     alibi_bias,
@@ -39,6 +40,7 @@ __all__ = [
     "apply_rope",
     "attention",
     "causal_mask",
+    "clinic",
     "dynamic_ntk",
     "encodings",
     "fast",
@@ -52,6 +54,7 @@ __all__ = [
     "plain_rope",
     "position_interpolation",
     "rope_angles",
+    "rope_from_config",
     "sinusoidal",
     "softmax",
     "t5_bucket",

@@ -71,11 +71,14 @@ def test_the_front_door_offers_what_others_rely_on_and_hardly_more_than_twenty_n
     functions = [name for name in rope_edu.__all__ if callable(getattr(rope_edu, name))]
     assert set(FIXED) <= set(functions)
     assert len(functions) <= 25
+    assert callable(rope_edu.clinic.diagnose)
     assert callable(rope_edu.fast.rotate)
     assert callable(rope_edu.fast.RotaryTable)
 
 
-@pytest.mark.parametrize("room", [rope_edu.encodings, rope_edu.attention], ids=lambda room: room.__name__)
+@pytest.mark.parametrize(
+    "room", [rope_edu.encodings, rope_edu.attention, rope_edu.clinic], ids=lambda room: room.__name__
+)
 def test_every_public_name_of_a_room_is_there_has_a_doctest_and_names_its_chapter(room):
     for name in room.__all__:
         thing = getattr(room, name)

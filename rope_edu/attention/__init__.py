@@ -13,6 +13,7 @@ from rope_edu.attention.encoding import (
     XPos,
 )
 from rope_edu.attention.five_wishes import scorecard, wishes
+from rope_edu.attention.latent import decoupled_scores
 from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attention, linear_attention_step
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
 from rope_edu.attention.rerope import rerope_attention
@@ -30,6 +31,7 @@ __all__ = [
     "XPos",
     "attention_scores",
     "causal_mask",
+    "decoupled_scores",
     "elu_plus_one",
     "linear_attention",
     "linear_attention_step",

@@ -64,7 +64,7 @@ class NoPosition(PositionEncoding):
     >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
     True
 
-    Source: Kazemnejad 2023, arXiv 2305.19466. Chapters 10 and 18.
+    Source: Kazemnejad 2023, arXiv 2305.19466. Chapters 10 and 19.
     """
 
 
@@ -182,7 +182,7 @@ class XPos(Rotary):
     >>> encoding.rotate_k(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
     [[[3.5, 0.0]]]
 
-    Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 18.
+    Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 19.
     """
 
     scale_base: float = 512.0

@@ -191,7 +191,7 @@ class LearnedRotary(RotaryModule):
     >>> LearnedRotary([1.0, 0.25]).inv_freq("cpu").detach().numpy().round(6).tolist()
     [1.0, 0.25]
 
-    Source: our own choice of parameter. Chapters 13 and 18.
+    Source: our own choice of parameter. Chapters 13 and 19.
     """
 
     def __init__(self, rope: RopeSpec | np.ndarray | list, layout: str | None = None) -> None:
@@ -231,7 +231,7 @@ class XPosRotary(_ByRule):
     >>> XPosRotary([0.0]).rotate_k(torch.tensor([[[1.0, 0.0]]]), torch.tensor([512])).round(decimals=4).tolist()
     [[[3.5, 0.0]]]
 
-    Source: Sun 2022, arXiv 2212.10554, §3. Chapters 13 and 18.
+    Source: Sun 2022, arXiv 2212.10554, §3. Chapters 13 and 19.
     """
 
     def __init__(self, rope: RopeSpec | np.ndarray | list, layout: str | None = None) -> None:

@@ -14,8 +14,10 @@ import numpy as np
 
 import rope_edu
 from rope_edu import attention
-from rope_edu.encodings import PIPELINES, Pipeline
+from rope_edu.encodings import PIPELINES, Pipeline, RopeSpec, plain_rope, scaling
 from rope_edu.encodings.precision import NUMBER_FORMATS
+from rope_edu.encodings.scaling.by_parts import kept_by_turns
+from rope_edu.encodings.scaling.temperature import ramp_ends
 from rope_edu.widgets.maths import decoding, derivation, error_curve, example_bias, order, words
 
 
@@ -147,13 +149,76 @@ def of_decay():
         yield Call("(f, list) => list.map(makeTurns(f))", [rates, kept], turns)
 
 
+def turning(spec: RopeSpec) -> dict:
+    return {"invFreq": spec.inv_freq, "attentionFactor": spec.attention_factor}
+
+
 @room
 def of_scaling():
+    for width, base in itertools.product(WIDTHS, BASES):
+        yield Call("plainRope", [width, base], turning(plain_rope(width, base)))
+        yield Call("abf", [width, base], turning(scaling.abf(width, base)))
+        for s in (1.0, 2.5, 8.0, 32.0):
+            yield Call(
+                "positionInterpolation",
+                [width, s, base],
+                turning(scaling.position_interpolation(width, s, base=base)),
+            )
+            if width > 2:
+                yield Call("ntkAware", [width, s, base], turning(scaling.ntk_aware(width, s, base=base)))
     grid = itertools.product([4, 8, 64, 128], [8, 4096], [1.0, 2.0, 4.0], [100.0, 10_000.0, 500_000.0])
-    for width, trained, factor, base in grid:
+    for width, trained, s, base in grid:
         for length in (1, trained - 1, trained, trained + 1, 2 * trained, 10 * trained):
-            expected = rope_edu.dynamic_ntk(width, length, trained, factor=factor, base=base).inv_freq
-            yield Call("dynamicNtkInvFreq", [width, length, trained, factor, base], expected)
+            spec = scaling.dynamic_ntk(width, length, trained, factor=s, base=base)
+            yield Call("dynamicNtk", [width, length, trained, s, base], turning(spec))
+    yield from of_scaling_by_parts()
+    yield from of_longrope()
+
+
+def of_scaling_by_parts():
+    thresholds = [(1.0, 4.0), (1.0, 32.0), (0.25, 2.0)]
+    grid = itertools.product([4, 64, 128], [32, 4096, 8192], [1.0, 8.0, 40.0], [1e4, 5e5], thresholds)
+    for width, trained, s, base, (slow, fast) in grid:
+        given = [width, s, trained]
+        turns, own = (
+            {"beta_slow": slow, "beta_fast": fast, "base": base},
+            {"betaSlow": slow, "betaFast": fast, "base": base},
+        )
+        yield Call("ntkByParts", [*given, own], turning(scaling.ntk_by_parts(*given, **turns)))
+        spec = scaling.llama3(*given, low_freq_factor=slow, high_freq_factor=fast, base=base)
+        own_names = {"lowFreqFactor": slow, "highFreqFactor": fast, "base": base}
+        yield Call("llama3", [*given, own_names], turning(spec))
+        yield Call(
+            "yarn", [*given, {**own, "ramp": "turns"}], turning(scaling.yarn(*given, ramp="turns", **turns))
+        )
+        rates = rope_edu.inv_freq(width, base)
+        yield Call("keptByTurns", [rates, trained, slow, fast], kept_by_turns(rates, trained, slow, fast))
+        for truncate in (True, False):
+            ends = ramp_ends(width, trained_length=trained, truncate=truncate, **turns)
+            yield Call("rampEnds", [width, trained, {**own, "truncate": truncate}], ends)
+            if ends[0] <= ends[1]:
+                spec = scaling.yarn(*given, truncate=truncate, **turns)
+                yield Call("yarn", [*given, {**own, "truncate": truncate}], turning(spec))
+    for s, (mscale, all_dim) in itertools.product([1.0, 16.0, 40.0], [(1.0, 0.0), (1.0, 1.0), (0.707, 0.3)]):
+        spec = scaling.yarn(128, s, 4096, mscale=mscale, mscale_all_dim=all_dim)
+        yield Call("yarn", [128, s, 4096, {"mscale": mscale, "mscaleAllDim": all_dim}], turning(spec))
+        yield Call("yarnMscale", [s, mscale], scaling.yarn_mscale(s, mscale))
+    stated = scaling.yarn(128, 8, 4096, attention_factor=1.5)
+    yield Call("yarn", [128, 8, 4096, {"attentionFactor": 1.5}], turning(stated))
+    for low, high in [(0, 3), (1.5, 3.5), (2, 2)]:
+        kept = 1 - np.clip((np.arange(8) - low) / ((high - low) or 0.001), 0, 1)
+        yield Call("keptByIndex", [8, [low, high]], kept)
+
+
+def of_longrope():
+    for width, length, stated in itertools.product([4, 128], [1, 4096, 4097], [None, 1.5]):
+        short, long = 1 + RNG.random(width // 2), 1 + 60 * RNG.random(width // 2)
+        spec = scaling.longrope(
+            width, 32, 4096, length=length, short_factor=short, long_factor=long, attention_factor=stated
+        )
+        settings = {"length": length, "shortFactor": short.tolist(), "longFactor": long.tolist()}
+        settings |= {"attentionFactor": stated} if stated else {}
+        yield Call("longrope", [width, 32, 4096, settings], turning(spec))
 
 
 @room

@@ -115,18 +115,30 @@ def yarn_mscale(factor: float, mscale: float = 1.0, *, name: str = "mscale") -> 
     return 0.1 * mscale * math.log(factor) + 1.0
 
 
+def ramp_ends(
+    rotary_dim: int,
+    base: float,
+    trained_length: int,
+    *,
+    beta_fast: float = 32.0,
+    beta_slow: float = 1.0,
+    truncate: bool = True,
+) -> tuple[float, float]:
+    """Return the indices of pairs between which YaRN's code blends; low > high where it would run backwards."""
+    low, high = (
+        rotary_dim * math.log(trained_length / (turns * 2 * math.pi)) / (2 * math.log(base))
+        for turns in (beta_fast, beta_slow)
+    )
+    if truncate:
+        low, high = math.floor(low), math.ceil(high)
+    return max(low, 0), min(high, rotary_dim - 1)  # − 1, though pairs end at width/2 − 1: as released
+
+
 def _kept_by_index(
     pairs: int, base: float, trained_length: int, slow: float, fast: float, truncate: bool
 ) -> np.ndarray:
     """Return γ, falling linearly in the pair's index between the pairs that make `fast` and `slow` turns."""
-    width = 2 * pairs
-    low, high = (
-        width * math.log(trained_length / (turns * 2 * math.pi)) / (2 * math.log(base))
-        for turns in (fast, slow)
-    )
-    if truncate:
-        low, high = math.floor(low), math.ceil(high)
-    low, high = max(low, 0), min(high, width - 1)  # width − 1, though pairs end at width/2 − 1: as released
+    low, high = ramp_ends(2 * pairs, base, trained_length, beta_fast=fast, beta_slow=slow, truncate=truncate)
     if low > high:
         raise ValueError(
             f"trained_length must let some pair make {slow:g} to {fast:g} turns (beta_slow to beta_fast), "

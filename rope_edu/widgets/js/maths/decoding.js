@@ -2,7 +2,7 @@
 import { DECODING } from "../data/decoding.js";
 import { range, sum } from "../lib/numbers.js";
 import { ropeAngles } from "./frequencies.js";
-import { dynamicNtkInvFreq } from "./scaling.js";
+import { dynamicNtk } from "./scaling.js";
 
 /**
  * The angle of a pair of the key at a position, radians, with the frequencies of a length.
@@ -14,7 +14,7 @@ import { dynamicNtkInvFreq } from "./scaling.js";
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
   const used = store === "dynamic" ? length : trained; // to the trained length the rule changes nothing
-  return ropeAngles(position, dynamicNtkInvFreq(headDim, used, trained, factor, base))[pair];
+  return ropeAngles(position, dynamicNtk(headDim, used, trained, factor, base).invFreq)[pair];
 }
 
 /**

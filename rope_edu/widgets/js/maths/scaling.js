@@ -1,16 +1,166 @@
-// Frequencies beyond the trained length: the same as rope_edu/encodings/scaling.py.
+// Frequencies beyond the trained length: the same as rope_edu/encodings/scaling. Each rule gives
+// {invFreq, attentionFactor}; `factor` is the stretch s, wanted length over trained length.
 import { invFreq } from "./frequencies.js";
 
 /**
- * Frequencies of dynamic NTK at the present length: plain to trainedLength, beyond it with the base
- * base·s^(headDim/(headDim − 2)), s = factor·length/trainedLength − (factor − 1).
+ * Plain RoPE.
  * @param {number} headDim
+ * @param {number} [base]
+ */
+export const plainRope = (headDim, base = 10000) => rotation(invFreq(headDim, base));
+
+/**
+ * PI: θ/s, every pair alike.
+ * @param {number} headDim
+ * @param {number} factor
+ * @param {number} [base]
+ */
+export function positionInterpolation(headDim, factor, base = 10000) {
+  return rotation(invFreq(headDim, base).map((frequency) => frequency / factor));
+}
+
+/**
+ * ABF: plain RoPE with a larger base.
+ * @param {number} headDim
+ * @param {number} [base]
+ */
+export const abf = (headDim, base = 500000) => plainRope(headDim, base);
+
+/**
+ * NTK-aware: the base that leaves the first pair alone and divides the last by s.
+ * @param {number} headDim at least 4
+ * @param {number} factor
+ * @param {number} [base]
+ */
+export function ntkAware(headDim, factor, base = 10000) {
+  const last = headDim / 2 - 1;
+  return rotation(invFreq(headDim, base).map((frequency, i) => frequency * factor ** (-i / last)));
+}
+
+/**
+ * Dynamic NTK at the present length: NTK-aware with s = f·length/L − (f − 1), plain up to L.
+ * @param {number} headDim at least 4
  * @param {number} length
  * @param {number} trainedLength
  * @param {number} [factor]
  * @param {number} [base]
  */
-export function dynamicNtkInvFreq(headDim, length, trainedLength, factor = 1, base = 10000) {
-  const s = (factor * Math.max(length, trainedLength)) / trainedLength - (factor - 1);
-  return invFreq(headDim, base * s ** (headDim / (headDim - 2)));
+export function dynamicNtk(headDim, length, trainedLength, factor = 1, base = 10000) {
+  const longest = Math.max(length, trainedLength);
+  return ntkAware(headDim, (factor * longest) / trainedLength - (factor - 1), base);
 }
+
+/**
+ * NTK-by-parts, the paper's ramp: pairs that turn betaFast times in the trained length stay, those that turn
+ * betaSlow times are divided by s.
+ * @param {number} headDim
+ * @param {number} factor
+ * @param {number} trainedLength
+ * @param {{betaSlow?: number, betaFast?: number, base?: number}} [settings]
+ */
+export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaFast = 32, base = 10000 } = {}) {
+  const frequencies = invFreq(headDim, base);
+  return rotation(blend(frequencies, factor, keptByTurns(frequencies, trainedLength, betaSlow, betaFast)));
+}
+
+/**
+ * Llama 3.1's rule: by parts, between lowFreqFactor and highFreqFactor turns.
+ * @param {number} headDim
+ * @param {number} factor
+ * @param {number} trainedLength
+ * @param {{lowFreqFactor?: number, highFreqFactor?: number, base?: number}} [settings]
+ */
+export function llama3(headDim, factor, trainedLength, settings = {}) {
+  const { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = settings;
+  return ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
+}
+
+/**
+ * YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor.
+ * Python refuses settings whose ramp would run backwards: `rampEnds` then gives low > high.
+ * @param {number} headDim
+ * @param {number} factor
+ * @param {number} trainedLength
+ * @param {{ramp?: string, betaFast?: number, betaSlow?: number, truncate?: boolean, mscale?: number,
+ *   mscaleAllDim?: number, attentionFactor?: number, base?: number}} [settings]
+ */
+export function yarn(headDim, factor, trainedLength, settings = {}) {
+  const { ramp = "index", betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;
+  const { mscale = 1, mscaleAllDim = 0 } = settings;
+  const frequencies = invFreq(headDim, base);
+  const kept =
+    ramp === "turns"
+      ? keptByTurns(frequencies, trainedLength, betaSlow, betaFast)
+      : keptByIndex(headDim / 2, rampEnds(headDim, trainedLength, { betaFast, betaSlow, truncate, base }));
+  const own = yarnMscale(factor, mscale) / yarnMscale(factor, mscaleAllDim);
+  return rotation(blend(frequencies, factor, kept), settings.attentionFactor ?? own);
+}
+
+/**
+ * LongRoPE: each frequency divided by its entry of a list, one for texts to the trained length, one beyond;
+ * a = √(1 + ln s / ln L).
+ * @param {number} headDim
+ * @param {number} factor
+ * @param {number} trainedLength
+ * @param {{length: number, shortFactor: Vector, longFactor: Vector, attentionFactor?: number, base?: number}} settings
+ */
+export function longrope(headDim, factor, trainedLength, settings) {
+  const { length, shortFactor, longFactor, base = 10000 } = settings;
+  const divisors = length > trainedLength ? longFactor : shortFactor;
+  const growth = Math.sqrt(1 + Math.log(factor) / Math.log(trainedLength));
+  const frequencies = invFreq(headDim, base).map((frequency, i) => frequency / divisors[i]);
+  return rotation(frequencies, settings.attentionFactor ?? growth);
+}
+
+/**
+ * 0.1·mscale·ln s + 1: on cos and sin, so that scores grow by its square.
+ * @param {number} factor
+ * @param {number} [mscale]
+ */
+export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
+
+/**
+ * γ of each pair, the part that is left alone, rising in its turns in the trained length.
+ * @param {Vector} frequencies
+ * @param {number} trainedLength
+ * @param {number} slow
+ * @param {number} fast
+ */
+export function keptByTurns(frequencies, trainedLength, slow, fast) {
+  return frequencies.map((frequency) => clip(((trainedLength * frequency) / (2 * Math.PI) - slow) / (fast - slow)));
+}
+
+/**
+ * γ of each pair, falling linearly in its index between the two ends of the ramp.
+ * @param {number} pairs
+ * @param {Pair} ends
+ */
+export function keptByIndex(pairs, [low, high]) {
+  const width = high - low || 0.001; // as released: a step, where the two meet
+  return Array.from({ length: pairs }, (_, i) => 1 - clip((i - low) / width));
+}
+
+/**
+ * [low, high]: between which pairs, by index, YaRN's code blends.
+ * @param {number} headDim
+ * @param {number} trainedLength
+ * @param {{betaFast?: number, betaSlow?: number, truncate?: boolean, base?: number}} [settings]
+ * @returns {Pair}
+ */
+export function rampEnds(headDim, trainedLength, settings = {}) {
+  const { betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;
+  const [low, high] = [betaFast, betaSlow].map(
+    (turns) => (headDim * Math.log(trainedLength / (turns * 2 * Math.PI))) / (2 * Math.log(base)),
+  );
+  const [first, last] = truncate ? [Math.floor(low), Math.ceil(high)] : [low, high];
+  return [Math.max(first, 0), Math.min(last, headDim - 1)];
+}
+
+/** @type {(frequencies: Vector, factor: number, kept: Vector) => Vector} */
+const blend = (frequencies, factor, kept) => frequencies.map((f, i) => ((1 - kept[i]) * f) / factor + kept[i] * f);
+
+/** @param {number} share */
+const clip = (share) => Math.min(1, Math.max(0, share));
+
+/** @param {Vector} frequencies */
+const rotation = (frequencies, attentionFactor = 1) => ({ invFreq: frequencies, attentionFactor });

@@ -1,0 +1,49 @@
+r"""MLA's decoupled key: content from a small latent, position from a narrow key of its own that all heads share."""
+
+from __future__ import annotations
+
+import math
+
+from array_api_compat import array_namespace
+
+from rope_edu.attention.dot_product import attention_scores
+from rope_edu.encodings._checks import Array, check_finite_number, check_float_array
+
+
+def decoupled_scores(
+    q: Array, k: Array, q_turned: Array, k_turned: Array, *, scale: float | None = None
+) -> Array:
+    r"""Add a score of content without position and a score of position with one key for all heads.
+
+        score_{mn} = scale · (⟨q_m, k_n⟩ + ⟨R_m q′_m, R_n k′_n⟩),   scale = 1/√(d + d′) unless given
+
+    Why two: a key that is not rotated is a matrix times the latent, k_n = U c_n, and the matrix can move to the
+    query, ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, so that only c is stored. A rotation between them depends on m − n and
+    cannot move. So position goes into a second key, narrow, rotated, and stored once for all heads.
+
+    Args:
+        q: content of the queries, floats `(…, heads, q_len, d)`.
+        k: content of the keys, `(…, heads, k_len, d)`.
+        q_turned: second part of the queries, rotated, `(…, heads, q_len, d′)`.
+        k_turned: second part of the keys, rotated, shared by the heads, `(…, k_len, d′)`.
+        scale: a finite number; DeepSeek's YaRN multiplies it by mscale².
+
+    Returns:
+        `(…, heads, q_len, k_len)`, before mask and softmax.
+
+    Raises:
+        ValueError: widths or leading axes do not fit, or an argument is not of floats.
+
+    >>> import numpy as np
+    >>> one = np.ones((2, 1, 3))  # two heads, one token
+    >>> decoupled_scores(one, one, one[..., :1], one[0, :, :1]).tolist()  # (3 + 1) / √4
+    [[[2.0]], [[2.0]]]
+
+    Source: DeepSeek-V2, arXiv 2405.04434, §2.1.3, eq. 14–18. Chapters 11 and 19.
+    """
+    check_float_array("k_turned", k_turned)
+    if scale is None:
+        scale = 1 / math.sqrt(q.shape[-1] + q_turned.shape[-1])
+    scale = check_finite_number("scale", scale)
+    shared = array_namespace(k_turned).expand_dims(k_turned, axis=-3)  # (…, 1, k_len, d′)
+    return attention_scores(q, k, scale=scale) + attention_scores(q_turned, shared, scale=scale)

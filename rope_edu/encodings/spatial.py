@@ -1,0 +1,345 @@
+r"""Rotate by more than one coordinate: axial, mixed and sectioned frequencies, and the Lie group behind them.
+
+A position is a row of coordinates (height and width of a patch; time, height and width of a video's), and every
+pair i turns by a weighted sum of them. All schemes differ in one matrix of frequencies, `(axes, pairs)`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+
+from rope_edu.encodings._checks import (
+    Array,
+    as_kind_of,
+    as_real,
+    check_base,
+    check_finite,
+    check_finite_number,
+    check_one_of,
+    check_positive_int,
+)
+from rope_edu.encodings.frequencies import as_pairs
+from rope_edu.encodings.layouts import pair_slices
+
+ORDERS = ("contiguous", "interleaved")
+
+
+def spatial_angles(coordinates: Array | list, frequencies: Array | list) -> Array:
+    r"""Compute by which angle each pair turns at each place.
+
+        angle(x, i) = Σ_k x_k · F_{ki}
+
+    One axis is `rope_angles`. Give the result to `apply_rope`: a score then depends on differences of
+    coordinates alone, whatever F is, since turns of one pair commute.
+
+    Args:
+        coordinates: places, `(…, seq, axes)`, finite; in whatever unit F counts (patches, frames, tokens).
+        frequencies: F, radians per unit, `(axes, pairs)`, finite.
+
+    Returns:
+        Radians, float64, `(…, seq, pairs)`; a torch tensor if either argument is one, NumPy otherwise.
+
+    Raises:
+        ValueError: an argument is not real and finite, or `coordinates` has not as many columns as F has rows.
+
+    >>> spatial_angles([[2, 0], [0, 3]], [[1.0, 0.0], [0.0, 0.5]]).tolist()  # pair 0 by x, pair 1 by y
+    [[2.0, 0.0], [0.0, 1.5]]
+
+    Source: RoPE-Mixed, arXiv 2403.13298, §3.2 (all others are special cases). Chapter 20.
+    """
+    coordinates, frequencies = _as_finite("coordinates", coordinates), check_frequencies(frequencies)
+    if coordinates.ndim < 2 or coordinates.shape[-1] != len(frequencies):
+        raise ValueError(
+            f"coordinates must be (…, seq, {len(frequencies)}), a column for each row of frequencies, "
+            f"got shape {tuple(coordinates.shape)}"
+        )
+    if is_numpy_array(frequencies):
+        frequencies = as_kind_of(frequencies, like=coordinates)
+    else:
+        coordinates = as_kind_of(coordinates, like=frequencies)
+    return coordinates @ frequencies
+
+
+def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> np.ndarray:
+    r"""Give every axis a block of pairs of its own, each with the frequencies of a head as wide as the block.
+
+        F_{ki} = base^(−2j / (head_dim/axes))   if pair i is the j-th of block k,   else 0
+
+    Pixtral deals one row of frequencies to both axes instead, the even ones to height, the odd to width:
+    `section_frequencies` of that row, permuted so.
+
+    Args:
+        head_dim: width of a head; a multiple of 2 · axes.
+        axes: number of coordinates.
+        base: a number above 1; image models take 100 as often as 10,000, since a picture is some tens of
+            patches wide.
+
+    Returns:
+        NumPy float64 `(axes, head_dim // 2)`, radians per unit.
+
+    Raises:
+        ValueError: `head_dim` is no multiple of 2 · axes, or `axes` or `base` is out of range.
+
+    >>> axial_frequencies(8).tolist()
+    [[1.0, 0.01, 0.0, 0.0], [0.0, 0.0, 1.0, 0.01]]
+
+    Source: axial RoPE as in arXiv 2403.13298, §3.2. Chapter 20.
+    """
+    axes, base = check_positive_int("axes", axes), check_base(base)
+    head_dim = check_positive_int("head_dim", head_dim)
+    if head_dim % (2 * axes):
+        raise ValueError(f"head_dim must be a multiple of 2 · axes = {2 * axes}, got {head_dim}")
+    block = head_dim // (2 * axes)
+    return np.kron(np.eye(axes), base ** -(np.arange(block) / block))
+
+
+def section_frequencies(
+    inv_freq: Array | list, sections: tuple[int, ...] | list[int], order: str = "contiguous"
+) -> np.ndarray:
+    r"""Deal one row of frequencies to several axes: M-RoPE.
+
+        contiguous:   the first sections[0] pairs turn by axis 0, the next sections[1] by axis 1, …
+        interleaved:  pair i turns by axis i mod axes while that axis has pairs left, else by axis 0
+
+    A token of text has equal coordinates, and is rotated as ever. Contiguous gives time the fastest pairs and
+    width the slowest; interleaved deals fast and slow ones to all.
+
+    Args:
+        inv_freq: radians per unit, `(pairs,)`.
+        sections: pairs of each axis, whole numbers ≥ 1 that add up to `pairs`: [16, 24, 24] in Qwen2-VL,
+            [24, 20, 20], interleaved, in Qwen3-VL.
+        order: "contiguous" or "interleaved".
+
+    Returns:
+        NumPy float64 `(axes, pairs)`, one number in each column.
+
+    Raises:
+        ValueError: `sections` do not add up to `pairs`, or cannot be dealt in turn, or `order` is misspelt.
+
+    >>> section_frequencies([1.0, 0.5, 0.25, 0.1], [2, 1, 1], "interleaved").tolist()
+    [[1.0, 0.0, 0.0, 0.1], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.0]]
+
+    Source: Qwen2-VL, arXiv 2409.12191, §2.1; interleaved: arXiv 2510.23095 and transformers'
+    `modeling_qwen3_vl`. Chapter 20.
+    """
+    row = np.array(as_pairs(inv_freq).tolist())
+    axis = section_axes(len(row), sections, order)
+    return np.where(axis == np.arange(len(sections))[:, None], row, 0.0)
+
+
+def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str = "contiguous") -> np.ndarray:
+    r"""Tell by which axis each pair turns.
+
+    Args:
+        pairs: how many there are.
+        sections, order: as for `section_frequencies`.
+
+    Returns:
+        NumPy ints `(pairs,)`.
+
+    Raises:
+        ValueError: as for `section_frequencies`.
+
+    >>> section_axes(6, [2, 2, 2]).tolist(), section_axes(6, [2, 2, 2], "interleaved").tolist()
+    ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
+
+    Source: as for `section_frequencies`. Chapter 20.
+    """
+    check_one_of("order", order, ORDERS)
+    sections = [check_positive_int("each of sections", section) for section in sections]
+    if not sections or sum(sections) != pairs:
+        raise ValueError(f"sections must add up to the {pairs} pairs, got {sections}, {sum(sections)} in all")
+    axes = len(sections)
+    if order == "contiguous":
+        return np.repeat(np.arange(axes), sections)
+    turn, axis = np.divmod(np.arange(pairs), axes)
+    dealt = np.where(turn < np.array(sections)[axis], axis, 0)
+    if np.bincount(dealt, minlength=axes).tolist() != sections:
+        raise ValueError(
+            f"sections {sections} cannot be interleaved: dealing {pairs} pairs in turn, what is left to axis 0, "
+            f"gives {np.bincount(dealt, minlength=axes).tolist()}"
+        )
+    return dealt
+
+
+def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0) -> np.ndarray:
+    r"""Start the frequencies of RoPE-Mixed: pairs along one direction of the plane, and across it.
+
+        F_{·i} = base^(−4j / head_dim) · (cos φ, sin φ)             for i = j < head_dim/4
+        F_{·i} = base^(−4j / head_dim) · (−sin φ, cos φ)            for i = head_dim/4 + j
+
+    φ = 0 is axial. In the model every head starts with another direction, and F is learned from there.
+
+    Args:
+        head_dim: width of a head, a multiple of 4.
+        direction: φ in radians.
+        base: a number above 1.
+
+    Returns:
+        NumPy float64 `(2, head_dim // 2)`, radians per patch.
+
+    Raises:
+        ValueError: `head_dim` is no multiple of 4, `base` is not above 1, or `direction` is not finite.
+
+    >>> mixed_frequencies(4, math.pi / 2).round(3).tolist()
+    [[0.0, -1.0], [1.0, 0.0]]
+
+    Source: RoPE-Mixed, arXiv 2403.13298, §3.2, and its code's start (github.com/naver-ai/rope-vit).
+    Chapter 20.
+    """
+    direction = check_finite_number("direction", direction)
+    along = np.array([math.cos(direction), math.sin(direction)])
+    across = np.array([-along[1], along[0]])
+    if check_positive_int("head_dim", head_dim) % 4:
+        raise ValueError(f"head_dim must be a multiple of 4, got {head_dim}")
+    speeds = axial_frequencies(head_dim, 2, base)[0, : head_dim // 4]
+    return np.concatenate((np.outer(along, speeds), np.outer(across, speeds)), axis=1)
+
+
+def pair_generators(frequencies: Array | list, *, layout: str = "interleaved") -> np.ndarray:
+    r"""Write frequencies as generators of rotations, one for each axis; they commute.
+
+        A_k = diag(F_{k0} J, F_{k1} J, …),   J = [[0, −1], [1, 0]]
+
+    Args:
+        frequencies: F, `(axes, pairs)`.
+        layout: which features are a pair.
+
+    Returns:
+        NumPy float64 `(axes, 2 · pairs, 2 · pairs)`, each antisymmetric.
+
+    Raises:
+        ValueError: as for `spatial_angles`, or `layout` is misspelt.
+
+    >>> pair_generators([[0.5]]).tolist()
+    [[[0.0, -0.5], [0.5, 0.0]]]
+
+    Source: arXiv 2504.06308; LieRE, arXiv 2406.10322. Chapter 20.
+    """
+    frequencies = np.array(check_frequencies(frequencies).tolist())
+    width = 2 * frequencies.shape[1]
+    first, second = (np.arange(width)[members] for members in pair_slices(width, layout))
+    generators = np.zeros((len(frequencies), width, width))
+    generators[:, second, first], generators[:, first, second] = frequencies, -frequencies
+    return generators
+
+
+def lie_rotation(coordinates: Array | list, generators: Array | list) -> Array:
+    r"""Rotate a head by any generators: LieRE.
+
+        R(x) = exp(Σ_k x_k A_k)
+
+    Any antisymmetric A_k give rotations. Relative position is exact, R(x)ᵀ R(y) = R(y − x) for all x and y, only
+    where all A_k commute, and then one change of basis makes them `pair_generators`.
+
+    Args:
+        coordinates: places, `(…, seq, axes)`.
+        generators: A, `(axes, width, width)`, antisymmetric, radians per unit.
+
+    Returns:
+        Float64 `(…, seq, width, width)`; a torch tensor if either argument is one, NumPy otherwise. R @ x turns the
+        column x. From eigenvectors of iΣ, which is Hermitian: exact to rounding at any distance.
+
+    Raises:
+        ValueError: the shapes do not fit, or a generator is not antisymmetric.
+
+    >>> quarter = [[[0.0, -math.pi / 2], [math.pi / 2, 0.0]]]
+    >>> (lie_rotation([[1.0]], quarter)[0] @ [1.0, 0.0]).round(3).tolist()
+    [0.0, 1.0]
+
+    Source: LieRE, arXiv 2406.10322, §3; N-dimensional RoPE, arXiv 2504.06308. Chapter 20.
+    """
+    coordinates, generators = _as_finite("coordinates", coordinates), _as_generators(generators)
+    if coordinates.ndim < 2 or coordinates.shape[-1] != len(generators):
+        raise ValueError(
+            f"coordinates must be (…, seq, {len(generators)}), a column for each generator, "
+            f"got shape {tuple(coordinates.shape)}"
+        )
+    if is_numpy_array(generators):
+        generators = as_kind_of(generators, like=coordinates)
+    else:
+        coordinates = as_kind_of(coordinates, like=generators)
+    xp, width = array_namespace(generators), generators.shape[-1]
+    flat = xp.reshape(generators, (len(generators), width * width))
+    total = xp.reshape(coordinates @ flat, (*coordinates.shape[:-1], width, width))  # antisymmetric
+    values, vectors = xp.linalg.eigh(1j * total)
+    turned = vectors * xp.exp(-1j * values)[..., None, :]
+    return xp.real(turned @ xp.conj(vectors).mT)
+
+
+def commutator_size(generators: Array | list) -> float:
+    r"""Tell how far generators are from commuting.
+
+        max over k, l of |A_k A_l − A_l A_k|, the largest entry
+
+    Args:
+        generators: `(axes, width, width)`, antisymmetric.
+
+    Returns:
+        0 (to rounding) where relative position is exact.
+
+    Raises:
+        ValueError: as for `lie_rotation`.
+
+    >>> commutator_size(pair_generators(axial_frequencies(8)))
+    0.0
+
+    Source: arXiv 2504.06308. Chapter 20.
+    """
+    generators = np.array(_as_generators(generators).tolist())
+    products = np.einsum("kab,lbc->klac", generators, generators)
+    return float(np.abs(products - np.swapaxes(products, 0, 1)).max())
+
+
+def grid_coordinates(*sizes: int) -> np.ndarray:
+    r"""List the places of a grid, row by row: the last coordinate runs fastest.
+
+    Args:
+        sizes: one for each axis: (height, width), or (time, height, width).
+
+    Returns:
+        NumPy float64 `(product of sizes, axes)`.
+
+    Raises:
+        ValueError: a size is not a whole number ≥ 1, or there is none.
+
+    >>> grid_coordinates(2, 2).tolist()
+    [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+
+    Chapter 20.
+    """
+    if not sizes:
+        raise ValueError("sizes must name at least one axis, got none")
+    sizes = tuple(check_positive_int("each of sizes", size) for size in sizes)
+    return np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=-1).astype(np.float64)
+
+
+def check_frequencies(frequencies: Array | list) -> Array:
+    """Return frequencies as float64 if they are finite and `(axes, pairs)`."""
+    frequencies = _as_finite("frequencies", frequencies)
+    if frequencies.ndim != 2 or not math.prod(frequencies.shape):
+        raise ValueError(f"frequencies must be (axes, pairs), got shape {tuple(frequencies.shape)}")
+    return frequencies
+
+
+def _as_generators(generators: Array | list) -> Array:
+    generators = _as_finite("generators", generators)
+    if (
+        generators.ndim != 3
+        or generators.shape[-1] != generators.shape[-2]
+        or not math.prod(generators.shape)
+    ):
+        raise ValueError(f"generators must be (axes, width, width), got shape {tuple(generators.shape)}")
+    xp = array_namespace(generators)
+    if float(xp.max(xp.abs(generators + generators.mT))) > 1e-12 * float(xp.max(xp.abs(generators))):
+        raise ValueError("generators must be antisymmetric, A = −Aᵀ: only these make rotations")
+    return generators
+
+
+def _as_finite(name: str, values: Array | list) -> Array:
+    array = as_real(name, values)
+    check_finite(name, array)
+    return array

@@ -1,0 +1,42 @@
+r"""Run the vectors on a function: python -m rope_edu.vectors module:function [--width float32].
+
+The function takes `(x, positions, *, layout, rotary_dim, base, attention_factor)`, NumPy in and out. The exit
+status is 0 if all cases pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rope_edu.clinic.__main__ import find
+from rope_edu.vectors.runner import WIDTHS, run
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Read the command line, run the cases, say what failed."""
+    parser = argparse.ArgumentParser(
+        "python -m rope_edu.vectors",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("function", help="module:function")
+    parser.add_argument(
+        "--width", choices=WIDTHS, default="float64", help="what the function computes in (float64)"
+    )
+    chosen = parser.parse_args(arguments)
+    sys.path.insert(0, "")
+    try:
+        results = run(find(chosen.function, as_torch=False), width=chosen.width)
+    except ValueError as error:
+        parser.error(str(error))
+    for result in results:
+        if not result.passed:
+            print(f"FAILED {result.name}: {result.seen}\n    as would: {', '.join(result.catches) or '-'}")
+    failed = sum(not result.passed for result in results)
+    print(f"{len(results) - failed} of {len(results)} cases passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+r"""Write the test vectors: python -m rope_edu.vectors.make. Same bytes on every run and machine."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from rope_edu.clinic import BROKEN
+from rope_edu.config import ConfigError, rope_from_config
+from rope_edu.encodings.spec import RopeSpec
+from rope_edu.vectors import reference
+from rope_edu.vectors.hostile import CONFIGS
+
+HERE = Path(__file__).parent
+FORMAT = "rope vectors 1"
+ROFORMER = "RoFormer, arXiv 2104.09864, eq. 34"
+YARN = "YaRN, arXiv 2309.00071, §3.4 (attention factor)"
+NEOX = "GPT-NeoX, arXiv 2204.06745, §2.1 (a part of the head)"
+SIZES = {  # name: (head_dim, rotary_dim, base, attention_factor, positions, source)
+    "one pair": (2, 2, 10_000.0, 1.0, (0, 1, 2, 3), ROFORMER),
+    "two pairs": (4, 4, 10_000.0, 1.0, (0, 1, 2, 7, 100), ROFORMER),
+    "a tail": (10, 6, 10_000.0, 1.0, (0, 1, 5, 1000), NEOX),
+    "half the head": (16, 8, 10_000.0, 1.0, (0, 3, 4095), NEOX),
+    "another base": (8, 8, 500_000.0, 1.0, (0, 1, 8191, 131_071), ROFORMER),
+    "an attention factor": (8, 8, 10_000.0, 0.1 * math.log(16) + 1, (0, 1, 17), YARN),
+    "beside 256: bfloat16 has no 257": (8, 8, 10_000.0, 1.0, (255, 256, 257, 258), ROFORMER),
+    "beside 2048: float16 has no 2049": (8, 8, 10_000.0, 1.0, (2047, 2048, 2049), ROFORMER),
+    "beyond float16": (8, 8, 10_000.0, 1.0, (65_519, 65_520, 100_003), ROFORMER),
+    "near 2^20": (8, 8, 1e6, 1.0, (2**20 - 3, 2**20 - 1, 2**20), ROFORMER),
+    "a whole head": (64, 64, 10_000.0, 1.0, (1, 1021), ROFORMER),
+    "a whole head of Llama 3": (128, 128, 500_000.0, 1.0, (8191,), ROFORMER),
+    "backwards": (8, 8, 10_000.0, 1.0, (-1, -100), ROFORMER),
+    "unsorted, repeated, from the middle": (8, 8, 10_000.0, 1.0, (900, 7, 7, 0, 31), ROFORMER),
+}
+TURN = "attention_factor"
+LISTS = {"short_factor": [1.0 + i / 16 for i in range(8)], "long_factor": [1.0 + i * i for i in range(8)]}
+SPLIT = {"factor": 32.0, "trained_length": 4096, **LISTS}
+RULES = [  # (rule, width, base, parameters, source)
+    ("rope", 128, 10_000.0, {}, "RoFormer, arXiv 2104.09864, §3.2.2"),
+    ("rope", 128, 500_000.0, {}, "Llama 3, arXiv 2407.21783, §3.2"),
+    ("rope", 2, 10_000.0, {}, "RoFormer, arXiv 2104.09864, §3.2.2"),
+    ("linear", 128, 10_000.0, {"factor": 4.0}, "arXiv 2306.15595, §2.3"),
+    ("ntk-aware", 128, 10_000.0, {"factor": 8.0}, "arXiv 2309.00071, definition 1"),
+    ("dynamic", 64, 10_000.0, {"factor": 2.0, "trained_length": 2048, "length": 2048}, "transformers' dynamic"),
+    ("dynamic", 64, 10_000.0, {"factor": 2.0, "trained_length": 2048, "length": 6144}, "transformers' dynamic"),
+    ("by parts", 128, 10_000.0, {"factor": 16.0, "trained_length": 4096}, "arXiv 2309.00071, definition 2"),
+    ("yarn", 128, 10_000.0, {"factor": 16.0, "trained_length": 4096}, "YaRN's code; transformers, type yarn"),
+    ("yarn", 64, 150_000.0, {"factor": 32.0, "trained_length": 4096, "truncate": False}, "gpt-oss's config.json"),
+    (
+        "yarn", 64, 10_000.0,
+        {"factor": 40.0, "trained_length": 4096, "mscale": 1.0, "mscale_all_dim": 1.0}, "DeepSeek-V3's config.json",
+    ),
+    ("llama3", 128, 500_000.0, {"factor": 8.0, "trained_length": 8192}, "Llama 3.1's config.json"),
+    ("llama3", 64, 500_000.0, {"factor": 32.0, "trained_length": 8192}, "Llama 3.2's config.json"),
+    ("longrope", 16, 10_000.0, SPLIT | {"length": 4096}, "LongRoPE, arXiv 2402.13753"),
+    ("longrope", 16, 10_000.0, SPLIT | {"length": 4097}, "LongRoPE, arXiv 2402.13753"),
+    ("p-rope", 64, 1_000_000.0, {"p": 0.25}, "arXiv 2410.06205, §6; Gemma 4's global layers"),
+]  # fmt: skip
+
+
+def numbers(rows: int, width: int) -> list[list[float]]:
+    """Return vectors of sixteenths between −2 and 2: exact in bfloat16 and float16."""
+    return [[((37 * (row * width + i) + 11) % 65 - 32) / 16 for i in range(width)] for row in range(rows)]
+
+
+def rotation_cases() -> Iterator[dict]:
+    """Give every case of rotating, in both layouts."""
+    for name, (head_dim, rotary_dim, base, factor, positions, source) in SIZES.items():
+        frequencies, _ = reference.frequencies_of("rope", rotary_dim, base)
+        x = numbers(len(positions), head_dim)
+        for layout in ("interleaved", "half_split"):
+            expected = [
+                reference.rotate(row, position, frequencies, layout, factor)
+                for row, position in zip(x, positions, strict=True)
+            ]
+            case = {"name": f"{name}, {layout}", "source": source, "layout": layout, "head_dim": head_dim}
+            case |= {"rotary_dim": rotary_dim, "base": base, TURN: factor, "positions": list(positions)}
+            case |= {"x": x, "expected": expected, "tolerance": tolerances(max(map(abs, positions)), factor)}
+            yield case | {"catches": caught(case)}
+
+
+def tolerances(farthest: int, factor: float) -> dict[str, float]:
+    """Bound |found − expected| for numbers up to 2 in a pair, so of a length below 3, by how one computes.
+
+    A turn is off by half an ulp of cos and sin, the products by as much again; an angle kept in float32 by three
+    roundings of m·θ ≤ m.
+    """
+    size = 3 * factor
+    return {
+        "float64": size * (4 + farthest) * 2**-52,
+        "float32": size * 4 * 2**-24,
+        "float32, angles in float32": size * (4 + 3 * farthest) * 2**-24,
+        "bfloat16": size * 2**-8,
+        "float16": size * 2**-11,
+    }
+
+
+def caught(case: dict) -> list[str]:
+    """Name the broken rotations of the clinic that miss the widest float32 tolerance here."""
+    frequencies, _ = reference.frequencies_of("rope", case["rotary_dim"], case["base"])
+    spec = RopeSpec(frequencies, case[TURN], case["layout"], case["head_dim"])
+    x, positions = np.array(case["x"]), np.array(case["positions"])
+    names = []
+    for name, make in BROKEN.items():
+        if name in ("other_width", "one_clock") and case["head_dim"] == 2:
+            continue
+        try:
+            found = np.array(make(spec)(x.copy(), positions))
+        except (ValueError, IndexError, ZeroDivisionError):
+            continue  # it cannot be broken in this way at this width
+        off = np.abs(found - case["expected"]).max()
+        if not off <= case["tolerance"]["float32, angles in float32"]:  # NaN is missed as well
+            names.append(name)
+    return names
+
+
+def frequency_cases() -> Iterator[dict]:
+    """Give every rule's frequencies and attention factor."""
+    for rule, width, base, parameters, source in RULES:
+        frequencies, factor = reference.frequencies_of(rule, width, base, **parameters)
+        stated = ", ".join(
+            f"{name} {value}" for name, value in parameters.items() if not isinstance(value, list)
+        )
+        case = {"name": f"{rule}, {width} features, base {base:g}" + (f", {stated}" if stated else "")}
+        case |= {"source": source, "rule": rule, "rotary_dim": width, "base": base, "parameters": parameters}
+        yield case | {"inv_freq": frequencies, TURN: factor, "tolerance": 1e-12}
+
+
+def config_cases() -> Iterator[dict]:
+    """Give configs, good and hostile, with the rotation or the field that must be refused."""
+    for name, (config, source, catches, options) in CONFIGS.items():
+        case = {"name": name, "source": source, "catches": catches, "config": config, "options": options}
+        try:
+            spec = rope_from_config(config, **options)
+        except ConfigError as error:
+            yield case | {"refused": error.field}
+            continue
+        found = {"inv_freq": spec.inv_freq.tolist(), TURN: spec.attention_factor, "layout": spec.layout}
+        yield case | {**found, "head_dim": spec.head_dim, "rotary_dim": spec.rotary_dim, "tolerance": 1e-12}
+
+
+FILES = {"rotate": rotation_cases, "frequencies": frequency_cases, "configs": config_cases}
+
+
+def text_of(name: str) -> str:
+    """Return a file's text: a case on each line."""
+    cases = ",\n".join(json.dumps(case, ensure_ascii=False) for case in FILES[name]())
+    return f'{{"format": "{FORMAT}", "what": "{name}", "cases": [\n{cases}\n]}}\n'
+
+
+def main() -> None:
+    """Write all files."""
+    for name in FILES:
+        (HERE / f"{name}.json").write_text(text_of(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

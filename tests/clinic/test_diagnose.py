@@ -1,0 +1,254 @@
+"""The clinic names each mistake that it keeps, in any layout, base and width, and finds none in right rotations."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from rope_edu import RopeSpec, apply_rope, fast, llama3, p_rope, plain_rope, rope_angles, yarn
+from rope_edu.clinic import BROKEN, MISTAKES, diagnose, right
+from rope_edu.clinic.__main__ import main
+
+DRAWS = 32  # of each of the broken ones and of right ones: more than 1,000
+BY_FACTOR = ("attention_factor_missing", "attention_factor_twice")
+BY_PART = ("other_width", "other_denominator")
+
+
+def draw(rng: np.random.Generator, name: str) -> RopeSpec:
+    """Draw what is wanted: a width, a base, a layout, and what the mistake needs to be one."""
+    head_dim, base = 2 * int(rng.integers(4, 65)), math.exp(rng.uniform(math.log(300), math.log(5e6)))
+    partial = name in BY_PART or rng.random() < 0.3
+    rotary_dim = 2 * int(rng.integers(3, head_dim // 2)) if partial else head_dim
+    layout = ("interleaved", "half_split")[rng.integers(2)]
+    spec = plain_rope(head_dim, base, rotary_dim=min(rotary_dim, head_dim - 2 * partial), layout=layout)
+    return spec.replace(attention_factor=rng.uniform(1.05, 1.5)) if name in BY_FACTOR else spec
+
+
+@pytest.mark.parametrize("name", [*BROKEN, "right"])
+def test_every_mistake_is_named_and_no_other(name):
+    rng = np.random.default_rng([22, len(name)])
+    seen = {}
+    for _ in range(DRAWS):
+        spec = draw(rng, name)
+        informed = (name in MISTAKES and MISTAKES[name].needs_spec) or rng.random() < 0.5
+        function = right(spec) if name == "right" else BROKEN[name](spec)
+        found = diagnose(function, spec.head_dim, against=spec if informed else None).mistakes
+        seen[found] = seen.get(found, 0) + 1
+    assert seen == {() if name == "right" else (name,): DRAWS}
+
+
+def test_what_is_right_is_described_as_made():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        spec = draw(rng, "right")
+        found = diagnose(right(spec), spec.head_dim)
+        assert (found.is_rotation, found.layout, found.sense) == (True, spec.layout, 1)
+        assert (found.rotary_dim, found.first_position) == (spec.rotary_dim, 0)
+        np.testing.assert_allclose(found.inv_freq, spec.inv_freq, rtol=1e-9)
+        assert found.base == pytest.approx(spec.inv_freq[1] ** (-spec.rotary_dim / 2), rel=1e-9)
+        assert found.attention_factor == pytest.approx(1, abs=1e-12)
+        assert found.precision == {"angles": "float64", "turns": "float64"}
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half_split"])
+def test_sense_and_first_position_are_read_together(layout):
+    spec = plain_rope(64, 1e6, layout=layout)
+    found = diagnose(lambda x, positions: right(spec)(x, -(positions + 3)), 64)
+    assert (found.sense, found.first_position, found.layout) == (-1, 3, layout)
+    assert found.base == pytest.approx(1e6, rel=1e-9)
+    assert found.mistakes == ("counts_from_one",)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        llama3(128, 8.0, 8192, base=5e5, layout="half_split"),
+        yarn(128, 16.0, 4096, layout="half_split"),
+        p_rope(64, 0.25, 1e6, layout="half_split"),
+    ],
+    ids=lambda spec: spec.kind,
+)
+def test_a_rule_is_no_mistake_and_its_absence_is_one(spec):
+    found = diagnose(right(spec), spec.head_dim, against=spec)
+    assert found.mistakes == ()
+    assert found.rotary_dim == spec.rotary_dim
+    np.testing.assert_allclose(found.inv_freq, spec.inv_freq, rtol=1e-9)
+    assert found.attention_factor == pytest.approx(spec.attention_factor, rel=1e-9)
+    base = 5e5 if spec.kind == "llama3" else 1e6 if spec.kind == "p-rope" else 1e4
+    assert found.base == pytest.approx(base, rel=1e-6)
+    if spec.kind == "llama3":
+        plain = diagnose(right(plain_rope(128, 5e5, layout="half_split")), 128, against=spec)
+        assert plain.mistakes == ("rule_missing",)
+
+
+def transformers_llama(head_dim, base):
+    from transformers import LlamaConfig
+    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
+
+    parameters = {"rope_type": "default", "rope_theta": base}
+    sizes = {"hidden_size": 2 * head_dim, "num_attention_heads": 2}
+    rotary = LlamaRotaryEmbedding(LlamaConfig(**sizes, head_dim=head_dim, rope_parameters=parameters))
+
+    def rotate(x, positions):
+        x = torch.tensor(x)[None, None]
+        return apply_rotary_pos_emb(x, x, *rotary(x, torch.tensor(positions)[None]))[0][0, 0].numpy()
+
+    return rotate, "half_split"
+
+
+def rotary_embedding_torch(head_dim, base):
+    from rotary_embedding_torch import RotaryEmbedding, apply_rotary_emb
+
+    rotary = RotaryEmbedding(dim=head_dim, theta=base, cache_if_possible=False)
+
+    def rotate(x, positions):
+        with torch.no_grad():
+            return apply_rotary_emb(rotary(torch.tensor(positions)), torch.tensor(x)).numpy()
+
+    return rotate, "interleaved"
+
+
+def x_transformers(head_dim, base):
+    from x_transformers.x_transformers import RotaryEmbedding, apply_rotary_pos_emb
+
+    rotary = RotaryEmbedding(head_dim, base=base)
+
+    def rotate(x, positions):
+        return apply_rotary_pos_emb(torch.tensor(x)[None], *rotary(torch.tensor(positions)))[0].numpy()
+
+    return rotate, "interleaved"
+
+
+def onnxruntime(head_dim, base):
+    """Its operator RotaryEmbedding, fed with the cosines of the positions asked for; float32."""
+    from onnx import TensorProto, helper
+    from onnxruntime import InferenceSession
+
+    shapes = {"x": ["b", "s", "d"], "positions": ["b", "s"], "cos": ["m", "p"], "sin": ["m", "p"]}
+    kinds = {"positions": TensorProto.INT64}
+    inputs = [
+        helper.make_tensor_value_info(name, kinds.get(name, TensorProto.FLOAT), shape)
+        for name, shape in shapes.items()
+    ]
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, shapes["x"])
+    options = {"domain": "com.microsoft", "interleaved": 1, "num_heads": 1}
+    node = helper.make_node("RotaryEmbedding", list(shapes), ["y"], rotary_embedding_dim=head_dim, **options)
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    graph = helper.make_graph([node], "rotate", inputs, [output])
+    model = helper.make_model(graph, opset_imports=sets, ir_version=8).SerializeToString()
+    session = InferenceSession(model, providers=["CPUExecutionProvider"])
+    frequencies = base ** -(np.arange(0, head_dim, 2) / head_dim)
+
+    def rotate(x, positions):
+        rows, place = np.unique(positions, return_inverse=True)
+        angles = rows[:, None] * frequencies
+        tables = {"cos": np.cos(angles).astype(np.float32), "sin": np.sin(angles).astype(np.float32)}
+        tables = {
+            name: np.resize(table, (max(len(table), len(x)), head_dim // 2)) for name, table in tables.items()
+        }
+        feed = {"x": x.astype(np.float32)[None], "positions": place[None].astype(np.int64), **tables}
+        return session.run(None, feed)[0][0]
+
+    return rotate, "interleaved"
+
+
+def ours_fast(head_dim, base):
+    table = fast.RotaryTable(plain_rope(head_dim, base, layout="half_split"))
+    return lambda x, positions: fast.rotate(x[None, None], table=table, positions=positions)[
+        0, 0
+    ], "half_split"
+
+
+def ours_torch(head_dim, base):
+    def rotate(x, positions):
+        angles = rope_angles(torch.tensor(positions), plain_rope(head_dim, base).inv_freq)
+        return apply_rope(torch.tensor(x), angles).numpy()
+
+    return rotate, "interleaved"
+
+
+@pytest.mark.parametrize(
+    "make", [transformers_llama, rotary_embedding_torch, x_transformers, onnxruntime, ours_fast, ours_torch]
+)
+@pytest.mark.parametrize("base", [10_000.0, 500_000.0])
+def test_no_mistake_is_found_in_what_people_run(make, base):
+    function, layout = make(64, base)
+    spec = plain_rope(64, base, layout=layout)
+    for wanted in (None, spec):
+        found = diagnose(function, 64, against=wanted)
+        assert (found.mistakes, found.layout, found.sense, found.first_position) == ((), layout, 1, 0)
+        assert found.base == pytest.approx(base, rel=1e-4)
+
+
+def test_the_text_says_what_it_is_what_is_wrong_and_what_to_do():
+    spec = plain_rope(16, layout="half_split")
+    said = str(diagnose(BROKEN["counts_from_one"](spec), 16))
+    assert "A rotation of 16 of 16 features, half_split, counter-clockwise, base 10000" in said
+    assert "first token at position 1" in said
+    assert "Fix: Count positions from 0." in said
+    assert str(diagnose(right(spec), 16)).endswith("No known mistake.")
+    assert "Not a rotation" in str(diagnose(BROKEN["rolls_features"](spec), 16))
+
+
+def test_every_mistake_has_a_sentence_and_a_fix_and_most_have_a_broken_rotation():
+    assert set(BROKEN) <= set(MISTAKES)
+    assert all(mistake.does.endswith(".") and mistake.fix.endswith(".") for mistake in MISTAKES.values())
+    assert set(MISTAKES) - set(BROKEN) == {
+        "mixes_features", "not_a_rotation", "no_position", "rule_missing", "other_frequencies",
+        "other_attention_factor",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("function", "mistake"),
+    [
+        (lambda x, positions: x, "no_position"),
+        (
+            lambda x, positions: x @ np.linalg.qr(np.arange(64.0).reshape(8, 8) + np.eye(8))[0],
+            "mixes_features",
+        ),
+        (
+            lambda x, positions: x * np.cos(positions)[:, None] + x[:, [1, 0, 3, 2, 5, 4, 7, 6]],
+            "not_a_rotation",
+        ),
+    ],
+)
+def test_what_no_one_has_seen_before_is_still_described(function, mistake):
+    found = diagnose(function, 8)
+    assert (found.is_rotation, found.mistakes) == (False, (mistake,))
+
+
+@pytest.mark.parametrize(
+    ("function", "head_dim", "sentence"),
+    [
+        (lambda x, positions: x[:, :2], 8, r"it must return the shape of x, \(8, 8\), got \(8, 2\)"),
+        (lambda x, positions: x * math.nan, 8, "numbers that are not finite"),
+        (lambda x: x, 8, "function fails at positions 0 to 7: TypeError"),
+        (lambda x, positions: x, 1, "head_dim must be at least 2, got 1"),
+    ],
+)
+def test_what_cannot_be_examined_gets_a_sentence(function, head_dim, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        diagnose(function, head_dim)
+
+
+def test_a_spec_of_another_width_is_refused():
+    with pytest.raises(ValueError, match="head_dim must be that of the spec, 16, got 8"):
+        diagnose(right(plain_rope(8)), 8, against=plain_rope(16))
+
+
+def test_the_command_examines_a_function_by_name(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine.py").write_text(
+        "from rope_edu import apply_rope, inv_freq, rope_angles\n"
+        "def rotate(x, positions):\n"
+        "    return apply_rope(x, rope_angles(positions, inv_freq(8, 500.0)))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["mine:rotate", "--head-dim", "8", "--base", "500"]) == 0
+    assert "No known mistake." in capsys.readouterr().out
+    assert main(["mine:rotate", "--head-dim", "8", "--base", "10000", "--torch"]) == 1
+    assert "other_base: The frequencies are those of another base" in capsys.readouterr().out
+    for name in ("mine", "mine:turn", "nowhere:rotate"):
+        with pytest.raises(SystemExit):
+            main([name, "--head-dim", "8"])

