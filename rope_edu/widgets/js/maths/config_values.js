@@ -1,5 +1,5 @@
 // One value of a config, checked against the rules that Python reads too: the same as rope_edu/config/values.py.
-import { RULES as WRITTEN } from "../data/config_rules.js";
+import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 
 /** @type {any} */
 export const RULES = WRITTEN;
