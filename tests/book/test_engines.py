@@ -71,9 +71,9 @@ def press_each_control(engine, name: str) -> None:
     """Move every control by its key."""
     answers = Answers(engine, name)
     for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
-        selector = box(name, trait, "input, " + box(name, trait, "select"))
+        selector = box(name, trait, "input, " + box(name, trait, "select, " + box(name, trait, "textarea")))
         engine.js("document.querySelector(arguments[0]).focus()", selector)
-        if kind == "text":
+        if kind in ("text", "textarea"):
             engine.js("document.querySelector(arguments[0]).select()", selector)
             engine.press(*" ".join("abcd"), "Enter")
         else:
@@ -122,7 +122,7 @@ def alive(engine, watched_figures, name):
     return engine, name
 
 
-NAMED = """const all = book.figure(arguments[0]).querySelectorAll("input, select, button");
+NAMED = """const all = book.figure(arguments[0]).querySelectorAll("input, select, textarea, button");
 return [...all].map((el, i) => {
     el.dataset.asked = i;
     return el.closest("[data-trait]")?.dataset.trait ?? "";

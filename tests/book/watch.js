@@ -27,7 +27,7 @@ window.book = (() => {
   /** The figure's native controls: [trait, kind of its element, its value]. */
   function controls(name) {
     return [...figure(name).querySelectorAll("[data-trait]")].map((box) => {
-      const target = box.querySelector("input, select");
+      const target = box.querySelector("input, select, textarea");
       return [box.dataset.trait, target.type, target.value];
     });
   }
