@@ -14,7 +14,7 @@ from rope_edu.encodings.scaling import dynamic_ntk, llama3, ntk_aware, ntk_by_pa
 from rope_edu.nn import TinyTransformer, TrainingConfig, make_task, stretch, train
 from rope_edu.nn.stretch import PLANS, RULES, UNSTRETCHED, Bench, Fit, GrowingNTK, make_rule, with_encoding
 from rope_edu.nn.training import score
-from rope_edu.results.stretch import Place, load_stretch_predictions, parse_stretch
+from rope_edu.results.stretch import Place, load_stretch, load_stretch_predictions, parse_stretch
 
 TINY = PLANS["tiny"]
 FITTED = Fit(slow=0.25, fast=1.0, lists={2: [1.0, 1.0, 2.0, 2.0]})
@@ -199,3 +199,12 @@ def test_predictions_are_read_as_they_were_written():
     assert list(found) == list(range(1, 18))
     assert "Short texts pay" in found[10]
     assert found[10].endswith("at least 15 points.")
+
+
+def test_the_library_has_eight_seeds_of_both_tasks_with_versions_and_no_names():
+    found = load_stretch()
+    assert [found.seeds(task) for task in ("text", "copy")] == [list(range(8))] * 2
+    assert set(found.meta["machine"]) == {"cpu", "cores", "gpu"}
+    assert set(found.meta["versions"]) == {"python", "torch", "numpy", "rope_edu"}
+    settings = stretch.describe_settings("small")
+    assert {name: found.meta[name] for name in settings} == json.loads(json.dumps(settings))
