@@ -20,6 +20,7 @@ from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .layouts import Layouts
 from .order_blindness import OrderBlindness
+from .patch_scores import PatchScores
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
 from .sentence_attention import SentenceAttention
@@ -38,6 +39,7 @@ __all__ = [
     "Layouts",
     "LiveFigure",
     "OrderBlindness",
+    "PatchScores",
     "RotatePair",
     "ScoreDistance",
     "SentenceAttention",
