@@ -14,7 +14,7 @@ import numpy as np
 
 import rope_edu
 from rope_edu import attention
-from rope_edu.encodings import PIPELINES, Pipeline, RopeSpec, plain_rope, scaling
+from rope_edu.encodings import PIPELINES, Pipeline, RopeSpec, plain_rope, scaling, spatial
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.encodings.scaling.by_parts import kept_by_turns
 from rope_edu.encodings.scaling.temperature import ramp_ends
@@ -448,8 +448,6 @@ def of_results():
 
 @room
 def of_spatial():
-    from rope_edu.encodings import spatial
-
     for width, base in itertools.product([8, 16, 64, 128], BASES):
         yield Call("axialFrequencies", [width, 2, base], spatial.axial_frequencies(width, 2, base))
         for degrees in (0, 30, 45, 90):
@@ -459,24 +457,24 @@ def of_spatial():
             yield Call("schemeFrequencies", ["mixed", width, base, degrees], mixed)
         yield Call("schemeFrequencies", ["axial", width, base, 0], spatial.axial_frequencies(width, 2, base))
         row = rope_edu.inv_freq(width, base)
-        for order in spatial.ORDERS:
-            dealt = spatial.section_frequencies(row, [width // 4] * 2, order)
-            yield Call("schemeFrequencies", [order, width, base, 0], dealt)
+        for deal in spatial.ORDERS:
+            dealt = spatial.section_frequencies(row, [width // 4] * 2, deal)
+            yield Call("schemeFrequencies", [deal, width, base, 0], dealt)
     yield Call("axialFrequencies", [24, 3, 100.0], spatial.axial_frequencies(24, 3, 100.0))
-    for sections, order in itertools.product([[16, 24, 24], [24, 20, 20], [2, 2, 2]], spatial.ORDERS):
-        if (sections, order) == ([16, 24, 24], "interleaved"):
+    for sections, deal in itertools.product([[16, 24, 24], [24, 20, 20], [2, 2, 2]], spatial.ORDERS):
+        if (sections, deal) == ([16, 24, 24], "interleaved"):
             continue  # cannot be dealt in turn
-        whose = spatial.section_axes(sum(sections), sections, order)
-        yield Call("sectionAxes", [sections, order], whose, exactly=True)
+        whose = spatial.section_axes(sum(sections), sections, deal)
+        yield Call("sectionAxes", [sections, deal], whose, exactly=True)
         row = rope_edu.inv_freq(2 * sum(sections))
-        dealt = spatial.section_frequencies(row, sections, order)
-        yield Call("sectionFrequencies", [row, sections, order], dealt)
+        dealt = spatial.section_frequencies(row, sections, deal)
+        yield Call("sectionFrequencies", [row, sections, deal], dealt)
         for place in ([0, 0, 0], [3, 1, 40], [7, 7, 7]):
             yield Call("spatialAngles", [place, dealt], spatial.spatial_angles([place], dealt)[0])
-    yield from patches(spatial)
+    yield from patches()
 
 
-def patches(spatial):
+def patches():
     """Yield the calls that an image needs: its places, their scores, the drawing of a frequency."""
     places = spatial.grid_coordinates(3, 5)
     yield Call("gridCoordinates", [3, 5], places, exactly=True)
