@@ -23,6 +23,7 @@ from .config_inspector import ConfigInspector
 from .layouts import Layouts
 from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
+from .patch_scores import PatchScores
 from .ramps import Ramps
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
@@ -49,6 +50,7 @@ __all__ = [
     "LiveFigure",
     "ModelInThePage",
     "OrderBlindness",
+    "PatchScores",
     "Ramps",
     "RotatePair",
     "ScoreDistance",

@@ -29,6 +29,7 @@ from rope_edu.encodings import (
     plain_rope,
     reach,
     scaling,
+    spatial,
 )
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.encodings.scaling.by_parts import kept_by_turns
@@ -742,3 +743,45 @@ def of_config_rules():
         call = f"(inside, width) => RULE_OF.linear({at}).rotation"
         expected = turning(scaling.position_interpolation(width, factor))
         yield Call(call, [{"factor": factor}, width], expected)
+
+
+@room
+def of_spatial():
+    for width, base in itertools.product([8, 16, 64, 128], BASES):
+        yield Call("axialFrequencies", [width, 2, base], spatial.axial_frequencies(width, 2, base))
+        for degrees in (0, 30, 45, 90):
+            direction = math.radians(degrees)
+            mixed = spatial.mixed_frequencies(width, direction, base)
+            yield Call("mixedFrequencies", [width, direction, base], mixed)
+            yield Call("schemeFrequencies", ["mixed", width, base, degrees], mixed)
+        yield Call("schemeFrequencies", ["axial", width, base, 0], spatial.axial_frequencies(width, 2, base))
+        row = rope_edu.inv_freq(width, base)
+        for deal in spatial.ORDERS:
+            dealt = spatial.section_frequencies(row, [width // 4] * 2, deal)
+            yield Call("schemeFrequencies", [deal, width, base, 0], dealt)
+    yield Call("axialFrequencies", [24, 3, 100.0], spatial.axial_frequencies(24, 3, 100.0))
+    for sections, deal in itertools.product([[16, 24, 24], [24, 20, 20], [2, 2, 2]], spatial.ORDERS):
+        if (sections, deal) == ([16, 24, 24], "interleaved"):
+            continue  # cannot be dealt in turn
+        whose = spatial.section_axes(sum(sections), sections, deal)
+        yield Call("sectionAxes", [sections, deal], whose, exactly=True)
+        row = rope_edu.inv_freq(2 * sum(sections))
+        dealt = spatial.section_frequencies(row, sections, deal)
+        yield Call("sectionFrequencies", [row, sections, deal], dealt)
+        for place in ([0, 0, 0], [3, 1, 40], [7, 7, 7]):
+            yield Call("spatialAngles", [place, dealt], spatial.spatial_angles([place], dealt)[0])
+    yield from patches()
+
+
+def patches():
+    """Yield the calls that an image needs: its places, their scores, the drawing of a frequency."""
+    places = spatial.grid_coordinates(3, 5)
+    yield Call("gridCoordinates", [3, 5], places, exactly=True)
+    for query in ([0, 0], [2, 3]):
+        frequencies = spatial.mixed_frequencies(16, 0.4, 100.0)
+        expected = np.cos(spatial.spatial_angles(places - query, frequencies)).mean(-1)
+        yield Call("patchScores", [query, places, frequencies], expected)
+    for vector, base in itertools.product([[1.0, 0.0], [0.006, -0.008], [-0.3, 0.1]], [2.0, 100.0, 1e6]):
+        size = np.linalg.norm(vector)
+        far = 1 + 0.88 * np.log(size) / np.log(base)
+        yield Call("arrowPlace", [*vector, base], far * np.array(vector)[::-1] / size)

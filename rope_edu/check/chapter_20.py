@@ -1,0 +1,163 @@
+"""Exercises of chapter 20: turn in more dimensions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.check.answers import array, of_function, truth
+from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.encodings import axial_frequencies, inv_freq, mixed_frequencies, section_frequencies
+
+Matrix = np.ndarray
+
+
+@of_function
+def _deals_one_row(deal: Callable[[Matrix], Any]) -> Verdict:
+    """Judge exercise 20.1 on three rows; both axes on one half each is the likely mistake."""
+    for width in (8, 16, 64):
+        row = inv_freq(width)
+        pairs = len(row)
+        found = array(deal(row.copy()), (2, pairs), f"For {pairs} pairs it must return shape (2, {pairs}).")
+        halves = [pairs // 2] * 2
+        right = section_frequencies(np.concatenate((row[0::2], row[1::2])), halves)
+        if close(found, right, 1e-12):
+            continue
+        if close(found, right[::-1], 1e-12):
+            return "Row 0 is height, and height takes the even ones."
+        if close(found, section_frequencies(row, halves), 1e-12):
+            return "Height has the fast half and width the slow one: deal the row in turn."
+        if close(found, section_frequencies(row, halves, "interleaved"), 1e-12):
+            return "The frequencies are right; height's pairs come first, then width's."
+        return f"For a row of {pairs} frequencies it returned something else."
+    return True
+
+
+def _tables() -> list[tuple[Matrix, bool]]:
+    """Draw score tables that a head with one axis a pair can make, and others."""
+    rng = np.random.default_rng(20)
+    by_row, by_column = rng.normal(size=(2, 6))
+    sums = by_row[:, None] + by_column
+    diagonal = np.eye(6)
+    one_off = sums + np.where(np.arange(36).reshape(6, 6) == 35, 0.5, 0)
+    return [
+        (sums, True),
+        (100 + 50 * sums[:2, :3], True),
+        (np.ones((4, 4)), True),
+        (diagonal, False),
+        (np.outer(by_row, by_column), False),
+        (one_off, False),
+    ]
+
+
+@of_function
+def _knows_sums(could_be: Callable[[Matrix], Any]) -> Verdict:
+    """Judge exercise 20.2 on sums, on a diagonal, on a product, and on a sum with one entry moved."""
+    for number, (scores, possible) in enumerate(_tables()):
+        if truth(could_be(scores.copy()), "It must return True or False.") != possible:
+            if number == 5:
+                return "One entry in the last corner was moved, and it did not notice: look at all of them."
+            if number == 4:
+                return "An outer product is no sum: weights after softmax are products, scores are sums."
+            return f"It says {not possible} to {scores.round(2).tolist()}."
+    return True
+
+
+def _sees_a_diagonal(frequencies: object) -> Verdict:
+    """Judge exercise 20.3: one pair whose score is the same along the main diagonal and nowhere beside it."""
+    found = array(frequencies, None, "The answer is F, of shape (2, 1).")
+    if found.shape != (2, 1):
+        return (
+            f"F has a row for each axis and a column for the one pair: shape (2, 1). Yours is {found.shape}."
+        )
+    if found.dtype.kind == "c" or not np.isfinite(found).all():
+        return "F holds real numbers."
+    by_height, by_width = found[:, 0]
+    if close(found, np.zeros((2, 1))):
+        return "That pair does not turn at all."
+    if 0 not in found and close(by_height, by_width, 1e-9):
+        return "That is the other diagonal: one row down and one column to the left."
+    if not close(np.cos((by_height + by_width) * np.arange(1, 9)), np.ones(8)):
+        return "One row down and one column to the right must not turn the pair."
+    if np.cos(by_height) > 0.99 or np.cos(by_width) > 0.99:
+        return "One step along the row alone must lower the score by a hundredth of itself or more."
+    return True
+
+
+@of_function
+def _knows_the_same_heads(same_heads: Callable[[Matrix, Matrix], Any]) -> Verdict:
+    """Judge exercise 20.4 on orders, signs, and matrices that differ."""
+    rng = np.random.default_rng(204)
+    axial, row = axial_frequencies(16, 2, 100.0), inv_freq(16)
+    cases = [
+        ("the same matrix twice", axial, axial, True),
+        ("the same columns in another order", axial, axial[:, rng.permutation(8)], True),
+        ("axial, axes dealt in turn", axial, axial[:, np.arange(8).reshape(2, 4).T.ravel()], True),
+        ("mixed at 0 and at 30 degrees", mixed_frequencies(16), mixed_frequencies(16, np.pi / 6), False),
+        (
+            "contiguous and interleaved sections of one row",
+            section_frequencies(row, [4, 4]),
+            section_frequencies(row, [4, 4], "interleaved"),
+            False,
+        ),
+        (
+            "height and width exchanged",
+            section_frequencies(row, [5, 3]),
+            section_frequencies(row, [5, 3])[::-1],
+            False,
+        ),
+        (
+            "each row with the same numbers, paired otherwise",
+            np.array([[1.0, 2.0], [3.0, 4.0]]),
+            np.array([[1.0, 2.0], [4.0, 3.0]]),
+            False,
+        ),
+    ]
+    for words, first, second, same in cases:
+        if truth(same_heads(first.copy(), second.copy()), "It must return True or False.") != same:
+            return f"It says {not same} to {words}."
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "20.1",
+        _deals_one_row,
+        hints=(
+            "F has as many columns as the row has numbers; in each column one entry is not 0.",
+            "row[0::2] are height's frequencies and row[1::2] width's.",
+            "Row 0 is row[0::2] followed by zeros, row 1 zeros followed by row[1::2].",
+        ),
+        shows="Pixtral's frequencies: neither axis gets all the fast ones.",
+    ),
+    Exercise(
+        "20.2",
+        _knows_sums,
+        hints=(
+            "A sum a(dy) + b(dx) is known from its first row and its first column.",
+            "s[dy, dx] + s[0, 0] = s[dy, 0] + s[0, dx], for every dy and dx.",
+            "np.allclose(s + s[0, 0], s[:, :1] + s[:1, :])",
+        ),
+        shows="One identity tells whether a head could do with one axis a pair.",
+    ),
+    Exercise(
+        "20.3",
+        _sees_a_diagonal,
+        hints=(
+            "Along the diagonal the two coordinates grow alike.",
+            "dy · F[0, 0] + dx · F[1, 0] must be 0 wherever dy = dx.",
+            "One entry is the other's negative: [[1.0], [-1.0]].",
+        ),
+        shows="A pair that no axial scheme has: it turns across the diagonal and stands still along it.",
+    ),
+    Exercise(
+        "20.4",
+        _knows_the_same_heads,
+        hints=(
+            "A pair is a column. Which order the columns stand in, a permutation of features undoes.",
+            "Sort the columns of both, each column as a whole, and compare.",
+            "sorted(F.T.tolist()) == sorted(G.T.tolist()), up to rounding.",
+        ),
+        shows="The set of columns is what a scheme is; their order is a matter of the layout.",
+    ),
+)

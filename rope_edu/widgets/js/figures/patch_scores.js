@@ -1,0 +1,132 @@
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { memo } from "../lib/memo.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { arrowPlace, gridCoordinates, patchScores, schemeFrequencies } from "../maths/spatial.js";
+
+const SIDE = 21; // patches
+const PLACES = gridCoordinates(SIDE, SIDE);
+const STEP = 5; // patches: how far away the readout looks
+
+const frequenciesOf = memo((scheme, headDim, base, direction) =>
+  schemeFrequencies(scheme, headDim, base, direction),
+);
+const scoresOf = memo((query, ...rest) => patchScores(PLACES[query], PLACES, frequenciesOf(...rest)));
+
+/** What a state shows: frequencies, the query's place, every patch's score. */
+function seen({ scheme, query, head_dim, base, direction }) {
+  const rest = [scheme, head_dim, base, scheme === "mixed" ? direction : 0];
+  return { frequencies: frequenciesOf(...rest), place: PLACES[query], scores: scoresOf(query, ...rest) };
+}
+
+const stacked = (width) => width < 520;
+
+/** Where the parts stand: the patches, their scale, the pairs. */
+function places(width) {
+  const side = stacked(width) ? Math.min(width - 40, 380) : Math.min(380, Math.round(width * 0.56));
+  const radius = stacked(width) ? 84 : clamp((width - side - 90) / 2, 60, 120);
+  const scaleTop = 26 + side + 40;
+  const centre = stacked(width) ? [width / 2, scaleTop + 84 + radius] : [width - radius - 26, 62 + radius];
+  const height = stacked(width) ? centre[1] + radius + 78 : Math.max(scaleTop + 46, centre[1] + radius + 78);
+  return { x: 34, y: 26, side, scaleTop, centre, radius, height };
+}
+
+/** Every patch in the colour of its score, the query framed. */
+function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
+  const cell = side / SIDE;
+  pen.text(x, y - 10, "Score with every patch");
+  pen.raster(x, y, side, side, SIDE, SIDE, (row, column) => (scores[row * SIDE + column] + 0.5) / 1.5);
+  const muted = { size: 12, fill: ink.muted };
+  for (const n of range(0, SIDE - 1, 5)) {
+    pen.text(x + (n + 0.5) * cell, y + side + 15, n, { ...muted, anchor: "middle" });
+    pen.text(x - 6, y + (n + 0.5) * cell + 4, n, { ...muted, anchor: "end" });
+  }
+  pen.text(x + side / 2, y + side + 31, "column (patches)", { anchor: "middle" });
+  pen.text(11, y + side / 2, "row (patches)", { anchor: "middle", turn: -90 });
+  const [left, top] = [x + place[1] * cell, y + place[0] * cell];
+  pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.paper, width: 5 });
+  pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.q, width: 2.5 });
+  pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127);
+  pen.text(x, scaleTop + 27, "−0.5", muted);
+  pen.text(x + side / 3, scaleTop + 27, "0", { ...muted, anchor: "middle" });
+  pen.text(x + side, scaleTop + 27, "1 (own)", { ...muted, anchor: "end" });
+  const index = (at, start) => clamp(Math.floor((at - start) / cell), 0, SIDE - 1);
+  const at = (px, py) => index(py, y) * SIDE + index(px, x);
+  return { query: { x: left + cell / 2, y: top + cell / 2, at } };
+}
+
+/** One line for each pair: where it turns fastest, and how fast. */
+function drawPairs(pen, { frequencies: [byHeight, byWidth] }, { base }, { centre: [cx, cy], radius }) {
+  pen.text(cx, cy - radius - 38, "Each pair turns by", { anchor: "middle" });
+  pen.circle(cx, cy, radius, { stroke: ink.grid, width: 1 });
+  const ends = byHeight.map((frequency, i) => {
+    const [dx, dy] = arrowPlace(frequency, byWidth[i], base);
+    return [cx + dx * radius, cy + dy * radius];
+  });
+  const spokes = ends.map(([x, y]) => [cx, cy, x, y]);
+  pen.lines(spokes, { stroke: ink.position, width: 1.2 });
+  pen.circles(
+    ends.map(([x, y]) => [x, y, 3]),
+    { fill: ink.position },
+  );
+  pen.text(cx, cy + radius + 20, "height ↓", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy - radius - 18, "width →", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy + radius + 44, "rim: 1 radian a patch", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy + radius + 61, "inwards: slower", { anchor: "middle", size: 12, fill: ink.muted });
+}
+
+function draw(pen, state, { width }) {
+  const [now, where] = [seen(state), places(width)];
+  const handles = drawPatches(pen, now, where);
+  drawPairs(pen, now, state, where);
+  return handles;
+}
+
+const SAID = {
+  axial: () => "Half of the pairs turn by height and half by width: the field is a cross along row and column",
+  mixed: ({ direction }) => `The pairs turn along ${direction}° and across it: the cross is turned as far`,
+  contiguous: () => "Height has the fast pairs and width the slow ones: the field is a band along the row",
+  interleaved: () => "Fast and slow pairs are dealt in turn: a cross, nearly the same both ways",
+};
+
+function readout(state) {
+  const { place, scores } = seen(state);
+  const way = (at) => (at + STEP < SIDE ? STEP : -STEP);
+  const [down, right] = place.map(way);
+  const score = (dy, dx) => fmt(scores[(place[0] + dy) * SIDE + place[1] + dx], 2);
+  return (
+    `${SAID[state.scheme](state)}. Seen from row ${place[0]}, column ${place[1]}, the patch ${STEP} away in its row scores ` +
+    `${score(0, right)} of what it scores itself, ${STEP} away in its column ${score(down, 0)}, and ${STEP} away in both ${score(down, right)}.`
+  );
+}
+
+const uses = ({ scheme }) => [
+  "scheme",
+  "query",
+  "head_dim",
+  "base",
+  ...(scheme === "mixed" ? ["direction"] : []),
+];
+
+/** Who moves the direction wants to see it. */
+const follow = (before, held) => ({
+  scheme: held.scheme ?? ("direction" in held ? "mixed" : before.scheme),
+});
+
+/** A move by whole rows that stays on the grid. */
+const byRows = (rows) => (state) => ({ query: clamp(state.query + rows * SIDE, state.query % SIDE, lastOf(state)) });
+const lastOf = ({ query }) => SIDE * (SIDE - 1) + (query % SIDE);
+
+export default live({
+  name: "PatchScores",
+  title: "How one patch of an image scores all others, and by which coordinates the pairs turn",
+  height: (width) => places(width).height,
+  draw,
+  readout,
+  uses,
+  follow,
+  buttons: [
+    { label: "Row up", move: byRows(-1) },
+    { label: "Row down", move: byRows(1) },
+  ],
+});

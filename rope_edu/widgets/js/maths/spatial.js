@@ -1,0 +1,119 @@
+// More than one coordinate: the same as rope_edu/encodings/spatial.py.
+
+/**
+ * By which angle each pair turns at a place: Σ_k x_k F_ki, radians.
+ * @param {Vector} place
+ * @param {Matrix} frequencies
+ */
+export function spatialAngles(place, frequencies) {
+  return frequencies[0].map((_, i) => place.reduce((sum, x, axis) => sum + x * frequencies[axis][i], 0));
+}
+
+/**
+ * A block of pairs for every axis, each with the frequencies of a head as wide as the block.
+ * @param {number} headDim
+ * @param {number} [axes]
+ * @param {number} [base]
+ * @returns {Matrix}
+ */
+export function axialFrequencies(headDim, axes = 2, base = 10000) {
+  const block = headDim / (2 * axes);
+  return Array.from({ length: axes }, (_, axis) =>
+    Array.from({ length: headDim / 2 }, (_, i) =>
+      Math.floor(i / block) === axis ? base ** (-(i % block) / block) : 0,
+    ),
+  );
+}
+
+/**
+ * By which axis each pair turns.
+ * @param {Vector} sections
+ * @param {string} [order]
+ */
+export function sectionAxes(sections, order = "contiguous") {
+  const runs = sections.flatMap((section, axis) => /** @type {Vector} */ (Array(section).fill(axis)));
+  if (order === "contiguous") return runs;
+  const axes = sections.length;
+  return runs.map((_, i) => (Math.floor(i / axes) < sections[i % axes] ? i % axes : 0));
+}
+
+/**
+ * One row of frequencies, dealt to several axes.
+ * @param {Vector} row
+ * @param {Vector} sections
+ * @param {string} [order]
+ */
+export function sectionFrequencies(row, sections, order = "contiguous") {
+  const whose = sectionAxes(sections, order);
+  return sections.map((_, axis) => row.map((frequency, i) => (whose[i] === axis ? frequency : 0)));
+}
+
+/**
+ * The start of RoPE-Mixed: half of the pairs along a direction (radians) of the plane, half across it.
+ * @param {number} headDim
+ * @param {number} [direction]
+ * @param {number} [base]
+ * @returns {Matrix}
+ */
+export function mixedFrequencies(headDim, direction = 0, base = 10) {
+  const [along, across] = axialFrequencies(headDim, 2, base);
+  const [c, s] = [Math.cos(direction), Math.sin(direction)];
+  return [
+    along.map((frequency, i) => c * frequency - s * across[i]),
+    along.map((frequency, i) => s * frequency + c * across[i]),
+  ];
+}
+
+/**
+ * The places of a grid, row by row.
+ * @param {number} height
+ * @param {number} width
+ * @returns {Pair[]}
+ */
+export function gridCoordinates(height, width) {
+  return Array.from({ length: height * width }, (_, n) => [Math.floor(n / width), n % width]);
+}
+
+/**
+ * The score of all ones at each place, seen from `query`, as a share of the score at `query` itself: a mean of cosines.
+ * @param {Pair} query
+ * @param {Pair[]} places
+ * @param {Matrix} frequencies
+ */
+export function patchScores([row, column], places, [byHeight, byWidth]) {
+  return places.map(([y, x]) => {
+    let sum = 0;
+    for (let i = 0; i < byHeight.length; i++) {
+      sum += Math.cos((y - row) * byHeight[i] + (x - column) * byWidth[i]);
+    }
+    return sum / byHeight.length;
+  });
+}
+
+/**
+ * The frequencies of a scheme that a reader can choose, for height and width; direction in degrees.
+ * @param {string} scheme
+ * @param {number} headDim
+ * @param {number} base
+ * @param {number} direction
+ */
+export function schemeFrequencies(scheme, headDim, base, direction) {
+  if (scheme === "axial") return axialFrequencies(headDim, 2, base);
+  if (scheme === "mixed") return mixedFrequencies(headDim, (direction * Math.PI) / 180, base);
+  const row = Array.from({ length: headDim / 2 }, (_, i) => base ** (-(2 * i) / headDim));
+  return sectionFrequencies(row, [headDim / 4, headDim / 4], scheme);
+}
+
+/**
+ * Where to draw a pair's frequency vector (by height, by width) within a circle of radius 1, rows downward: its own
+ * direction, and a length that falls from 1 by the logarithm of its size, to 0.12 at the base's last.
+ * @param {number} byHeight
+ * @param {number} byWidth
+ * @param {number} base
+ * @returns {Pair}
+ */
+export function arrowPlace(byHeight, byWidth, base) {
+  const size = Math.hypot(byHeight, byWidth);
+  const far = 1 + (0.88 * Math.log(size)) / Math.log(base);
+  return [(far * byWidth) / size, (far * byHeight) / size];
+}

@@ -1,0 +1,36 @@
+"""Chapter 20: turn in more dimensions."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class PatchScores(LiveFigure):
+    """Show how one patch of an image scores all others, and by which coordinates each pair turns.
+
+    ``scheme`` deals the frequencies to height and width: "axial" gives either the same row of them, "mixed" turns
+    the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one row into two sections.
+    Query and key are all ones, so that a score is a sum of cosines of position alone. ``query`` counts the
+    21 × 21 patches row by row, from 0; 220 is in the middle.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> PatchScores(scheme="mixed", direction=30)
+    PatchScores(scheme='mixed', direction=30)
+
+    Source: RoPE-Mixed, arXiv 2403.13298, §3.2; M-RoPE, arXiv 2409.12191, §2.1. Chapter 20.
+    """
+
+    scheme = Choice(
+        "axial",
+        {
+            "axial": "axial",
+            "mixed": "mixed",
+            "contiguous": "sections, contiguous",
+            "interleaved": "sections, interleaved",
+        },
+        label="Scheme",
+    )
+    query = Slider(220, 0, 440, label="Query patch, counted row by row", unit="")
+    direction = Slider(45, 0, 90, label="Direction, φ", unit="degrees")
+    head_dim = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
+    base = Slider(100.0, 2.0, 1_000_000.0, log=True, label="Base, b")

@@ -1,0 +1,68 @@
+"""Right answers and known mistakes of chapter 20."""
+
+import numpy as np
+
+
+def deal(row):
+    zeros = np.zeros(len(row) // 2)
+    return np.stack([np.concatenate((row[0::2], zeros)), np.concatenate((zeros, row[1::2]))])
+
+
+def could_be(scores):
+    return np.allclose(scores + scores[0, 0], scores[:, :1] + scores[:1])
+
+
+def same_heads(first, second):
+    return np.allclose(sorted(first.T.tolist()), sorted(second.T.tolist()))
+
+
+def row_by_row(first, second):
+    return np.allclose(np.sort(first), np.sort(second))
+
+
+def halves(row):
+    half = np.arange(len(row)) < len(row) // 2
+    return np.stack([row * half, row * ~half])
+
+
+RIGHT = {
+    "20.1": [deal, lambda row: deal(row).tolist()],
+    "20.2": [
+        could_be,
+        lambda s: int(could_be(s)),
+        lambda s: np.linalg.matrix_rank(np.exp(s / np.ptp(s) if np.ptp(s) else s), tol=1e-6) == 1,
+    ],
+    "20.3": [[[1.0], [-1.0]], np.array([[-0.5], [0.5]])],
+    "20.4": [same_heads],
+}
+WRONG = {
+    "20.1": [
+        (halves, "Height has the fast half"),
+        (lambda row: deal(row)[::-1], "height takes the even ones"),
+        (
+            lambda row: np.stack([row * (np.arange(len(row)) % 2 == 0), row * (np.arange(len(row)) % 2)]),
+            "height's pairs come first",
+        ),
+        (lambda row: row, "it must return shape (2, 4)"),
+        (lambda row: 2 * deal(row), "it returned something else"),
+    ],
+    "20.2": [
+        (lambda s: np.linalg.matrix_rank(s) == 1, "It says False to"),
+        (lambda s: np.isclose(s[1, 1] + s[0, 0], s[1, 0] + s[0, 1]), "look at all of them"),
+        (lambda s: True, "It says True to"),
+        (lambda s: could_be(s) or np.linalg.matrix_rank(s) == 1, "An outer product is no sum"),
+        (lambda s: "yes", "It must return True or False."),
+    ],
+    "20.3": [
+        ([[1.0], [1.0]], "That is the other diagonal"),
+        ([[1.0], [0.0]], "must not turn the pair"),
+        ([[0.0], [0.0]], "That pair does not turn at all."),
+        ([[1e-3], [-1e-3]], "must lower the score"),
+        ([1.0, -1.0], "shape (2, 1). Yours is (2,)"),
+    ],
+    "20.4": [
+        (lambda f, g: np.allclose(f, g), "It says False to the same columns in another order."),
+        (row_by_row, "It says True to"),
+        (lambda f, g: np.allclose(np.sort(f.sum(0)), np.sort(g.sum(0))), "It says True to contiguous"),
+    ],
+}
