@@ -26,6 +26,7 @@ from .sentence_attention import SentenceAttention
 from .sinusoid_heatmap import SinusoidHeatmap
 from .state_steps import StateSteps
 from .training_curves import TrainingCurves
+from .which_bug import WhichBug
 
 __all__ = [
     "AngleChart",
@@ -44,4 +45,5 @@ __all__ = [
     "SinusoidHeatmap",
     "StateSteps",
     "TrainingCurves",
+    "WhichBug",
 ]

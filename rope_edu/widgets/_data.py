@@ -10,7 +10,7 @@ from typing import Any
 from rope_edu.encodings.precision import PIPELINES, SIGNIFICAND_BITS
 
 from ._grid import grid_table
-from .maths import decoding, order, words
+from .maths import decoding, order, patients, words
 
 
 def _precision() -> dict:
@@ -36,6 +36,7 @@ DATA: dict[str, Callable[[], Any]] = {
     },
     "grid": grid_table,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
+    "patients": patients.patients,
     "precision": _precision,
     "words": _words,
 }
