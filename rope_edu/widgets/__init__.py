@@ -35,6 +35,7 @@ from .state_steps import StateSteps
 from .stretched_clocks import StretchedClocks
 from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
+from .which_bug import WhichBug
 
 __all__ = [
     "AngleChart",
@@ -62,4 +63,5 @@ __all__ = [
     "StretchedClocks",
     "TrainedTurns",
     "TrainingCurves",
+    "WhichBug",
 ]

@@ -13,7 +13,7 @@ from rope_edu.results import MODELS, load_base_bound
 from rope_edu.results.page_models import read_page_models
 
 from ._grid import grid_table
-from .maths import decoding, order, stretch, words
+from .maths import decoding, order, patients, stretch, words
 
 
 def _precision() -> dict:
@@ -63,6 +63,7 @@ DATA: dict[str, Callable[[], Any]] = {
     "grid": grid_table,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
     "page_models": _page_models,
+    "patients": patients.patients,
     "precision": _precision,
     "presets": lambda: [{"name": each.name, "config": each.config} for each in PRESETS],
     "rules": lambda: stretch.RULES,

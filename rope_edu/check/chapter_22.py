@@ -1,0 +1,175 @@
+"""Exercises of chapter 22: diagnose a rotation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.check.answers import array, number, of_function, truth
+from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.clinic import BROKEN, right
+from rope_edu.encodings import apply_rope, inv_freq, plain_rope, rope_angles
+
+SPEC = plain_rope(8)
+RELATIVE = {
+    "right": True,
+    "table_of_other_layout": False,
+    "turns_backwards": True,
+    "uneven_gain": False,
+    "other_base": True,
+    "sine_missing": False,
+    "counts_from_one": True,
+    "table_ends": False,
+    "rolls_features": False,
+    "other_layout": True,
+}
+NAMES = ("right", "sine_missing", "minus_sign_missing", "cos_and_sin_swapped", "table_of_other_layout")
+
+
+def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Make the rotation of a name, which takes lists as well."""
+    spec = plain_rope(8, base)
+    rotate = right(spec) if name == "right" else BROKEN[name](spec)
+    return lambda x, positions: rotate(np.array(x, dtype=np.float64), np.array(positions))
+
+
+@of_function
+def _sees_relativity(is_relative: Callable[[Any], Any]) -> Verdict:
+    """Judge exercise 22.1 on rotations that are relative and on such that are not."""
+    for name, relative in RELATIVE.items():
+        found = truth(is_relative(_box(name)), "It must return True or False.")
+        if found == relative:
+            continue
+        if name == "table_ends":
+            return (
+                "It took a rotation whose table ends at 600 tokens for relative: try starts from 0 to 700, "
+                "each with a distance above 0."
+            )
+        if relative:
+            return f"It took {name} for not relative. Equal up to rounding is equal."
+        return f"It took {name} for relative: are its scores really equal at several starts?"
+    return True
+
+
+@of_function
+def _reads_the_base(base_of: Callable[[Any], Any]) -> Verdict:
+    """Judge exercise 22.2 on four bases, both ways round."""
+    for base in (10_000.0, 500_000.0, 777.0, 1.5e6):
+        for sign in (1, -1):
+            found = number(base_of(_turning(base, sign)), "It must return one number, the base.")
+            if close(found / base, 1.0, 1e-4):
+                continue
+            way = "" if sign == 1 else ", turning clockwise"
+            return f"For base {base:,.0f}{way} it returned {found:,.6g}.{_why_not_base(found, base)}"
+    return True
+
+
+def _turning(base: float, sign: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Make an interleaved rotation that turns either way round."""
+    angles = inv_freq(8, base)
+    return lambda x, positions: apply_rope(
+        np.array(x, dtype=np.float64), sign * rope_angles(np.array(positions), angles)
+    )
+
+
+def _why_not_base(found: float, base: float) -> str:
+    """Say what was returned instead, if that is known."""
+    slips = {
+        " That is θ_1, the angle of pair 1: solve θ_1 = b^(−2/8) for b.": base**-0.25,
+        " The exponent of pair 1 is −2/8.": base**0.5,
+        " Pair 0 turns by 1 radian whatever the base: look at pair 1.": 1.0,
+    }
+    return next((why for why, slip in slips.items() if close(abs(found) / slip, 1.0, 1e-4)), "")
+
+
+@of_function
+def _names_it(name_it: Callable[[Any], Any]) -> Verdict:
+    """Judge exercise 22.3 on five rotations and two bases."""
+    for base in (10_000.0, 300.0):
+        for name in NAMES:
+            found = name_it(_box(name, base))
+            if not isinstance(found, str) or found not in NAMES:
+                return f"It must return one of {', '.join(NAMES)}; it returned {found!r}."
+            if found != name:
+                return f"It took {name} (base {base:g}) for {found}.{_why_not_name(name, found)}"
+    return True
+
+
+def _why_not_name(name: str, found: str) -> str:
+    """Say which entries tell the two apart."""
+    if name == "cos_and_sin_swapped" and found == "right":
+        return " That turns too: is the entry on the diagonal the cosine of 1 radian?"
+    if name == "table_of_other_layout" and found == "right":
+        return " Are the two entries on the diagonal of a block equal?"
+    if name == "minus_sign_missing" and found == "right":
+        return " Which sign has the entry right of the diagonal?"
+    return ""
+
+
+@of_function
+def _slides(slide: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
+    """Judge exercise 22.4 on keys at scattered positions."""
+    keys = np.random.default_rng(22).normal(size=(5, 8))
+    places = np.array([40, 41, 57, 300, 1000])
+    cached = right(SPEC)(keys, places)
+    for dropped in (40, 7):
+        before = cached.copy()
+        found = array(slide(cached, dropped, SPEC.inv_freq), (5, 8), "The keys keep their shape, (rows, 8).")
+        if not np.array_equal(cached, before):
+            return "It changes the keys that it was given: return new ones."
+        if close(found, right(SPEC)(keys, places - dropped), 1e-9):
+            continue
+        slips = {
+            "That turns them on by what was dropped: their new positions are smaller.": places + dropped,
+            "They are as they were.": places,
+        }
+        for why, wrong in slips.items():
+            if close(found, right(SPEC)(keys, wrong), 1e-9):
+                return why
+        return f"With {dropped} dropped, a key at 300 must come out as one at {300 - dropped}."
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "22.1",
+        _sees_relativity,
+        hints=(
+            "Draw one q and one k of 8 features, and score them at one distance from several starts.",
+            "rotate takes many rows at once: np.tile(q, (6, 1)) with six positions.",
+            "Take starts such as 0, 1, 7, 50, 300, 700, and compare np.ptp of the scores with 1e-6.",
+        ),
+        shows="Relative is what the function can show by itself; right is not.",
+    ),
+    Exercise(
+        "22.2",
+        _reads_the_base,
+        hints=(
+            "Pair 1 holds features 2 and 3: turn the unit vector of feature 2 at position 1.",
+            "Its angle is np.arctan2(x[3], x[2]), with the sign of the sense: take its size.",
+            "θ_1 = b^(−2/8), so b = θ_1^(−4).",
+        ),
+        shows="One angle of one pair gives the base, if the frequencies are a plain ladder.",
+    ),
+    Exercise(
+        "22.3",
+        _names_it,
+        hints=(
+            "rotate(np.eye(8), np.ones(8, dtype=int)).T is the matrix at position 1. See its first 2 × 2 block.",
+            "A turn has equal entries on the diagonal, and opposite ones off it.",
+            "Off the diagonal 0: sine_missing; equal: minus_sign_missing. On the diagonal unequal: "
+            "table_of_other_layout; not cos 1: cos_and_sin_swapped.",
+        ),
+        shows="Four numbers tell five rotations apart.",
+    ),
+    Exercise(
+        "22.4",
+        _slides,
+        hints=(
+            "Turns add up: turning by n and then by s is turning by n + s.",
+            "All keys move by the same number of positions, so their own positions are not needed.",
+            "Turn the keys by −dropped positions.",
+        ),
+        shows="A cached key is moved by one more turn, the same for all of them.",
+    ),
+)

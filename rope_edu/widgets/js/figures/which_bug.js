@@ -1,0 +1,118 @@
+import { PATIENTS } from "../data/patients.js";
+import { axes } from "../lib/axes.js";
+import { cividis, ink, onShade, shade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { inLines } from "../lib/labels.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+
+const STYLES = [
+  { stroke: ink.text, width: 1.6 },
+  { stroke: ink.other, width: 3, dash: "7 4" },
+  { stroke: ink.score, width: 2.4, dash: "2 3" },
+];
+const FULL = 1.5; // scores and entries beyond it are drawn at the edge
+const FAR = 2; // so are lengths and errors beyond this
+
+const personOf = ({ patient }) => PATIENTS.people[patient - 1];
+const narrow = (width) => width < 520;
+
+/** The frames of the four pictures: two by two, or one under the other. */
+function frames(width) {
+  const [left, top, deep] = [44, 30, 150];
+  const wide = narrow(width) ? width - left - 12 : width / 2 - left - 14;
+  const across = narrow(width) ? 0 : width / 2;
+  const down = deep + 76;
+  const box = (column, row) => ({ x: left + column * across, y: top + row * down, w: wide, h: deep });
+  return narrow(width) ? range(0, 3).map((row) => box(0, row)) : [box(0, 0), box(1, 0), box(0, 1), box(1, 1)];
+}
+
+const legendAt = (width) => frames(width)[3].y + 150 + 62;
+const height = (width) => legendAt(width) + (width < 400 ? 76 : 52);
+
+/** Lines over one axis, clamped to the frame. */
+function drawLines(pen, box, xs, ys, lines, labels) {
+  const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, labels);
+  for (const [i, values] of lines.entries()) {
+    pen.curve(
+      values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]),
+      STYLES[i],
+    );
+  }
+}
+
+/** The matrix at one position, 8 by 8; zeros stay blank. */
+function drawMatrix(pen, box, matrix) {
+  pen.text(box.x, box.y - 9, `Matrix at position ${PATIENTS.look}`);
+  const [w, h] = [Math.min(box.w / 8, 42), (box.h + 20) / 8];
+  pen.rect(box.x, box.y, 8 * w, 8 * h, { stroke: ink.muted, width: 1 });
+  pen.part(() => {
+    for (const [r, row] of matrix.entries())
+      for (const [c, value] of row.entries()) {
+        if (!value) continue;
+        const place = clamp((value / FULL + 1) / 2, 0, 1);
+        const [x, y] = [box.x + c * w, box.y + r * h];
+        pen.rect(x, y, w, h, { fill: shade(place, cividis), stroke: ink.paper, width: 0.5 });
+        if (w < 30) continue;
+        const style = { fill: onShade(place, cividis), size: 12, anchor: "middle" };
+        pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), style);
+      }
+  });
+}
+
+function drawLegend(pen, width) {
+  const items = PATIENTS.starts.map((start, i) => ({ words: `key at ${start}`, style: STYLES[i] }));
+  const y = legendAt(width);
+  pen.text(4, y, "Score, from three starts:", { weight: 600 });
+  for (const { words, style, x, line } of inLines(items, width - 8)) {
+    const at = y + 22 + 22 * line;
+    pen.line(4 + x, at - 4, 32 + x, at - 4, style);
+    pen.text(38 + x, at, words);
+  }
+}
+
+function draw(pen, state, { width }) {
+  const [score, matrix, length, error] = frames(width);
+  const person = personOf(state);
+  const places = { xLabel: "position (tokens)" };
+  const offsets = range(0, person.scores[0].length - 1);
+  drawLines(pen, score, offsets, [-FULL, FULL], person.scores, { xLabel: "distance (tokens)", yLabel: "Score" });
+  drawMatrix(pen, matrix, person.matrix);
+  drawLines(pen, length, PATIENTS.places, [0, FAR], [person.lengths], {
+    ...places,
+    yLabel: "Length after ÷ before",
+  });
+  drawLines(pen, error, PATIENTS.places, [0, FAR], [person.errors], { ...places, yLabel: "Off the right place by" });
+  pen.part(() => drawLegend(pen, width));
+}
+
+/** What can be seen without knowing the name. */
+function seen({ lengths, errors, scores }) {
+  const [least, most] = [Math.min(...lengths), Math.max(...lengths)];
+  const moves = Math.max(...scores[0].map((value, n) => Math.max(...scores.map((line) => Math.abs(line[n] - value)))));
+  const long = most - least < 0.01 ? `Lengths stay ${fmt(most)}` : `Lengths run from ${fmt(least)} to ${fmt(most)}`;
+  const apart =
+    moves < 0.01 ? "scores do not depend on the start" : `scores differ by up to ${fmt(moves)} with the start`;
+  return `${long}; ${apart}; vectors are off by up to ${fmt(Math.max(...errors))}.`;
+}
+
+function readout(state) {
+  const person = personOf(state);
+  const told = `Patient ${state.patient}: ${seen(person)}`;
+  if (state.guess === "none") return `${told} What is it?`;
+  if (state.guess !== person.name) return `${told} Your diagnosis does not fit.`;
+  return `Right. ${person.does} ${person.fix}`;
+}
+
+/** Another patient has no diagnosis yet. */
+function follow(before, held) {
+  return "patient" in held && !("guess" in held) && held.patient !== before.patient ? { guess: "none" } : {};
+}
+
+export default live({
+  name: "WhichBug",
+  title: "Symptoms of a rotation: scores from three starts, its matrix, lengths and errors",
+  height,
+  draw,
+  readout,
+  follow,
+});
