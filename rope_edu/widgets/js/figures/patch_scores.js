@@ -60,7 +60,8 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
 }
 
 /** One line for each pair: where it turns fastest, and how fast. */
-function drawPairs(pen, { frequencies }, { base }, { centre: [cx, cy], radius }) {
+function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
+  const [cx, cy] = centre;
   const [byHeight, byWidth] = frequencies;
   pen.text(cx, cy - radius - 38, "Each pair turns by", { anchor: "middle" });
   pen.circle(cx, cy, radius, { stroke: ink.grid, width: 1 });
