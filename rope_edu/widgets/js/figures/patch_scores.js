@@ -8,15 +8,19 @@ const SIDE = 21; // patches
 const PLACES = gridCoordinates(SIDE, SIDE);
 const STEP = 5; // patches: how far away the readout looks
 
-const frequenciesOf = memo((scheme, headDim, base, direction) =>
-  schemeFrequencies(scheme, headDim, base, direction),
+const frequenciesOf = memo((scheme, headDim, base, direction) => schemeFrequencies(scheme, headDim, base, direction));
+const scoresOf = memo((query, scheme, headDim, base, direction) =>
+  patchScores(PLACES[query], PLACES, frequenciesOf(scheme, headDim, base, direction)),
 );
-const scoresOf = memo((query, ...rest) => patchScores(PLACES[query], PLACES, frequenciesOf(...rest)));
 
 /** What a state shows: frequencies, the query's place, every patch's score. */
 function seen({ scheme, query, head_dim, base, direction }) {
-  const rest = [scheme, head_dim, base, scheme === "mixed" ? direction : 0];
-  return { frequencies: frequenciesOf(...rest), place: PLACES[query], scores: scoresOf(query, ...rest) };
+  const turned = scheme === "mixed" ? direction : 0;
+  return {
+    frequencies: frequenciesOf(scheme, head_dim, base, turned),
+    place: PLACES[query],
+    scores: scoresOf(query, scheme, head_dim, base, turned),
+  };
 }
 
 const stacked = (width) => width < 520;
@@ -26,7 +30,7 @@ function places(width) {
   const side = stacked(width) ? Math.min(width - 40, 380) : Math.min(380, Math.round(width * 0.56));
   const radius = stacked(width) ? 84 : clamp((width - side - 90) / 2, 60, 120);
   const scaleTop = 26 + side + 40;
-  const centre = stacked(width) ? [width / 2, scaleTop + 84 + radius] : [width - radius - 26, 62 + radius];
+  const centre = stacked(width) ? [width / 2, scaleTop + 104 + radius] : [width - radius - 26, 62 + radius];
   const height = stacked(width) ? centre[1] + radius + 78 : Math.max(scaleTop + 46, centre[1] + radius + 78);
   return { x: 34, y: 26, side, scaleTop, centre, radius, height };
 }
@@ -56,7 +60,9 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
 }
 
 /** One line for each pair: where it turns fastest, and how fast. */
-function drawPairs(pen, { frequencies: [byHeight, byWidth] }, { base }, { centre: [cx, cy], radius }) {
+function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
+  const [cx, cy] = centre;
+  const [byHeight, byWidth] = frequencies;
   pen.text(cx, cy - radius - 38, "Each pair turns by", { anchor: "middle" });
   pen.circle(cx, cy, radius, { stroke: ink.grid, width: 1 });
   const ends = byHeight.map((frequency, i) => {
@@ -86,7 +92,7 @@ const SAID = {
   axial: () => "Half of the pairs turn by height and half by width: the field is a cross along row and column",
   mixed: ({ direction }) => `The pairs turn along ${direction}° and across it: the cross is turned as far`,
   contiguous: () => "Height has the fast pairs and width the slow ones: the field is a band along the row",
-  interleaved: () => "Fast and slow pairs are dealt in turn: a cross, nearly the same both ways",
+  interleaved: () => "Fast and slow pairs are dealt in turn: a cross, height a step faster than width",
 };
 
 function readout(state) {
@@ -100,13 +106,7 @@ function readout(state) {
   );
 }
 
-const uses = ({ scheme }) => [
-  "scheme",
-  "query",
-  "head_dim",
-  "base",
-  ...(scheme === "mixed" ? ["direction"] : []),
-];
+const uses = ({ scheme }) => ["scheme", "query", "head_dim", "base", ...(scheme === "mixed" ? ["direction"] : [])];
 
 /** Who moves the direction wants to see it. */
 const follow = (before, held) => ({
