@@ -4,7 +4,8 @@ The results go to rope_edu/results/rotation.json, after five minutes of a quiet 
 copying the same numbers: the contestants take turns, one call each, a ratio is taken in every round, and the median
 of these is kept. Time is processor time of one thread, so that other work on the machine counts less. Twice over:
 with the allocator as it is, and with one that keeps what it has, which takes the cost of getting fresh pages out.
-`--quick` measures less.
+What is measured is written down part by part, so that a run that was stopped goes on where it was. `--quick`
+measures less.
 """
 
 import argparse
@@ -49,15 +50,19 @@ LIBRARIES = (
 )
 LIBRARIES += ("onnxruntime",)
 FAR = 10**6
+SECONDS, FEWEST = 8.0, 3  # after so long a part begins no new round, once it has had so many
 Calls = dict[str, Callable[[], object]]
 
 
 def take_turns(calls: Calls, rounds: int, repeat: int = 1) -> dict[str, np.ndarray]:
-    """Time every call `rounds` times, in turn, each `repeat` times in a row; return milliseconds of one."""
+    """Time every call up to `rounds` times, in turn, each `repeat` times in a row; return milliseconds of one."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         call()  # tables are built, kernels compiled, pages touched
-    for _ in range(rounds):
+    stop = time.monotonic() + SECONDS
+    for done in range(rounds):
+        if done >= FEWEST and time.monotonic() > stop:
+            break
         for name, call in calls.items():
             start = time.thread_time()
             for _ in range(repeat):
@@ -444,17 +449,36 @@ def main(quick: bool, path: Path | None) -> None:
     print(*sentences, sep="\n")
     for peer in peers:
         assert_same_turn(peer, start=100)
+    head = {"format": FORMAT, "machine": machine(), "head_dim": HEAD_DIM, "left_out": sentences}
     results: dict[str, list[dict]] = {}
-    for name, measure in tqdm(plan(peers, quick), unit="part"):
-        table = measure()
-        if table:
-            results.setdefault(name, []).extend(table)
-            show(name, table)
+    made_by = head | {"quick": quick}
+    tables = measured_before(path, made_by)
+    for number, (name, measure) in enumerate(tqdm(plan(peers, quick), unit="part")):
+        if number >= len(tables):
+            tables.append(measure())
+            if path:
+                partial(path).write_text(json.dumps({"made_by": made_by, "tables": tables}))
+        elif name == "keep":  # of memory: nothing to measure, to be done in each run
+            measure()
+        if tables[number]:
+            results.setdefault(name, []).extend(tables[number])
+            show(name, tables[number])
     if path:
-        write(
-            {"format": FORMAT, "machine": machine(), "head_dim": HEAD_DIM, "left_out": sentences, **results},
-            path,
-        )
+        write(head | results, path)
+        partial(path).unlink()
+
+
+def partial(path: Path) -> Path:
+    """Return where the parts stand that a run has measured so far."""
+    return path.with_suffix(".partial.json")
+
+
+def measured_before(path: Path | None, made_by: dict) -> list[list[dict]]:
+    """Return the parts that a run of the same day, machine and versions has left, in the plan's order."""
+    if path is None or not partial(path).exists():
+        return []
+    left = json.loads(partial(path).read_text())
+    return left["tables"] if left["made_by"] == made_by else []
 
 
 if __name__ == "__main__":

@@ -7,26 +7,23 @@ where angles come from is `frequencies.rope_angles`'.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+from array_api_compat import array_namespace, device, is_array_api_obj
 
 from rope_edu.encodings._checks import (
     Array,
     as_kind_of,
     as_real,
     check_broadcast,
-    check_float_array,
+    check_floats,
     check_out,
     check_positive_number,
     compute_dtype,
-    values_known,
+    dtype_name,
 )
 from rope_edu.encodings.layouts import check_layout, pair_slices
-
-BLOCK = 2**17  # numbers that are rotated at a time: what is made on the way stays in the cache
-ON_A_GPU = 128  # times as many: it wants long work
+from rope_edu.encodings.turning import cos_and_sin, rotate_with
 
 
 def rotate_pair(pair: list | tuple | Array, angle: float) -> list | tuple | Array:
@@ -192,100 +189,7 @@ def apply_rope(
     angles = _fit_angles(x, angles)
     if out is not None:
         check_out(out, x)
-    xp = array_namespace(x)
-    dtype = xp.float64 if x.dtype == xp.float64 else xp.float32
-    cos, sin = xp.cos(angles), xp.sin(angles)
-    if attention_factor != 1:
-        cos, sin = attention_factor * cos, attention_factor * sin
-    return rotate_with(x, _cast(cos, dtype), _cast(sin, dtype), layout, out)
-
-
-def rotate_with(x: Array, cos: Array, sin: Array, layout: str, out: Array | None = None) -> Array:
-    r"""Rotate x, which fits, by cosines and sines that are there already: what `apply_rope` ends in.
-
-    Args:
-        x: floats `(…, seq, head_dim)`.
-        cos, sin: `(…, seq, pairs)`, in the dtype to calculate in, of the kind and on the device of x.
-        layout: "interleaved" or "half_split".
-        out: where to write; may be x.
-
-    Returns:
-        Rotated by +angle, in the dtype of x; `out` if given. A large x goes block by block, so that what is
-        made on the way stays in the cache, unless a gradient or a compiler follows.
-
-    >>> rotate_with(np.array([3.0, 4.0]), np.array([0.0]), np.array([1.0]), "interleaved").tolist()
-    [-4.0, 3.0]
-    """
-    if math.prod(x.shape) <= BLOCK or _is_followed(x, cos):
-        turned = _turned(x, cos, sin, layout)
-        if out is None:
-            return _cast(turned, x.dtype)
-        out[...] = turned  # rounds
-        return out
-    out = array_namespace(x).empty_like(x) if out is None else out
-    _rotate_blocks(x, cos, sin, layout, out, BLOCK if str(device(x)) == "cpu" else ON_A_GPU * BLOCK)
-    return out
-
-
-def _is_followed(x: Array, cos: Array) -> bool:
-    """Tell whether a gradient or a compiler follows what is done with x."""
-    return getattr(x, "requires_grad", False) or getattr(cos, "requires_grad", False) or not values_known(x)
-
-
-def _rotate_blocks(x: Array, cos: Array, sin: Array, layout: str, out: Array, room: int) -> None:
-    """Rotate x into `out`, at most `room` numbers at a time, cut along the leading axes."""
-    size = math.prod(x.shape)
-    if size <= room or x.ndim == 1:
-        out[...] = _turned(x, cos, sin, layout)
-        return
-    each = size // len(x)
-    has_axis = cos.ndim == x.ndim
-    for start in range(0, len(x), max(1, room // each)):
-        rows = slice(start, start + room // each) if each <= room else start
-        turn_rows = rows if has_axis and len(cos) > 1 else slice(None) if each <= room else 0
-        turn = (cos[turn_rows], sin[turn_rows]) if has_axis else (cos, sin)
-        _rotate_blocks(x[rows], *turn, layout, out[rows], room)
-
-
-def _turned(x: Array, cos: Array, sin: Array, layout: str) -> Array:
-    """Return x rotated, anew, in the dtype of cos."""
-    rotary_dim = 2 * cos.shape[-1]
-    head = x if rotary_dim == x.shape[-1] else x[..., :rotary_dim]
-    parts = (
-        [_turned_neighbours(head, cos, sin)] if layout == "interleaved" else _turned_halves(head, cos, sin)
-    )
-    if head is not x:
-        parts.append(_cast(x[..., rotary_dim:], cos.dtype))
-    return parts[0] if len(parts) == 1 else array_namespace(x).concat(parts, axis=-1)
-
-
-def _turned_halves(x: Array, cos: Array, sin: Array) -> list[Array]:
-    """Return both halves rotated; torch adds a product to another in one pass."""
-    wide, half = _cast(x, cos.dtype), cos.shape[-1]
-    first, second = wide[..., :half], wide[..., half:]
-    if is_numpy_array(x):
-        return [first * cos - second * sin, first * sin + second * cos]
-    addcmul = array_namespace(x).addcmul
-    return [addcmul(first * cos, second, sin, value=-1), addcmul(first * sin, second, cos)]
-
-
-def _turned_neighbours(x: Array, cos: Array, sin: Array) -> Array:
-    """Return interleaved pairs rotated: neighbours in memory are the two parts of a complex number."""
-    if is_numpy_array(x):
-        turn = np.empty(cos.shape, dtype=np.result_type(cos, np.complex64))
-        turn.real, turn.imag = cos, sin
-        return (x.astype(cos.dtype, order="C").view(turn.dtype) * turn).view(cos.dtype)
-    xp = array_namespace(x)
-    wide = x.to(cos.dtype, copy=True, memory_format=xp.contiguous_format)
-    pairs = xp.view_as_complex(wide.view(*x.shape[:-1], cos.shape[-1], 2))
-    return xp.view_as_real(pairs * xp.complex(cos, sin)).reshape(x.shape)
-
-
-def _cast(x: Array, dtype: Any) -> Array:
-    """Return x in a dtype, x itself where it has it."""
-    if x.dtype == dtype:
-        return x
-    return x.astype(dtype) if is_numpy_array(x) else x.to(dtype)
+    return rotate_with(x, *cos_and_sin(angles, x, attention_factor), layout, out)
 
 
 def _as_angles(angles: Array) -> Array:
@@ -297,10 +201,10 @@ def _as_angles(angles: Array) -> Array:
 
 def _fit_angles(x: Array, angles: Array, whole_head: bool = False) -> Array:
     """Return `angles` as float64 of the kind of `x`, once both are known to fit together."""
-    xp = check_float_array("x", x)
+    check_floats("x", x)
     if x.ndim == 0:
         raise ValueError("x must have a feature axis, (…, seq, head_dim), got a single number")
-    if type(angles) is not type(x) or angles.dtype != xp.float64 or angles.device != x.device:
+    if type(angles) is not type(x) or dtype_name(angles) != "float64" or angles.device != x.device:
         angles = as_kind_of(_as_angles(angles), like=x)
     elif angles.ndim == 0:
         _as_angles(angles)  # refuses

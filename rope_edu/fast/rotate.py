@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from rope_edu.encodings._checks import Array, check_broadcast, check_float_array, check_out, dtype_name
-from rope_edu.encodings.rotary import rotate_with
+from rope_edu.encodings.turning import rotate_with
 from rope_edu.fast import launch
 from rope_edu.fast.table import RotaryTable, tracing
 from rope_edu.fast.turns import Turns, wide_dtype

@@ -38,6 +38,7 @@ SIZES = {  # name: (head_dim, rotary_dim, base, attention_factor, positions, sou
 }
 TURN = "attention_factor"
 LISTS = {"short_factor": [1.0 + i / 16 for i in range(8)], "long_factor": [1.0 + i * i for i in range(8)]}
+SPLIT = {"factor": 32.0, "trained_length": 4096, **LISTS}
 RULES = [  # (rule, width, base, parameters, source)
     ("rope", 128, 10_000.0, {}, "RoFormer, arXiv 2104.09864, §3.2.2"),
     ("rope", 128, 500_000.0, {}, "Llama 3, arXiv 2407.21783, §3.2"),
@@ -55,8 +56,8 @@ RULES = [  # (rule, width, base, parameters, source)
     ),
     ("llama3", 128, 500_000.0, {"factor": 8.0, "trained_length": 8192}, "Llama 3.1's config.json"),
     ("llama3", 64, 500_000.0, {"factor": 32.0, "trained_length": 8192}, "Llama 3.2's config.json"),
-    ("longrope", 16, 10_000.0, {"factor": 32.0, "trained_length": 4096, "length": 4096, **LISTS}, "arXiv 2402.13753"),
-    ("longrope", 16, 10_000.0, {"factor": 32.0, "trained_length": 4096, "length": 4097, **LISTS}, "arXiv 2402.13753"),
+    ("longrope", 16, 10_000.0, SPLIT | {"length": 4096}, "LongRoPE, arXiv 2402.13753"),
+    ("longrope", 16, 10_000.0, SPLIT | {"length": 4097}, "LongRoPE, arXiv 2402.13753"),
     ("p-rope", 64, 1_000_000.0, {"p": 0.25}, "arXiv 2410.06205, §6; Gemma 4's global layers"),
 ]  # fmt: skip
 

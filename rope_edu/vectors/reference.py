@@ -1,7 +1,7 @@
-r"""An independent form of everything that the vectors hold: plain loops over Python's numbers, nothing of the library.
+r"""An independent form of what the vectors hold: plain loops over Python's numbers, nothing of the library.
 
-Formulas are written from the papers, one pair at a time. `tests/vectors` holds the library to the files, and the files
-are written from here.
+Formulas are written from the papers, one pair at a time. `tests/vectors` holds the library to the files, and the
+files are written from here.
 """
 
 from __future__ import annotations

@@ -1,0 +1,165 @@
+r"""Rotate by cosines and sines that are there: few passes, and nothing of the size of x but the result.
+
+`rotary.apply_rope` takes them of angles and ends here; `fast` has them in a table and comes here without numba.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from rope_edu.encodings._checks import Array
+from rope_edu.encodings.layouts import pair_slices
+
+BLOCK = 2**18  # numbers that are rotated at a time: what is made on the way stays in the cache
+ON_A_GPU = 64  # times as many: it wants long work
+
+
+def cos_and_sin(angles: Array, x: Array, factor: float = 1.0) -> tuple[Array, Array]:
+    r"""Return a cos θ and a sin θ of float64 angles, to rotate x of their kind: float32 unless x is float64.
+
+    >>> [part.tolist() for part in cos_and_sin(np.array([0.0, math.pi]), np.ones(2), factor=2.0)]
+    [[2.0, -2.0], [0.0, 2.4492935982947064e-16]]
+    """
+    if isinstance(angles, np.ndarray):
+        cos, sin = np.cos(angles), np.sin(angles)
+    else:
+        cos, sin = angles.cos(), angles.sin()
+    if factor != 1:
+        cos, sin = factor * cos, factor * sin
+    if x.dtype == angles.dtype:
+        return cos, sin
+    if isinstance(angles, np.ndarray):
+        return cos.astype(np.float32), sin.astype(np.float32)
+    return cos.float(), sin.float()
+
+
+def rotate_with(x: Array, cos: Array, sin: Array, layout: str, out: Array | None = None) -> Array:
+    r"""Rotate x, which fits, by cosines and sines that are there already: what `apply_rope` ends in.
+
+    Args:
+        x: floats `(…, seq, head_dim)`.
+        cos, sin: `(…, seq, pairs)`, in the dtype to calculate in, of the kind and on the device of x.
+        layout: "interleaved" or "half_split".
+        out: where to write; may be x.
+
+    Returns:
+        Rotated by +angle, in the dtype of x; `out` if given. A large x goes block by block, so that what is
+        made on the way stays in the cache, unless a gradient or a compiler follows.
+
+    >>> rotate_with(np.array([3.0, 4.0]), np.array([0.0]), np.array([1.0]), "interleaved").tolist()
+    [-4.0, 3.0]
+    """
+    followed = is_followed(x, cos)
+    if followed or math.prod(x.shape) <= BLOCK:
+        turned = (_turned if followed else _turned_in_place)(x, cos, sin, layout)
+        if out is None:
+            return _cast(turned, x.dtype)
+        out[...] = turned  # rounds
+        return out
+    out = array_namespace(x).empty_like(x) if out is None else out
+    on_cpu = isinstance(x, np.ndarray) or x.is_cpu
+    _rotate_blocks(x, cos, sin, layout, out, BLOCK if on_cpu else ON_A_GPU * BLOCK)
+    return out
+
+
+def is_followed(x: Array, cos: Array) -> bool:
+    """Tell whether torch keeps track of both arrays: a gradient, torch.func or a compiler follows them."""
+    if isinstance(x, np.ndarray):
+        return False
+    torch = sys.modules["torch"]
+    return (
+        ((x.requires_grad or cos.requires_grad) and torch.is_grad_enabled())
+        or torch.compiler.is_compiling()
+        or torch._C._are_functorch_transforms_active()
+        or torch.autograd.forward_ad._current_level >= 0
+    )
+
+
+def _rotate_blocks(x: Array, cos: Array, sin: Array, layout: str, out: Array, room: int) -> None:
+    """Rotate x into `out`, at most `room` numbers at a time, cut along the leading axes."""
+    size = math.prod(x.shape)
+    if size <= room or x.ndim == 1:
+        out[...] = _turned_in_place(x, cos, sin, layout)
+        return
+    each = size // len(x)
+    has_axis = cos.ndim == x.ndim
+    for start in range(0, len(x), max(1, room // each)):
+        rows = slice(start, start + room // each) if each <= room else start
+        turn_rows = rows if has_axis and len(cos) > 1 else slice(None) if each <= room else 0
+        turn = (cos[turn_rows], sin[turn_rows]) if has_axis else (cos, sin)
+        _rotate_blocks(x[rows], *turn, layout, out[rows], room)
+
+
+def _turned_in_place(x: Array, cos: Array, sin: Array, layout: str) -> Array:
+    """Return x rotated, in the dtype of cos: copied once, and turned where the copy stands."""
+    if isinstance(x, np.ndarray):
+        wide = x.astype(cos.dtype, order="C")
+    else:
+        wide = x.to(cos.dtype, copy=True, memory_format=sys.modules["torch"].contiguous_format)
+    if layout == "interleaved" and x.shape[-1] % 2 == 0:
+        _turn_neighbours(wide, cos, sin)
+    else:
+        _turn_pairs(wide, cos, sin, layout)
+    return wide
+
+
+def _turn_neighbours(wide: Array, cos: Array, sin: Array) -> None:
+    """Turn interleaved pairs: neighbours in memory are the two parts of a complex number."""
+    if isinstance(wide, np.ndarray):
+        turn = np.empty(cos.shape, dtype=np.result_type(cos, np.complex64))
+        turn.real, turn.imag = cos, sin
+        numbers = wide.view(turn.dtype)
+    else:
+        torch, (*leading, head_dim) = sys.modules["torch"], wide.shape
+        turn = torch.complex(cos, sin)
+        numbers = torch.view_as_complex(wide.view(*leading, head_dim // 2, 2))
+    if numbers.shape[-1] > turn.shape[-1]:
+        numbers = numbers[..., : turn.shape[-1]]
+    numbers *= turn
+
+
+def _turn_pairs(wide: Array, cos: Array, sin: Array, layout: str) -> None:
+    """Turn pairs of any layout; torch adds a product to another in one pass."""
+    pairs = cos.shape[-1]
+    if layout == "half_split" and 2 * pairs == wide.shape[-1] and not isinstance(wide, np.ndarray):
+        first, second = wide.chunk(2, -1)
+    else:
+        first, second = (wide[..., members] for members in pair_slices(2 * pairs, layout))
+    product = first * sin
+    first *= cos
+    if isinstance(wide, np.ndarray):
+        first -= second * sin
+        second *= cos
+        second += product
+    else:
+        first.addcmul_(second, sin, value=-1)
+        sys.modules["torch"].addcmul(product, second, cos, out=second)
+
+
+def _turned(x: Array, cos: Array, sin: Array, layout: str) -> Array:
+    """Return a tensor rotated, in the dtype of cos: torch follows, so nothing is written over."""
+    torch, pairs = sys.modules["torch"], cos.shape[-1]
+    wide = x.to(cos.dtype)
+    head, tail = wide[..., : 2 * pairs], wide[..., 2 * pairs :]
+    if layout == "interleaved":
+        numbers = torch.view_as_complex(head.reshape(*x.shape[:-1], pairs, 2).contiguous())
+        parts = [torch.view_as_real(numbers * torch.complex(cos, sin)).reshape(head.shape)]
+    else:
+        first, second = head[..., :pairs], head[..., pairs:]
+        parts = [
+            torch.addcmul(first * cos, second, sin, value=-1),
+            torch.addcmul(first * sin, second, cos),
+        ]
+    return torch.cat([*parts, tail] if tail.shape[-1] else parts, dim=-1)
+
+
+def _cast(x: Array, dtype: Any) -> Array:
+    """Return x in a dtype, x itself where it has it."""
+    if x.dtype == dtype:
+        return x
+    return x.astype(dtype) if isinstance(x, np.ndarray) else x.to(dtype)
