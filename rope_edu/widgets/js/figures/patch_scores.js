@@ -27,12 +27,12 @@ const stacked = (width) => width < 520;
 
 /** Where the parts stand: the patches, their scale, the pairs. */
 function places(width) {
-  const side = stacked(width) ? Math.min(width - 40, 380) : Math.min(380, Math.round(width * 0.56));
+  const side = stacked(width) ? Math.min(width - 44, 380) : Math.min(380, Math.round(width * 0.56));
   const radius = stacked(width) ? 84 : clamp((width - side - 90) / 2, 60, 120);
   const scaleTop = 26 + side + 40;
   const centre = stacked(width) ? [width / 2, scaleTop + 104 + radius] : [width - radius - 26, 62 + radius];
   const height = stacked(width) ? centre[1] + radius + 78 : Math.max(scaleTop + 46, centre[1] + radius + 78);
-  return { x: 34, y: 26, side, scaleTop, centre, radius, height };
+  return { x: 38, y: 26, side, scaleTop, centre, radius, height };
 }
 
 /** Every patch in the colour of its score, the query framed. */
