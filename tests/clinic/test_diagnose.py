@@ -20,7 +20,7 @@ def draw(rng: np.random.Generator, name: str) -> RopeSpec:
     head_dim, base = 2 * int(rng.integers(4, 65)), math.exp(rng.uniform(math.log(300), math.log(5e6)))
     partial = name in BY_PART or rng.random() < 0.3
     rotary_dim = 2 * int(rng.integers(3, head_dim // 2)) if partial else head_dim
-    if 2 * rotary_dim == head_dim:  # where halving the exponent and dividing by the whole head are one mistake
+    if 2 * rotary_dim == head_dim:  # there a halved exponent and the whole head's width are one mistake
         rotary_dim -= 2
     layout = ("interleaved", "half_split")[rng.integers(2)]
     spec = plain_rope(head_dim, base, rotary_dim=min(rotary_dim, head_dim - 2 * partial), layout=layout)
