@@ -5,6 +5,13 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 
+class Server(ThreadingHTTPServer):
+    """A thread a request, and room for all that two pages ask for at once."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+
 class Quiet(SimpleHTTPRequestHandler):
     """Serve files without a line for each request, and never from an old cache."""
 
@@ -17,9 +24,9 @@ class Quiet(SimpleHTTPRequestHandler):
         super().end_headers()
 
 
-def server(folder: str, port: int = 0) -> ThreadingHTTPServer:
+def server(folder: str, port: int = 0) -> Server:
     """Return a server for ``folder`` on localhost; port 0 takes a free one."""
-    return ThreadingHTTPServer(("127.0.0.1", port), partial(Quiet, directory=folder))
+    return Server(("127.0.0.1", port), partial(Quiet, directory=folder))
 
 
 def main(folder: str, port: str = "8000") -> None:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "tools"))
 
 from browser import find_chromium, launched  # noqa: E402
-from serve import Quiet, ThreadingHTTPServer  # noqa: E402
+from serve import Quiet, Server  # noqa: E402
 
 from .engines import ENGINES, PATIENCE, Chromium, installed  # noqa: E402
 
@@ -142,7 +142,7 @@ class WatchedWithoutMaths(Watched, WithoutMaths):
 @contextmanager
 def served(handler: type[Book]) -> Iterator[str]:
     """Serve the built book on localhost; the address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(SITE))) as http:
+    with Server(("127.0.0.1", 0), partial(handler, directory=str(SITE))) as http:
         threading.Thread(target=http.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{http.server_port}/"
         http.shutdown()
@@ -267,14 +267,14 @@ LACKING = """([maths, patience]) => new Promise((done) => {
 })"""
 
 
-def settle(page: Page, maths: bool = True) -> None:
+def settle(page: Page, maths: bool = True, patience: float = PATIENCE) -> None:
     """Wait until every live figure of the page is drawn and (where asked) its mathematics is set."""
     try:
-        lacking = page.evaluate(LACKING, [maths, PATIENCE])
+        lacking = page.evaluate(LACKING, [maths, patience])
     except Error:  # the page leads on to another
         page.wait_for_load_state()
-        lacking = page.evaluate(LACKING, [maths, PATIENCE])
-    assert not lacking, f"{urlsplit(page.url).path} after {PATIENCE} s: {lacking}"
+        lacking = page.evaluate(LACKING, [maths, patience])
+    assert not lacking, f"{urlsplit(page.url).path} after {patience} s: {lacking}"
 
 
 # what the figure's line of Python says after each of these addresses

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import CHAPTERS, FRAMES, PAGES, SITE, Reader, Visit, settle
+from .engines import PATIENCE
 
 # axe-core lies in a package whose code we do not use
 AXE_PACKAGE = Path(importlib.util.find_spec("pytest_playwright_axe").origin).parent
@@ -20,6 +21,7 @@ AXE_RUNS = """() => axe.run({
 }).then((result) => result.violations.map((v) => [v.id, v.nodes.map((node) => node.html.slice(0, 200))]))"""
 CHAPTER_BUDGET = 400_000  # bytes, gzip, everything that a chapter loads on a cold cache
 INDEX_BUDGET = 250_000
+MODEL_BUDGET = 600_000  # of the chapter that brings two trained models
 SLOW = {
     "offline": False,
     "latency": 40,
@@ -58,8 +60,12 @@ def begun(reader: Reader, page: str, *, slow: bool = False, **options) -> Visit:
 
 
 def loaded(seen: Visit) -> Loaded:
-    """Wait until a page is whole."""
-    settle(seen.page)
+    """Wait until a page is whole; a browser whose line is throttled now and then waits for ever, so once more."""
+    try:
+        settle(seen.page, patience=PATIENCE / 3)
+    except AssertionError:
+        seen.page.reload(wait_until="commit")
+        settle(seen.page)
     seen.page.evaluate("document.fonts.ready.then(() => true)")
     seen.page.wait_for_timeout(200)  # fonts come last
     shifted, violations = seen.page.evaluate("[shifted, violations]")
@@ -145,7 +151,8 @@ def test_nothing_moves_while_a_page_loads_on_a_slow_line(sizes):
 
 @pytest.mark.browser
 def test_page_is_light_on_a_cold_cache(sizes, page):
-    budget = {"book/index.html": INDEX_BUDGET}.get(page, CHAPTER_BUDGET)
+    others = {"book/index.html": INDEX_BUDGET, "notebooks/18_break_and_mend_a_model.html": MODEL_BUDGET}
+    budget = others.get(page, CHAPTER_BUDGET)
     weight = sum(len(gzip.compress((SITE / file).read_bytes())) for file in sizes[1200].files)
     assert weight > 10_000, sizes[1200].files
     assert weight <= budget, f"{page} loads {weight:,} bytes (gzip)"

@@ -43,9 +43,7 @@ LISTEN = """(el) => {
 
 def heard(figure) -> int:
     """Return how many announcements there were, once the hand has rested and the figure's work is done."""
-    figure.page.wait_for_function(
-        "(el) => heard.count > 0 && el.ariaBusy !== 'true'", arg=figure.element_handle()
-    )
+    figure.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=figure.element_handle())
     figure.page.wait_for_timeout(REST)
     return figure.page.evaluate("heard.count")
 

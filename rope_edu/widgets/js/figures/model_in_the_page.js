@@ -172,7 +172,8 @@ function reached(state) {
 function drawPairs(pen, state, { x, y, w, h }, width) {
   const { now, trained, was, is } = reached(state);
   const X = (turns) => x + (w * (clamp(powerOf(turns || 1e-9), LEAST, 0) - LEAST)) / -LEAST;
-  pen.text(x, y - 9, narrow(width) ? "Angles (turns)" : "Farthest angle of each pair (turns)");
+  const title = width < 300 ? "Turns" : narrow(width) ? "Angles (turns)" : "Farthest angle of each pair (turns)";
+  pen.text(x, y - 9, title);
   if (!narrow(width)) pen.text(x + w + 50, y - 9, "slower", { anchor: "end" });
   const ticks = narrow(width) ? [-3, -1] : range(LEAST, 0);
   for (const power of ticks) {

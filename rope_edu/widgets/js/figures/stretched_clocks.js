@@ -91,7 +91,7 @@ function drawWaves(pen, box, { trained, wanted }, { before, after, complete }) {
   /** @type {Pair} */
   const ends = [0.5, Math.ceil(Math.max(...powers) + 0.05)];
   const { X, Y } = axes(pen, box, across(before.length), ends, {
-    yLabel: "Wavelength (tokens, logarithmic)",
+    yLabel: box.w < 260 ? "Wavelength (tokens)" : "Wavelength (tokens, logarithmic)",
     xTicks: [],
     yTicks: range(1, ends[1]),
     yFormat: (power) => (power < 4 ? decade(power, 0, 3) : decade(power, 0, 0)),
