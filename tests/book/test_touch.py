@@ -112,7 +112,7 @@ def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
         touch(phone, "touchMove", (x + way * i / 20, y + 1.5 * i))
         states.append(line(phone))
     touch(phone, "touchEnd")
-    assert states[0] != states[10] != states[20], "it does not follow the finger"
+    assert len(set(states)) >= 3, "it does not follow the finger"  # it may arrive at an end
     assert phone.page.evaluate("scrollY") == scrolled, "the page scrolls under the finger"
 
     x, y = centre(handle)
