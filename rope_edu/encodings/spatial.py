@@ -50,16 +50,7 @@ def spatial_angles(coordinates: Array | list, frequencies: Array | list) -> Arra
 
     Source: RoPE-Mixed, arXiv 2403.13298, §3.2 (all others are special cases). Chapter 20.
     """
-    coordinates, frequencies = _as_finite("coordinates", coordinates), check_frequencies(frequencies)
-    if coordinates.ndim < 2 or coordinates.shape[-1] != len(frequencies):
-        raise ValueError(
-            f"coordinates must be (…, seq, {len(frequencies)}), a column for each row of frequencies, "
-            f"got shape {tuple(coordinates.shape)}"
-        )
-    if is_numpy_array(frequencies):
-        frequencies = as_kind_of(frequencies, like=coordinates)
-    else:
-        coordinates = as_kind_of(coordinates, like=frequencies)
+    coordinates, frequencies = _as_fitting(coordinates, check_frequencies(frequencies), "row of frequencies")
     return coordinates @ frequencies
 
 
@@ -252,16 +243,7 @@ def lie_rotation(coordinates: Array | list, generators: Array | list) -> Array:
 
     Source: LieRE, arXiv 2406.10322, §3; N-dimensional RoPE, arXiv 2504.06308. Chapter 20.
     """
-    coordinates, generators = _as_finite("coordinates", coordinates), _as_generators(generators)
-    if coordinates.ndim < 2 or coordinates.shape[-1] != len(generators):
-        raise ValueError(
-            f"coordinates must be (…, seq, {len(generators)}), a column for each generator, "
-            f"got shape {tuple(coordinates.shape)}"
-        )
-    if is_numpy_array(generators):
-        generators = as_kind_of(generators, like=coordinates)
-    else:
-        coordinates = as_kind_of(coordinates, like=generators)
+    coordinates, generators = _as_fitting(coordinates, _as_generators(generators), "generator")
     xp, width = array_namespace(generators), generators.shape[-1]
     flat = xp.reshape(generators, (len(generators), width * width))
     total = xp.reshape(coordinates @ flat, (*coordinates.shape[:-1], width, width))  # antisymmetric
@@ -323,6 +305,19 @@ def check_frequencies(frequencies: Array | list) -> Array:
     if frequencies.ndim != 2 or not math.prod(frequencies.shape):
         raise ValueError(f"frequencies must be (axes, pairs), got shape {tuple(frequencies.shape)}")
     return frequencies
+
+
+def _as_fitting(coordinates: Array | list, each: Array, what: str) -> tuple[Array, Array]:
+    """Return coordinates `(…, seq, axes)`, and what each of the axes has, `(axes, …)`, as arrays of one kind."""
+    coordinates = _as_finite("coordinates", coordinates)
+    if coordinates.ndim < 2 or coordinates.shape[-1] != len(each):
+        raise ValueError(
+            f"coordinates must be (…, seq, {len(each)}), a column for each {what}, "
+            f"got shape {tuple(coordinates.shape)}"
+        )
+    if is_numpy_array(each):
+        return coordinates, as_kind_of(each, like=coordinates)
+    return as_kind_of(coordinates, like=each), each
 
 
 def _as_generators(generators: Array | list) -> Array:
