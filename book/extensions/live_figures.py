@@ -53,10 +53,9 @@ class LiveSlots(SphinxPostTransform):
             return in_slot(model, "", [*pictures, note])
         still = shown[STILL].children[0]
         still["classes"].append("live-still")
-        still["alt"] = words_of(
-            (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
-        )
-        return in_slot(model, name, [still])
+        svg = (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
+        still["alt"] = words_of(svg)
+        return in_slot(model, name, [still], svg)
 
 
 class LiveFigureDirective(SphinxDirective):
@@ -78,12 +77,17 @@ class LiveFigureDirective(SphinxDirective):
         script = f'<script type="{STATE}">{state}</script>'
         name = "".join(data["text/plain"]).partition("(")[0]
         inside = [nodes.raw(text=script + still, format="html")]
-        return in_slot(data[VIEW]["model_id"], name, inside)
+        return in_slot(data[VIEW]["model_id"], name, inside, svg)
 
 
-def in_slot(model: str, name: str, inside: list[nodes.Node]) -> list[nodes.Node]:
-    """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives."""
-    opening = f'<div class="live-slot" data-model="{model}">'
+def in_slot(model: str, name: str, inside: list[nodes.Node], svg: str = "") -> list[nodes.Node]:
+    """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives.
+
+    The slot knows the shape of its still, ``svg``, so that the text below need not move when that arrives.
+    """
+    shape = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    style = f' style="--still: {shape[1]} / {shape[2]}"' if shape else ""
+    opening = f'<div class="live-slot" data-model="{model}"{style}>'
     closing = f"</div>\n<!-- scripts of {name} -->" if name in LiveFigure.figures else "</div>"
     return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text=closing, format="html")]
 
