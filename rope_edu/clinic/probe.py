@@ -54,10 +54,8 @@ class Probe:
         """Return the matrix that a position multiplies columns with, or None where the function fails."""
         vectors = np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
         try:
-            if self.by_place:
-                out = self.places()[:, position]
-            else:
-                out = self.call(vectors, [position] * len(vectors))
+            same = [position] * len(vectors)
+            out = self.places()[:, position] if self.by_place else self.call(vectors, same)
         except Exception:  # a table that ends with an error is honest, and known by this
             return None
         matrix = (out[:-1] - out[-1]).T
