@@ -170,8 +170,9 @@ def spread(values: Iterable[float]) -> Spread:
 def sign_flip_p(differences: Iterable[float]) -> float:
     r"""Return how often chance alone would make paired differences as lopsided as these, two-sided and exact.
 
-    If two encodings do equally well, each difference might as well have the other sign, whatever the seeds
-    share. Of all 2ⁿ choices of signs, count those whose sum is at least as far from 0.
+    If two encodings do equally well, each difference might as well have the other sign. Of all 2ⁿ choices of
+    signs, count those whose sum is at least as far from 0. What all seeds share (tuned rates, test texts) it
+    does not try.
 
     Args:
         differences: one for each seed, 1 to 20 of them.
