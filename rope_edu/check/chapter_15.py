@@ -201,6 +201,6 @@ EXERCISES = (
             "All angles, of every key and of the query, come from rule(len(keys)).",
             "angles = rope_angles(range(n), rule(n)); the keys take all of them, the query angles[-1].",
         ),
-        shows="Keys stored before the turn follow any rule, exactly in the first layer; each step turns all of them.",
+        shows="Keys stored before the turn follow any rule, exactly in the first layer; every step turns all.",
     ),
 )
