@@ -52,11 +52,7 @@ def _reports_honestly(report: Callable[[list, list], Any]) -> Verdict:
         which, loss, gain = numbers(report(list(tuning), list(test)), 3, ask)
         case = f"For the tuning losses {tuning} and the test losses {test}"
         if which != chosen:
-            why = (
-                " That looks at the test texts."
-                if which == peeked
-                else " First comes the setting, from 0."
-            )
+            why = " That looks at the test texts." if which == peeked else " First comes the setting, from 0."
             return f"{case} it chooses {which}.{why}"
         if not close(loss, test[chosen]):
             return f"{case} it states {loss}." + (" That is the tuning loss." * close(loss, tuning[chosen]))
