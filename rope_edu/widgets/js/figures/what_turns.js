@@ -1,0 +1,187 @@
+import { axes } from "../lib/axes.js";
+import { ink, onShade, shade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { halfEllipse } from "../lib/geometry.js";
+import { centred } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { clamp, decade, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { textWidth } from "../lib/words.js";
+import { invFreq, wavelength } from "../maths/frequencies.js";
+import { pairFeatures } from "../maths/layouts.js";
+import { partialRope, pRope } from "../maths/partial.js";
+import { completesTurn } from "../maths/trained_range.js";
+
+const [FAST, SLOW] = [4, 4e6]; // tokens a turn: the ends of the chart
+const LAYERS = 8;
+
+/** The four variants of a head: what divides in their exponents, and the frequency of each pair. */
+const heads = memo((headDim, fraction, base) => {
+  const rotaryDim = headDim * fraction;
+  return [
+    { name: "RoPE", over: headDim, frequencies: invFreq(headDim, base) },
+    { name: "partial rotary", short: "partial", over: rotaryDim, frequencies: partialRope(rotaryDim, base) },
+    { name: "p-RoPE", over: headDim, frequencies: pRope(headDim, fraction, base) },
+    { name: "NoPE", over: 0, frequencies: pRope(headDim, 0, base) },
+  ].map((head) => ({ ...head, waves: wavelength(head.frequencies) }));
+});
+const headsOf = ({ head_dim, fraction, base }) => heads(head_dim, fraction, base);
+
+/** The pairs of a variant that turn: which, their two features, tokens a turn. */
+const turning = ({ frequencies, waves }, pairing) =>
+  range(0, frequencies.length - 1)
+    .filter((i) => frequencies[i] > 0)
+    .map((i) => ({ features: pairFeatures(i, frequencies.length, pairing), wave: waves[i] }));
+
+/** The turning pair of a feature, or nothing. */
+const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
+
+/** Light is fast, dark is slow. */
+const tintOf = (wave) => 0.95 - (0.85 * (powerOf(wave) - powerOf(FAST))) / (powerOf(SLOW) - powerOf(FAST));
+
+const narrow = (width) => width < 480;
+const [TITLE, ARC, CELL, GAP] = [20, 22, 26, 16];
+const ROW = TITLE + ARC + CELL + GAP;
+const LAYERS_TOP = 4 * ROW + 4;
+const CHART_TOP = LAYERS_TOP + 96;
+const STRIP = 26; // of one variant in the chart
+const height = () => CHART_TOP + 4 * STRIP + 50;
+
+/** The name of a row, and in a word what turns in it. */
+function titleOf({ name, over, frequencies }, pairs, width) {
+  const exponent = `−2i/${over}`;
+  if (!over) return { name, rest: ": nothing turns" };
+  if (narrow(width)) return { name, rest: `: ${pairs} pairs, exponent ${exponent}` };
+  const all = pairs === frequencies.length ? `${pairs} pairs turn` : `${pairs} of ${frequencies.length} pairs turn`;
+  return { name, rest: `: ${all}, exponent ${exponent}` };
+}
+
+/** One variant: its title, arcs between partners, a cell for each feature. */
+function drawHead(pen, head, pairs, state, row, width) {
+  const { head_dim, feature, pairing } = state;
+  const top = row * ROW;
+  const cell = (width - 4) / head_dim;
+  const cells = top + TITLE + ARC;
+  const centre = (j) => 2 + (j + 0.5) * cell;
+  const { name, rest } = titleOf(head, pairs.length, width);
+  const title = name.charAt(0).toUpperCase() + name.slice(1);
+  pen.text(2, top + 14, row === 2 ? name : title, { weight: 600 });
+  pen.text(2 + textWidth(title, 13, true) + (narrow(width) ? 0 : 4), top + 14, rest.slice(1), { size: 13 });
+
+  const chosen = pairWith(pairs, feature);
+  const tall = pairing === "interleaved" ? clamp(0.7 * cell, 8, ARC - 4) : ARC - 4;
+  const arc = ({ features: [a, b] }) => halfEllipse(centre(a), centre(b), cells - 1, tall);
+  pen.curves(pairs.filter((pair) => pair !== chosen).map(arc), { stroke: ink.muted, width: 1.2 });
+  pen.curves(chosen ? [arc(chosen)] : [], { stroke: ink.text, width: 3 });
+
+  for (const j of range(0, head_dim - 1)) {
+    const pair = pairWith(pairs, j);
+    const tint = pair ? tintOf(pair.wave) : 0;
+    const style = pair ? { fill: shade(tint) } : { stroke: ink.grid, width: 1 };
+    pen.rect(centre(j) - cell / 2 + 1, cells, cell - 2, CELL, { ...style, radius: 2 });
+    const words = cell < 17 && j % 2 ? "" : j;
+    const fill = pair ? onShade(tint) : ink.muted;
+    pen.text(centre(j), cells + 18, words, { anchor: "middle", size: 12, fill });
+  }
+  const framed = chosen ? chosen.features : [feature];
+  const dash = chosen ? undefined : "3 3";
+  for (const j of [framed[0], framed[1] ?? framed[0]]) {
+    pen.rect(centre(j) - cell / 2, cells - 1, cell, CELL + 2, { stroke: ink.text, width: 2.5, radius: 3, dash });
+  }
+  return { x: centre(feature), y: cells + CELL / 2, at: (px) => clamp(Math.floor((px - 2) / cell), 0, head_dim - 1) };
+}
+
+/** The fifth way: not in the head but by layer. */
+function drawLayers(pen, width) {
+  const words = narrow(width)
+    ? "Hybrid: no turn in every 4th layer"
+    : "A hybrid chooses by layer: no turn in every fourth";
+  pen.text(2, LAYERS_TOP + 14, words, { weight: 600 });
+  const step = (width - 4) / LAYERS;
+  for (const layer of range(1, LAYERS)) {
+    const turns = layer % 4 > 0;
+    const style = turns ? { fill: ink.position, opacity: 0.3 } : { stroke: ink.muted, width: 1.2, dash: "3 3" };
+    pen.rect(2 + (layer - 1) * step + 2, LAYERS_TOP + 24, step - 4, 24, { ...style, radius: 3 });
+    const label = narrow(width) ? layer : `${layer}: ${turns ? "RoPE" : "NoPE"}`;
+    pen.text(2 + (layer - 0.5) * step, LAYERS_TOP + 40, label, { anchor: "middle", size: 12 });
+  }
+}
+
+/** Below: how many tokens each pair needs for a turn, beside the trained length; and how many features stay. */
+function drawWaves(pen, all, state, width) {
+  const { head_dim, feature, trained_length: trained } = state;
+  const box = { x: 62, y: CHART_TOP, w: width - 62 - 66, h: 4 * STRIP };
+  pen.text(2, CHART_TOP - 24, narrow(width) ? "Tokens a turn" : "Tokens for a turn of each pair", { weight: 600 });
+  const { X } = axes(pen, box, [FAST, SLOW], [0, 4], {
+    xLog: true,
+    xLabel: narrow(width) ? "tokens" : "wavelength (tokens)",
+    xTicks: box.w < 210 ? geometric(10, 1e5, 2) : geometric(10, 1e6, 5),
+    xFormat: (value) => decade(powerOf(value), 0, 3),
+    yTicks: range(0, 4),
+    yFormat: () => "",
+  });
+  const edge = X(trained);
+  pen.rect(edge, box.y, box.x + box.w - edge, box.h, { fill: ink.muted, opacity: 0.14 });
+  pen.line(edge, box.y - 4, edge, box.y + box.h, { stroke: ink.text, width: 1.5, dash: "4 3" });
+  const length = `L = ${grouped(trained)}`;
+  pen.text(centred(edge, length, box.x, box.x + box.w, { size: 12 }), box.y - 8, length, {
+    anchor: "middle",
+    size: 12,
+  });
+  pen.text(width - 2, box.y - 8, "stay", { anchor: "end", size: 12, fill: ink.muted });
+  all.forEach(({ name, short, pairs }, row) => {
+    const y = box.y + (row + 0.5) * STRIP;
+    pen.text(box.x - 6, y + 4, short ?? name, { anchor: "end", size: 12 });
+    pen.text(width - 2, y + 4, `${head_dim - 2 * pairs.length} of ${head_dim}`, { anchor: "end", size: 12 });
+    const chosen = pairWith(pairs, feature);
+    pen.part(() => {
+      for (const pair of pairs) {
+        const [r, edgeWidth] = pair === chosen ? [8, 2.5] : [5.5, 1];
+        pen.circle(X(pair.wave), y, r, { fill: shade(tintOf(pair.wave)), stroke: ink.text, width: edgeWidth });
+      }
+    });
+  });
+}
+
+function draw(pen, state, { width }) {
+  const all = headsOf(state).map((head) => ({ ...head, pairs: turning(head, state.pairing) }));
+  const handles = all.map((head, row) => drawHead(pen, head, head.pairs, state, row, width));
+  drawLayers(pen, width);
+  drawWaves(pen, all, state, width);
+  return { feature: handles[0] };
+}
+
+const tokens = (wave) => (wave < 100 ? fmt(wave, 1) : grouped(wave));
+
+function readout(state) {
+  const { feature, pairing, trained_length: trained } = state;
+  const all = headsOf(state);
+  const said = all.slice(0, 3).map((head) => {
+    const pair = pairWith(turning(head, pairing), feature);
+    if (!pair) return `${head.name} leaves it alone`;
+    const partner = pair.features.find((other) => other !== feature);
+    return `${head.name} turns it with feature ${partner}, once in ${tokens(pair.wave)} tokens`;
+  });
+  const counts = all.slice(0, 3).map(({ frequencies }) => {
+    const whole = completesTurn(frequencies, trained).filter(Boolean).length;
+    return `${whole} of ${frequencies.filter((frequency) => frequency > 0).length}`;
+  });
+  return (
+    `Feature ${feature}: ${said.join("; ")}; NoPE turns nothing. Pairs that complete a turn within ` +
+    `${grouped(trained)} tokens: ${counts[0]} in RoPE, ${counts[1]} in partial rotary, ${counts[2]} in p-RoPE.`
+  );
+}
+
+/** A feature that the head does not have is not kept. */
+function follow(before, held) {
+  const now = { ...before, ...held };
+  return { feature: clamp(now.feature, 0, now.head_dim - 1) };
+}
+
+export default live({
+  name: "WhatTurns",
+  title: "One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom",
+  height,
+  draw,
+  readout,
+  follow,
+});
