@@ -5,23 +5,29 @@ import { halfEllipse } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
-import { textWidth } from "../lib/words.js";
+import { counted } from "../lib/words.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
 import { partialRope, pRope } from "../maths/partial.js";
 import { completesTurn } from "../maths/trained_range.js";
 
-const [FAST, SLOW] = [4, 4e6]; // tokens a turn: the ends of the chart
+const [FAST, SLOW] = [2, 4e6]; // tokens a turn: the ends of the chart
 const LAYERS = 8;
 
 /** The four variants of a head: what divides in their exponents, and the frequency of each pair. */
 const heads = memo((headDim, fraction, base) => {
   const rotaryDim = headDim * fraction;
   return [
-    { name: "RoPE", over: headDim, frequencies: invFreq(headDim, base) },
-    { name: "partial rotary", short: "partial", over: rotaryDim, frequencies: partialRope(rotaryDim, base) },
-    { name: "p-RoPE", over: headDim, frequencies: pRope(headDim, fraction, base) },
-    { name: "NoPE", over: 0, frequencies: pRope(headDim, 0, base) },
+    { name: "RoPE", title: "RoPE", over: headDim, frequencies: invFreq(headDim, base) },
+    {
+      name: "partial rotary",
+      title: "Partial rotary",
+      short: "partial",
+      over: rotaryDim,
+      frequencies: partialRope(rotaryDim, base),
+    },
+    { name: "p-RoPE", title: "p-RoPE", over: headDim, frequencies: pRope(headDim, fraction, base) },
+    { name: "NoPE", title: "NoPE", over: 0, frequencies: pRope(headDim, 0, base) },
   ].map((head) => ({ ...head, waves: wavelength(head.frequencies) }));
 });
 const headsOf = ({ head_dim, fraction, base }) => heads(head_dim, fraction, base);
@@ -46,55 +52,59 @@ const CHART_TOP = LAYERS_TOP + 96;
 const STRIP = 26; // of one variant in the chart
 const height = () => CHART_TOP + 4 * STRIP + 50;
 
-/** The name of a row, and in a word what turns in it. */
-function titleOf({ name, over, frequencies }, pairs, width) {
-  const exponent = `−2i/${over}`;
-  if (!over) return { name, rest: ": nothing turns" };
-  if (narrow(width)) return { name, rest: `: ${pairs} pairs, exponent ${exponent}` };
-  const all = pairs === frequencies.length ? `${pairs} pairs turn` : `${pairs} of ${frequencies.length} pairs turn`;
-  return { name, rest: `: ${all}, exponent ${exponent}` };
+/** In a few words what turns in a row. */
+function wordsOf({ over, frequencies }, turning, width) {
+  if (!over) return "nothing turns";
+  const exponent = `exponent −2i/${over}`;
+  if (width < 310) return exponent;
+  if (narrow(width)) return `${counted(turning, "pair")}, ${exponent}`;
+  const of = turning === frequencies.length ? "" : ` of ${frequencies.length}`;
+  return `${turning}${of} pairs turn, ${exponent}`;
 }
 
-/** One variant: its title, arcs between partners, a cell for each feature. */
-function drawHead(pen, head, pairs, state, row, width) {
-  const { head_dim, feature, pairing } = state;
-  const top = row * ROW;
-  const cell = (width - 4) / head_dim;
-  const cells = top + TITLE + ARC;
-  const centre = (j) => 2 + (j + 0.5) * cell;
-  const { name, rest } = titleOf(head, pairs.length, width);
-  const title = name.charAt(0).toUpperCase() + name.slice(1);
-  pen.text(2, top + 14, row === 2 ? name : title, { weight: 600 });
-  pen.text(2 + textWidth(title, 13, true) + (narrow(width) ? 0 : 4), top + 14, rest.slice(1), { size: 13 });
+/** Where the cells of a row stand. */
+function seatsOf(row, headDim, width) {
+  const cell = (width - 4) / headDim;
+  return { cell, top: row * ROW, y: row * ROW + TITLE + ARC, centre: (j) => 2 + (j + 0.5) * cell };
+}
 
-  const chosen = pairWith(pairs, feature);
+/** Arcs between partners, the chosen feature's last. */
+function drawArcs(pen, pairs, chosen, pairing, { cell, y, centre }) {
   const tall = pairing === "interleaved" ? clamp(0.7 * cell, 8, ARC - 4) : ARC - 4;
-  const arc = ({ features: [a, b] }) => halfEllipse(centre(a), centre(b), cells - 1, tall);
+  const arc = ({ features: [a, b] }) => halfEllipse(centre(a), centre(b), y - 1, tall);
   pen.curves(pairs.filter((pair) => pair !== chosen).map(arc), { stroke: ink.muted, width: 1.2 });
   pen.curves(chosen ? [arc(chosen)] : [], { stroke: ink.text, width: 3 });
+}
 
-  for (const j of range(0, head_dim - 1)) {
+/** A cell for each feature, in the colour of its speed. */
+function drawCells(pen, pairs, headDim, { cell, y, centre }) {
+  for (const j of range(0, headDim - 1)) {
     const pair = pairWith(pairs, j);
     const tint = pair ? tintOf(pair.wave) : 0;
     const style = pair ? { fill: shade(tint) } : { stroke: ink.grid, width: 1 };
-    pen.rect(centre(j) - cell / 2 + 1, cells, cell - 2, CELL, { ...style, radius: 2 });
-    const words = cell < 17 && j % 2 ? "" : j;
+    pen.rect(centre(j) - cell / 2 + 1, y, cell - 2, CELL, { ...style, radius: 2 });
     const fill = pair ? onShade(tint) : ink.muted;
-    pen.text(centre(j), cells + 18, words, { anchor: "middle", size: 12, fill });
+    pen.text(centre(j), y + 18, cell < 17 && j % 2 ? "" : j, { anchor: "middle", size: 12, fill });
   }
-  const framed = chosen ? chosen.features : [feature];
-  const dash = chosen ? undefined : "3 3";
-  for (const j of [framed[0], framed[1] ?? framed[0]]) {
-    pen.rect(centre(j) - cell / 2, cells - 1, cell, CELL + 2, { stroke: ink.text, width: 2.5, radius: 3, dash });
-  }
-  return { x: centre(feature), y: cells + CELL / 2, at: (px) => clamp(Math.floor((px - 2) / cell), 0, head_dim - 1) };
+}
+
+/** One variant: its title, its arcs and cells, the chosen feature and its partner framed. */
+function drawHead(pen, head, { head_dim, feature, pairing }, seats, width) {
+  const { pairs, title } = head;
+  const { cell, top, y, centre } = seats;
+  pen.text(2, top + 14, title, { weight: 600 });
+  pen.text(112, top + 14, wordsOf(head, pairs.length, width));
+  const chosen = pairWith(pairs, feature);
+  drawArcs(pen, pairs, chosen, pairing, seats);
+  drawCells(pen, pairs, head_dim, seats);
+  const [first, second] = chosen ? chosen.features : [feature, feature];
+  const frame = { stroke: ink.text, width: 2.5, radius: 3, dash: chosen ? undefined : "3 3" };
+  for (const j of [first, second]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
 }
 
 /** The fifth way: not in the head but by layer. */
 function drawLayers(pen, width) {
-  const words = narrow(width)
-    ? "Hybrid: no turn in every 4th layer"
-    : "A hybrid chooses by layer: no turn in every fourth";
+  const words = narrow(width) ? "Hybrid, layer by layer" : "Hybrid: chosen by layer, here none in every fourth";
   pen.text(2, LAYERS_TOP + 14, words, { weight: 600 });
   const step = (width - 4) / LAYERS;
   for (const layer of range(1, LAYERS)) {
@@ -109,11 +119,13 @@ function drawLayers(pen, width) {
 /** Below: how many tokens each pair needs for a turn, beside the trained length; and how many features stay. */
 function drawWaves(pen, all, state, width) {
   const { head_dim, feature, trained_length: trained } = state;
-  const box = { x: 62, y: CHART_TOP, w: width - 62 - 66, h: 4 * STRIP };
+  const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };
   pen.text(2, CHART_TOP - 24, narrow(width) ? "Tokens a turn" : "Tokens for a turn of each pair", { weight: 600 });
   const { X } = axes(pen, box, [FAST, SLOW], [0, 4], {
     xLog: true,
-    xLabel: narrow(width) ? "tokens" : "wavelength (tokens)",
+    xLabel: narrow(width)
+      ? "tokens; beyond L, no full turn"
+      : "wavelength (tokens); beyond L, no full turn in training",
     xTicks: box.w < 210 ? geometric(10, 1e5, 2) : geometric(10, 1e6, 5),
     xFormat: (value) => decade(powerOf(value), 0, 3),
     yTicks: range(0, 4),
@@ -127,16 +139,16 @@ function drawWaves(pen, all, state, width) {
     anchor: "middle",
     size: 12,
   });
-  pen.text(width - 2, box.y - 8, "stay", { anchor: "end", size: 12, fill: ink.muted });
+  pen.text(width - 2, box.y - 8, "don’t turn", { anchor: "end", size: 12, fill: ink.muted });
   all.forEach(({ name, short, pairs }, row) => {
     const y = box.y + (row + 0.5) * STRIP;
     pen.text(box.x - 6, y + 4, short ?? name, { anchor: "end", size: 12 });
     pen.text(width - 2, y + 4, `${head_dim - 2 * pairs.length} of ${head_dim}`, { anchor: "end", size: 12 });
     const chosen = pairWith(pairs, feature);
     pen.part(() => {
-      for (const pair of pairs) {
-        const [r, edgeWidth] = pair === chosen ? [8, 2.5] : [5.5, 1];
-        pen.circle(X(pair.wave), y, r, { fill: shade(tintOf(pair.wave)), stroke: ink.text, width: edgeWidth });
+      for (const pair of [...pairs.filter((other) => other !== chosen), ...(chosen ? [chosen] : [])]) {
+        const style = pair === chosen ? { r: 8, width: 2.5 } : { r: 5.5, width: 1 };
+        pen.circle(X(pair.wave), y, style.r, { fill: shade(tintOf(pair.wave)), stroke: ink.text, width: style.width });
       }
     });
   });
@@ -144,10 +156,15 @@ function drawWaves(pen, all, state, width) {
 
 function draw(pen, state, { width }) {
   const all = headsOf(state).map((head) => ({ ...head, pairs: turning(head, state.pairing) }));
-  const handles = all.map((head, row) => drawHead(pen, head, head.pairs, state, row, width));
+  const seats = all.map((_, row) => seatsOf(row, state.head_dim, width));
+  all.forEach((head, row) => {
+    drawHead(pen, head, state, seats[row], width);
+  });
   drawLayers(pen, width);
   drawWaves(pen, all, state, width);
-  return { feature: handles[0] };
+  const [{ cell, y, centre }] = seats;
+  const at = (px) => clamp(Math.floor((px - 2) / cell), 0, state.head_dim - 1);
+  return { feature: { x: centre(state.feature), y: y + CELL / 2, at } };
 }
 
 const tokens = (wave) => (wave < 100 ? fmt(wave, 1) : grouped(wave));
