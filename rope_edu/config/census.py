@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CENSUS = Path(__file__).with_name("census.json")
+BY_HAND = Path(__file__).with_name("census_by_hand.json")
 FORMAT = "rope_edu census 1"
 ROTATES = re.compile(r"rotat|rotary|_rope", re.IGNORECASE)
 VISION = re.compile(r"vision|_2d|multidimensional|image|patch", re.IGNORECASE)
@@ -145,6 +146,35 @@ def _own_rules(tree: ast.Module) -> list[str]:
     """Return the rules for frequencies that an architecture brings itself."""
     names = (re.fullmatch(r"compute_(\w+)_rope_parameters", node.name) for node in _functions(tree))
     return sorted({match[1] for match in names if match})
+
+
+def read_by_hand() -> dict:
+    """Return what two draws of thirty architectures are by hand, and what the census had missed of each."""
+    return json.loads(BY_HAND.read_text(encoding="utf-8"))
+
+
+def agreement() -> tuple[int, int, list[tuple[str, str, object, object]]]:
+    r"""Compare the committed census with the reading by hand.
+
+    Returns:
+        How many facts agree, how many were compared, and (name, property, census, by hand) where they differ. That
+        an architecture rotates is one fact, each property of one that does another.
+
+    >>> agreed, compared, misses = agreement()
+    >>> agreed + len(misses) == compared
+    True
+
+    Chapter 21.
+    """
+    entries = {entry["name"]: entry for entry in committed()["architectures"]}
+    pairs = []
+    for reading in (reading for draw in read_by_hand()["draws"].values() for reading in draw):
+        name = reading["name"]
+        pairs.append((name, "rotates", name in entries, reading["rotates"]))
+        if name in entries and reading["rotates"]:
+            pairs += [(name, key, entries[name][key], reading[key]) for key in COMPARED]
+    misses = [pair for pair in pairs if pair[2] != pair[3]]
+    return len(pairs) - len(misses), len(pairs), misses
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -35,6 +35,7 @@ from .state_steps import StateSteps
 from .stretched_clocks import StretchedClocks
 from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
+from .what_turns import WhatTurns
 from .which_bug import WhichBug
 
 __all__ = [
@@ -63,5 +64,6 @@ __all__ = [
     "StretchedClocks",
     "TrainedTurns",
     "TrainingCurves",
+    "WhatTurns",
     "WhichBug",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import rope_edu
-from rope_edu import attention
+from rope_edu import attention, encodings
 from rope_edu.config import PRESETS, RULES, ConfigError, read_config, rotation
 from rope_edu.config import layers as config_layers
 from rope_edu.config import values as config_values
@@ -132,6 +132,16 @@ def of_layouts():
                 yield Call("pairFeatures", [i, width // 2, layout], [first[i], second[i]], exactly=True)
         whose = np.repeat(np.arange(width // 2), 2)
         yield Call("(n) => Array.from({ length: n }, (_, i) => pairOf(i))", [width], whose, exactly=True)
+
+
+@room
+def of_partial():
+    for width, base in itertools.product([8, 16, 64, 256], BASES):
+        for p in (0.0, 0.25, 0.3, 0.5, 1.0):
+            yield Call("pRope", [width, p, base], encodings.p_rope(width, p, base).inv_freq)
+            if (turning := 2 * int(p * width / 2)) > 0:
+                spec = encodings.partial_rope(width, turning, base)
+                yield Call("partialRope", [turning, base], spec.inv_freq)
 
 
 @room
