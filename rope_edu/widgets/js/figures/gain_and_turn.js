@@ -53,11 +53,11 @@ function drawPlane(pen, state, x, y, size) {
   }
   for (const { tip, colour } of both) pen.arrow(cx, cy, ...at(tip), { stroke: colour, width: 3.5, head: 12 });
   const muted = { size: 12, fill: ink.muted };
-  pen.text(x + size - 2, cy + 15, "first feature", { ...muted, anchor: "end" });
-  pen.text(cx + 6, y + 10, "second feature", muted);
+  pen.text(x + size - 2, y + size - 4, "first feature →", { ...muted, anchor: "end" });
+  pen.text(x + 2, y + 12, "↑ second feature", muted);
   const labels = new Labels({ x, y, w: size, h: size });
-  labels.avoid(x + size - 2 - textWidth("first feature", 12), cy + 2, x + size, cy + 19);
-  labels.avoid(cx + 4, y - 2, cx + 8 + textWidth("second feature", 12), y + 14);
+  labels.avoid(x + size - 2 - textWidth("first feature →", 12), y + size - 18, x + size, y + size);
+  labels.avoid(x, y, x + 4 + textWidth("↑ second feature", 12), y + 16);
   for (const { tip } of both) labels.avoidDot(at(tip), 7);
   for (const { tip, words, name } of both) {
     const width = textWidth(name, 13, true);
