@@ -92,7 +92,7 @@ class Table:
     def _cell(self, tag: str, column: int, text: str, scope: str = "") -> str:
         """Return one cell of a column, aligned as the column is."""
         scope = f' scope="{scope}"' if scope else ""
-        lines = "white-space: normal; min-width: 8em; " if self.wrapped[column] else ""
+        lines = "white-space: normal; line-height: 1.4; min-width: 8em; " if self.wrapped[column] else ""
         side = "right" if self.numeric[column] else "left"
         return f'<{tag}{scope} style="{lines}text-align: {side}">{html.escape(text)}</{tag}>'
 
