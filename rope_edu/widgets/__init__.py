@@ -20,6 +20,7 @@ from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .config_inspector import ConfigInspector
+from .gain_and_turn import GainAndTurn
 from .layouts import Layouts
 from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
@@ -48,6 +49,7 @@ __all__ = [
     "Clocks",
     "ComplexPlane",
     "ConfigInspector",
+    "GainAndTurn",
     "Layouts",
     "LiveFigure",
     "ModelInThePage",

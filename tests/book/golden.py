@@ -39,6 +39,7 @@ from rope_edu.widgets.maths import (
     derivation,
     error_curve,
     example_bias,
+    gained,
     order,
     sharpness,
     stretch,
@@ -192,6 +193,21 @@ def of_base_bound():
         for limit in (1, 300, 20_000):
             found = rope_edu.encodings.first_negative_distance(rates, limit)
             yield Call("firstNegativeDistance", [rates, limit], found, exactly=True)
+
+
+@room
+def of_gained():
+    for (q, k), gains, theta in itertools.product(
+        [([1.1, 0.3], [0.7, 0.8]), ([0.0, -2.0], [1.0, 0.0])],
+        [[1.6, 0.7], [1.0, 1.0], [0.2, 2.0]],
+        [0.01, 0.37],
+    ):
+        for after, angle in itertools.product([True, False], [0.0, 1.2, -40.0]):
+            yield Call("gainedPair", [q, angle, gains, after], gained.gained_pair(q, angle, gains, after))
+        for after, position in itertools.product([True, False], [0, 12, 96]):
+            given = [q, k, position, 4, theta, gains, after]
+            yield Call("gainedScore", given, gained.gained_score(*given))
+        yield Call("gainedParts", [q, k, 4, theta, gains], gained.gained_parts(q, k, 4, theta, gains))
 
 
 @room
