@@ -77,9 +77,7 @@ def number(
     return [nodes.Text(found)], []
 
 
-def add_script(
-    app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
-) -> None:
+def add_script(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
     """Load the script on pages that have such a table."""
     if doctree is not None and any(raw.get("search_table") for raw in doctree.findall(nodes.raw)):
         app.add_js_file("tables.js", defer="defer")

@@ -134,7 +134,9 @@ def _case(file: str, case: dict) -> list[str]:
     """Return one row of the test vectors."""
     caught = case.get("catches", "a rule computed otherwise")
     words = caught if isinstance(caught, str) else ", ".join(name.replace("_", " ") for name in caught)
-    out = f"refused: {case['refused']}" if "refused" in case else "expected" if file == "rotate" else "inv_freq"
+    out = (
+        f"refused: {case['refused']}" if "refused" in case else "expected" if file == "rotate" else "inv_freq"
+    )
     return [case["name"], f"{file}.json", out.partition(":")[0], case["source"], words]
 
 

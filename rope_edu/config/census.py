@@ -4,10 +4,10 @@ r"""Read an installed transformers package and list every architecture that rota
     python -m rope_edu.config.census --show llama    # one architecture, and where each fact stands
 
 Nothing is imported or run: each `modeling_*.py` is parsed. A function *turns* if its body makes (−x₂, x₁) out of a
-vector's features, or calls one that does; an architecture rotates if a method of one of its classes calls a function
-that turns. What the call stands under (`if self.use_rope:`), what the class of frequencies reads and what the
-configuration sets by default gives the rest. What is read so can be missed: `tests/config/census_by_hand.json` has
-what a reading by hand found.
+vector's features, or calls one that does. An architecture rotates if a method of a class that its models make calls
+such a function. What the call stands under (`if self.use_rope:`), what the class of frequencies reads and what the
+configuration sets by default give the rest. What is read so can be missed: census_by_hand.json has what a reading by
+hand found, `agreement` compares.
 """
 
 from __future__ import annotations
@@ -24,9 +24,16 @@ from functools import cached_property
 from pathlib import Path
 
 CENSUS = Path(__file__).with_name("census.json")
+BY_HAND = Path(__file__).with_name("census_by_hand.json")
 FORMAT = "rope_edu census 2"
+COMPARED = (
+    *("part", "layout", "or_by_config", "other_parts", "sense", "width", "axes", "without_position", "rules"),
+    "frequencies_by_layer",
+)
 NAMED = re.compile(r"rotat|rotary|_rope|rope_", re.IGNORECASE)
-TURNS = re.compile(r"[(\[]-\w+(\[[^]]*\])?, \w+|view_as_complex|stack_freqs|\w+ \* cos - \w+ \* sin|cat\(\(\w+, -")
+TURNS = re.compile(
+    r"[(\[]-\w+(\[[^]]*\])?, \w+|view_as_complex|stack_freqs|\w+ \* cos - \w+ \* sin|cat\(\(\w+, -"
+)
 PAIRS = re.compile(r"\b0?::2\]|-1, 1, 2\)|-1, 2\)|view_as_complex")  # neighbours form a pair
 HALVES = re.compile(r"// 2|chunk\(")  # a feature and the one half a head further
 BACKWARDS = re.compile(r"\(\w+, -\w+\)")  # (x2, −x1): the other sense
@@ -91,7 +98,19 @@ class Source:
         self.text = text
         self.tree = ast.parse(text)
         self.classes = [node for node in self.tree.body if isinstance(node, ast.ClassDef)]
-        self.functions = {node.name: node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)}
+        self.functions = {
+            node.name: node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)
+        }
+
+    @cached_property
+    def made(self) -> list[ast.ClassDef]:
+        """The models of the file, and the classes that these name, and so on: others are left over."""
+        loose = [node for node in self.tree.body if not isinstance(node, ast.ClassDef | ast.FunctionDef)]
+        found = {node.name for node in self.classes if "PreTrained" in "".join(map(ast.unparse, node.bases))}
+        found |= {name for node in loose for name in _names(node)}
+        while more := {n for node in self.classes if node.name in found for n in _names(node)} - found:
+            found |= more
+        return [node for node in self.classes if node.name in found]
 
     @cached_property
     def layouts(self) -> dict[str, str]:
@@ -114,8 +133,7 @@ class Source:
         """Every call of a function that turns from a method that is no such function itself."""
         return [
             use
-            for owner in self.classes
-            if len(re.findall(rf"\b{owner.name}\b", self.text)) > 1  # one that nobody makes is left over
+            for owner in self.made
             for method in owner.body
             if isinstance(method, ast.FunctionDef) and method.name not in self.layouts
             for use in _calls(method, owner.name, self.layouts)
@@ -137,6 +155,14 @@ class Source:
     def sense(self, function: str) -> int:
         """Return +1 if the function, or one that it calls, turns by +angle, −1 if by −angle."""
         return -1 if BACKWARDS.search(_body(self.turning(function))) else 1
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Return the names that a node mentions, but for those whose outputs may be recorded."""
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_can_record_outputs":
+        return set()
+    own = {node.id} if isinstance(node, ast.Name) else set()
+    return own.union(*map(_names, ast.iter_child_nodes(node)))
 
 
 def _body(function: ast.FunctionDef) -> str:
@@ -278,7 +304,11 @@ class Architecture:
         own = re.findall(r"def compute_(\w+?)_(?:rope_)?parameters", self.frequencies)
         every = ["every rule of transformers"] if "ROPE_INIT_FUNCTIONS" in self.frequencies else []
         by_layer = re.search(r"\[layer_type\]", self.frequencies) or "layer_rope_theta" in self.source.text
-        return [*every, *sorted(set(own) - ({"default"} if every else set()))], bool(by_layer), self._made_at()
+        return (
+            [*every, *sorted(set(own) - ({"default"} if every else set()))],
+            bool(by_layer),
+            self._made_at(),
+        )
 
     def _made_at(self) -> int:
         """Return the line of the class that makes the frequencies, or of the first call that turns."""
@@ -344,6 +374,35 @@ def census(root: str | Path | None = None) -> list[dict]:
 def committed() -> dict:
     """Return the committed census: its format, the version of transformers, the architectures."""
     return json.loads(CENSUS.read_text(encoding="utf-8"))
+
+
+def read_by_hand() -> dict:
+    """Return what two draws of thirty architectures are by hand, and what the census had wrong of each."""
+    return json.loads(BY_HAND.read_text(encoding="utf-8"))
+
+
+def agreement() -> tuple[int, int, list[tuple[str, str, object, object]]]:
+    r"""Compare the committed census with the reading by hand.
+
+    Returns:
+        How many facts agree, how many were compared, and (name, property, census, by hand) where they differ. That
+        an architecture rotates is one fact, each property of one that does another.
+
+    >>> agreed, compared, misses = agreement()
+    >>> agreed + len(misses) == compared
+    True
+
+    Chapter 21.
+    """
+    entries = {entry["name"]: entry for entry in committed()["architectures"]}
+    pairs = []
+    for reading in (reading for draw in read_by_hand()["draws"].values() for reading in draw):
+        name = reading["name"]
+        pairs.append((name, "rotates", name in entries, reading["rotates"]))
+        if name in entries and reading["rotates"]:
+            pairs += [(name, key, entries[name][key], reading[key]) for key in COMPARED]
+    misses = [pair for pair in pairs if pair[2] != pair[3]]
+    return len(pairs) - len(misses), len(pairs), misses
 
 
 def main(arguments: list[str] | None = None) -> None:
