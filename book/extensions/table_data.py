@@ -1,6 +1,5 @@
-"""What the tables of the back matter hold, and the numbers in their pages' sentences, from the files that state them."""
+"""What the tables of the back matter hold, and the numbers in their pages' sentences."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ NOTEBOOKS = ROOT / "notebooks"
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, whether a reader may filter by it, whether its cells are Markdown, its width in rem."""
+    """A column: its heading, whether it has a filter, whether its cells are Markdown, its width in rem."""
 
     heading: str
     filter: bool = False
@@ -29,7 +28,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Contents:
-    """A table: its caption, the noun for its rows, its columns, its rows; a cell is its text, or text and filter key."""
+    """A table: its caption, a noun for its rows, columns, rows; a cell is its text, or text and filter key."""
 
     caption: str
     noun: str

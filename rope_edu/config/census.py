@@ -6,8 +6,8 @@ r"""Read an installed transformers package and list every architecture that rota
 Nothing is imported or run: each `modeling_*.py` is parsed. A function *turns* if its body makes (−x₂, x₁) out of a
 vector's features, or calls one that does. An architecture rotates if a method of a class that its models make calls
 such a function. What the call stands under (`if self.use_rope:`), what the class of frequencies reads and what the
-configuration sets by default give the rest. What is read so can be missed: census_by_hand.json has what a reading by
-hand found, `agreement` compares.
+configuration sets by default give the rest. What is read so can be missed: census_by_hand.json is a reading by
+hand, `agreement` compares the two.
 """
 
 from __future__ import annotations
