@@ -168,6 +168,8 @@ def _check_rotates(body: Part) -> None:
         raise refuse("does not rotate", body.path("position_embedding_type"), value=kind)
     if body.get("alibi"):
         raise refuse("does not rotate", body.path("alibi"), value=True)
+    if body.get("model_type") in RULES["models_without_rotation"]:
+        raise refuse("does not rotate", body.path("model_type"), value=body.get("model_type"))
 
 
 def _still(at: Source, layout: str) -> Call:
