@@ -29,8 +29,9 @@ class SearchTable(SphinxDirective):
         for file in (CENSUS, BY_HAND, METHODS):
             self.env.note_dependency(str(file))
         contents = TABLES[name]()
+        many = " many" if sum(column.filter for column in contents.columns) > 2 else ""
         opening = (
-            f'<div class="search-table" data-noun="{contents.noun}"><div class="table-controls"></div>'
+            f'<div class="search-table" data-noun="{contents.noun}"><div class="table-controls{many}"></div>'
             f'<div class="rope-table"><table>\n<caption>{html.escape(contents.caption)}</caption>\n'
             f"<thead><tr>{''.join(map(_heading, contents.columns))}</tr></thead>\n<tbody>"
         )
@@ -54,7 +55,7 @@ class SearchTable(SphinxDirective):
                 inside += [nodes.raw(text=text, format="html"), nodes.inline("", "", *parsed)]
                 text = ""
             else:
-                text += html.escape(words)
+                text += html.escape(words).replace("_", "_<wbr>")
             text += f"</{tag}>"
         return [*inside, nodes.raw(text=f"{text}</tr>", format="html")]
 

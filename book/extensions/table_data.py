@@ -39,8 +39,8 @@ class Contents:
 def architectures() -> Contents:
     """Return the census."""
     columns = (
-        Column("Architecture"),
-        Column("Layout", filter=True),
+        Column("Architecture", width=8),
+        Column("Layout", filter=True, width=8),
         Column("Width", filter=True),
         Column("Axes of a position", filter=True),
         Column("Without position", filter=True),
