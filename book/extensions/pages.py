@@ -83,7 +83,8 @@ def with_late_scripts(text: str, *, search: bool) -> str:
         name = source[1].rpartition("/")[2]
         if name in ("fontawesome.js", "search.js") or (name in FOR_SEARCH and not search):
             return ""
-        deferred = attributes if "defer" in attributes else f" defer{attributes}"
+        waits = "defer" in attributes or "data-at-once" in attributes
+        deferred = attributes if waits else f" defer{attributes}"
         mended = f'<script defer src="{source[1][: -len(name)]}search.js"></script>\n'
         return f"<script{deferred}></script>\n" + (mended if name == "searchtools.js" else "")
 
