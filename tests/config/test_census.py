@@ -143,7 +143,7 @@ def prefixes(model_type: str) -> list[str]:
     return ["_".join(words[:n]) for n in range(len(words), 0, -1)]
 
 
-@pytest.mark.parametrize("model_type", RULES["models_without_rotation"])
+@pytest.mark.parametrize("model_type", RULES["families_that_do_not_rotate"])
 def test_a_model_whose_source_does_not_rotate_is_refused(model_type):
     assert model_type not in ENTRIES
     with pytest.raises(ConfigError, match=r"model_type is .*does not rotate"):
