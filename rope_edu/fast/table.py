@@ -22,7 +22,7 @@ class _Window(NamedTuple):
 
     start: int
     stop: int
-    rows: Array  # (stop − start, 2, pairs)
+    turns: Turns  # (stop − start, pairs)
 
 
 class RotaryTable:
@@ -86,6 +86,10 @@ class RotaryTable:
         like = _FLOAT32 if like is None else like
         if tracing():
             return self._taken_in_graph(start, length, like)
+        return self.kept("like", start, length, like)
+
+    def kept(self, name: str, start: int, length: int, like: Array) -> Turns:
+        """Return the turns as `turns` does, where no graph is traced; `name` is that of `like` in sentences."""
         if not (type(start) is type(length) is int and start >= 0 <= length):
             start, length = check_whole_number("start", start), check_whole_number("length", length)
         asked = start, length, getattr(like, "dtype", None), getattr(like, "device", None)
@@ -94,11 +98,11 @@ class RotaryTable:
             return turns
         window = self._windows.get((wide_dtype(asked[2]), asked[3]))
         if window is None or start < window.start or start + length > window.stop:
-            check_float_array("like", like)
+            check_float_array(name, like)
             if not values_known(like):  # torch's meta device
                 return self._taken_in_graph(start, length, like)
             window = self._grown(start, start + length, like)
-        turns = Turns(self._spec.layout, window.rows, (start - window.start, length))
+        turns = window.turns.run(start - window.start, length)
         self._last = asked, turns
         return turns
 
@@ -140,7 +144,7 @@ class RotaryTable:
             # So that autograd may keep them later, and torch.func does not wrap what outlives it.
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
-        return _Window(low, high, rows)
+        return _Window(low, high, Turns(self._spec.layout, rows))
 
     def _rows(self, low: int, high: int, dtype: str) -> np.ndarray:
         """Build the rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""

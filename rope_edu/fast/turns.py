@@ -29,7 +29,6 @@ class Turns:
     Args:
         layout: "interleaved" or "half_split".
         rows: `(…, seq, 2, pairs)` without gaps: the cosines of a position, then its sines.
-        run: (start, length) of the positions that are meant, where `rows` is `(seq, 2, pairs)`. Default: all.
 
     >>> import math
     >>> turns_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).turn.round(3).tolist()  # 1 and i
@@ -38,13 +37,21 @@ class Turns:
     Chapter 7.
     """
 
-    __slots__ = ("_kept", "_start", "device", "dtype", "layout", "shape")
+    __slots__ = ("_at", "_kept", "_start", "device", "dtype", "layout", "shape")
 
-    def __init__(self, layout: str, rows: Array, run: tuple[int, int] | None = None) -> None:
-        self.layout, self._kept = layout, rows
+    def __init__(self, layout: str, rows: Array) -> None:
+        self.layout, self._kept, self._start, self._at = layout, rows, 0, None
         self.dtype, self.device = rows.dtype, rows.device
         *leading, _, pairs = rows.shape
-        self._start, self.shape = (0, (*leading, pairs)) if run is None else (run[0], (run[1], pairs))
+        self.shape = (*leading, pairs)
+
+    def run(self, start: int, length: int) -> Turns:
+        """Return the turns of `length` positions from `start` on, where these are `(seq, pairs)`: a view, cheaply."""
+        run, pairs = Turns.__new__(Turns), self.shape[-1]
+        run.layout, run._kept, run.dtype, run.device = self.layout, self._kept, self.dtype, self.device
+        run._start, run.shape = self._start + start, (length, pairs)
+        run._at = self.address + start * 2 * pairs * self._kept.itemsize
+        return run
 
     @property
     def rows(self) -> Array:
@@ -70,10 +77,12 @@ class Turns:
 
     @property
     def address(self) -> int:
-        """Return where the first row lies in main memory."""
-        kept = self._kept
-        at = kept.__array_interface__["data"][0] if isinstance(kept, np.ndarray) else kept.data_ptr()
-        return at + self._start * 2 * self.shape[-1] * kept.itemsize
+        """Return where the first row lies in memory."""
+        if self._at is None:
+            kept = self._kept
+            is_array = isinstance(kept, np.ndarray)
+            self._at = kept.__array_interface__["data"][0] if is_array else kept.data_ptr()
+        return self._at
 
     def rotates(self, x: Array) -> bool:
         """Tell whether x has the kind, dtype and device that these turns are for."""
