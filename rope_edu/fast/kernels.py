@@ -15,9 +15,8 @@ from numba.extending import intrinsic
 from rope_edu.fast.launch import LINE
 
 BYTE, WORD, BFLOAT16 = ir.IntType(8), ir.IntType(32), ir.IntType(16)
-# Numba knows no float of 16 bits: bfloat16 comes as uint16, which it stays for LLVM, and float16 as int16.
-STORED = {types.uint16: BFLOAT16, types.int16: ir.HalfType()}
-STORED |= {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
+STORED = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
+STORED |= {types.uint16: BFLOAT16, types.int16: ir.HalfType()}  # numba knows no floats of 16 bits
 
 
 def kept_on_disk(function):
@@ -26,9 +25,6 @@ def kept_on_disk(function):
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:  # numba finds no folder that can be written
         return njit(nogil=True)(function)
-
-
-# Vectors of numbers: functions that write instructions with a builder.
 
 
 def _vector(number, like):
@@ -61,27 +57,16 @@ def _narrow(builder, x, stored):
 
 
 def _rounded(builder, x):
-    """Return bits of float32, in whose upper half is the bfloat16: just under half of its last bit is added.
-
-    A NaN that comes from bfloat16 ends in zeros and stays one.
-    """
+    """Add just under half of the last bit of bfloat16, the upper half of float32; a NaN from bfloat16 stays one."""
     bits = builder.bitcast(x, _vector(WORD, x))
     odd = builder.and_(builder.lshr(bits, _all(bits.type, 16)), _all(bits.type, 1))
     return builder.add(builder.add(bits, _all(bits.type, 0x7FFF)), odd)
 
 
 def _part(builder, x, wide):
-    """Return the first and the second members of neighbours; two of bfloat16 are the halves of a word."""
-    count = x.type.count // 2
-    if x.type.element == BFLOAT16:
-        words = builder.bitcast(x, ir.VectorType(WORD, count))
-        low, high = (
-            builder.shl(words, _all(words.type, 16)),
-            builder.and_(words, _all(words.type, 0xFFFF0000)),
-        )
-        return [builder.bitcast(half, _vector(wide, words)) for half in (low, high)]
-    x = _widen(builder, x, wide)
-    return [_pick(builder, x, x, range(member, 2 * count, 2)) for member in (0, 1)]
+    """Return the first and the second members of neighbours, as floats."""
+    members = [_pick(builder, x, x, range(member, x.type.count, 2)) for member in (0, 1)]
+    return [_widen(builder, member, wide) for member in members]
 
 
 def _join(builder, first, second, stored):
@@ -97,11 +82,7 @@ def _join(builder, first, second, stored):
 
 
 def _turning(half_split, many, past_cache=False, halves=(0, 1)):
-    """Make the instruction that turns one pair, or as many as fill a line with their first members.
-
-    Of halves the second lies `apart` bytes behind the first, and either may be asked for alone. What is written past
-    the cache is not fetched before.
-    """
+    """Make the instruction that turns a line of pairs, or one; second halves are `apart` bytes from the first."""
 
     @intrinsic
     def turn(typing_context, x_at, out_at, apart, cos_at, sin_at, sign, like):
@@ -120,9 +101,8 @@ def _turning(half_split, many, past_cache=False, halves=(0, 1)):
                     done.set_metadata("nontemporal", builder.module.add_metadata([WORD(1)]))
 
             if half_split:
-                a, b = (
-                    _widen(builder, load(at, stored, count), wide) for at in (x_at, builder.add(x_at, apart))
-                )
+                places = x_at, builder.add(x_at, apart)
+                a, b = (_widen(builder, load(at, stored, count), wide) for at in places)
             else:
                 a, b = _part(builder, load(x_at, stored, 2 * count), wide)
             cos, sin = load(cos_at, wide, count), load(sin_at, wide, count)
@@ -155,11 +135,8 @@ def _turning_rows(half_split):
         if past_cache:  # lines are best written in the order in which they lie
             for i in range(0, pairs, line):
                 turn_first(x + i * step, out + i * step, apart, cos + i * kept, sin + i * kept, sign, like)
-            if half_split:
-                for i in range(0, pairs, line):
-                    turn_second(
-                        x + i * step, out + i * step, apart, cos + i * kept, sin + i * kept, sign, like
-                    )
+            for i in range(0, pairs * half_split, line):
+                turn_second(x + i * step, out + i * step, apart, cos + i * kept, sin + i * kept, sign, like)
             return
         for i in range(0, pairs - pairs % line, line):
             turn_many(x + i * step, out + i * step, apart, cos + i * kept, sin + i * kept, sign, like)
@@ -206,17 +183,15 @@ def rotate_rows(plan, like, x_at, out_at, turns_at, sign, start, stop):
     past_cache = plan[8] == 1 and x_at != out_at and out_at % LINE == 0
     turned = 2 * pairs * like.itemsize
     for run in range(start, stop):
-        first_row = run // others * block
-        end_row = min(first_row + block, rows)
+        first_row, other = run // others * block, run % others
         from_x, to_out, by = x_at, out_at, turns_at
-        other = run % others
         for axis in range(plan.size - 4, 11, -4):  # the last axis runs fastest
             index = other % plan[axis]
             other //= plan[axis]
             from_x += index * plan[axis + 1]
             to_out += index * plan[axis + 2]
             by += index * plan[axis + 3]
-        for row in range(first_row, end_row):
+        for row in range(first_row, min(first_row + block, rows)):
             here, there, turn = from_x + row * x_row, to_out + row * out_row, by + row * turn_row
             if ahead:
                 for line in range(0, row_bytes, LINE):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, dtype_name
+from rope_edu.encodings._checks import Array, address, dtype_name
 from rope_edu.fast.turns import Turns
 
 CACHED = 2**17  # bytes of turns that heads share while the cache holds them
@@ -75,28 +75,6 @@ def rotate(x: Array, turns: Turns, plan: Plan, out: Array | None = None, sign: i
     return out
 
 
-def is_plain_now() -> bool:
-    """Tell whether tensors are the numbers that they hold: no compiler, torch.func or derivative follows them."""
-    torch = sys.modules.get("torch")
-    return torch is None or not (
-        torch.compiler.is_compiling()
-        or torch._C._are_functorch_transforms_active()
-        or torch.autograd.forward_ad._current_level >= 0
-    )
-
-
-def address(x: Array) -> int:
-    """Return where the first number of an array lies."""
-    return x.__array_interface__["data"][0] if isinstance(x, np.ndarray) else x.data_ptr()
-
-
-def is_near(x: Array, out: Array, plan: Plan) -> bool:
-    """Tell whether x and `out` might share memory."""
-    if isinstance(x, np.ndarray):
-        return abs(address(x) - address(out)) < plan.reach
-    return abs(x.data_ptr() - out.data_ptr()) < plan.reach
-
-
 def _share(plan: Plan, arguments: tuple[int, ...], threads: int) -> None:
     """Let threads share the runs: Python's, made for the call, as numba's bear no second caller."""
     edges = [plan.runs * n // threads for n in range(threads + 1)]
@@ -111,72 +89,59 @@ def make_plan(x: Array, turns: Turns, out: Array | None = None) -> Plan:
     block next. Raises ValueError for an `out` that is broadcast.
     """
     (*counts, head_dim), size, kept = x.shape, x.itemsize, 8 if dtype_name(turns) == "float64" else 4
-    x_steps, out_steps = _steps(x), _steps(_empty_like(x) if out is None else out)
-    there = 0 not in x.shape  # NumPy gives an array without numbers the strides 0
-    if there and any(n > 1 and not step for n, step in zip(x.shape, out_steps, strict=True)):
+    if out is None:  # the strides that a new array gets
+        place = (
+            np.empty_like(x)
+            if isinstance(x, np.ndarray)
+            else sys.modules["torch"].empty_like(x, device="meta")
+        )
+    x_steps, out_steps = _steps(x), _steps(place if out is None else out)
+    nbytes = math.prod(x.shape) * size
+    if nbytes and any(n > 1 and not step for n, step in zip(x.shape, out_steps, strict=True)):
         raise ValueError(NO_PLACE)
     turn_steps = _turn_steps(turns.shape, kept, len(counts))
-    axes = zip(counts, x_steps[:-1], out_steps[:-1], turn_steps, strict=True)
-    axes = [axis for axis in axes if axis[0] > 1]
+    axes = [axis for axis in zip(counts, x_steps, out_steps, turn_steps, strict=False) if axis[0] > 1]
     rows, *row_steps = axes.pop() if axes else (1, 0, 0, 0)
     block = max(1, CACHED // row_steps[2]) if row_steps[2] else rows
-    others, nbytes = math.prod(axis[0] for axis in axes), math.prod(x.shape) * size
+    others = math.prod(axis[0] for axis in axes)
     runs = others * -(-rows // block) if nbytes else 0
-    large = nbytes >= LARGE
-    lines = not any(n % LINE for n in (turns.shape[-1] * size, row_steps[1], *(axis[2] for axis in axes)))
+    past_cache = nbytes >= LARGE and out is not None
+    starts = turns.shape[-1] * size, row_steps[1], *(axis[2] for axis in axes)
     told = [rows, head_dim * size, turns.shape[-1], turns.layout == "half_split", block, others, kept]
-    told += [
-        AHEAD * row_steps[0] * large,
-        large and lines and out is not None,
-        *row_steps,
-        *(n for axis in axes for n in axis),
-    ]
-    try:
-        if there and head_dim > 1 and not x_steps[-1] == out_steps[-1] == size:
-            raise NotCompiledError(
-                "compiled=True needs the features of x and out side by side: copy them first"
-            )
-        turn, refusal = _kernel(x, np.array(told, dtype=np.int64)), None
-    except NotCompiledError as error:
-        turn, refusal = None, str(error)
+    told += [AHEAD * row_steps[0] * (nbytes >= LARGE), past_cache and not any(n % LINE for n in starts)]
+    told += [*row_steps, *(n for axis in axes for n in axis)]
+    side_by_side = not nbytes or head_dim == 1 or x_steps[-1] == out_steps[-1] == size
+    turn, refusal = _kernel(x, np.array(told, dtype=np.int64), side_by_side)
     reach = max(_reach(x, x_steps, out_steps), _reach(x, out_steps, x_steps)) if nbytes else 0
     return Plan(turn, runs, runs > 1 and nbytes >= SEVERAL_THREADS, reach, refusal)
 
 
-def _kernel(x: Array, told: np.ndarray) -> Callable:
-    """Return the kernel, compiled for an x, with what it is told."""
-    if not isinstance(x, np.ndarray):
-        torch = sys.modules["torch"]
-        if type(x) not in (torch.Tensor, torch.nn.Parameter) or not x.is_cpu:
-            raise NotCompiledError(NOT_PLAIN)
+def _kernel(x: Array, told: np.ndarray, side_by_side: bool) -> tuple[Callable | None, str | None]:
+    """Return the kernel, compiled for an x, with what it is told; or none, and why."""
+    torch = None if isinstance(x, np.ndarray) else sys.modules["torch"]
+    if torch and (type(x) not in (torch.Tensor, torch.nn.Parameter) or not x.is_cpu):
+        return None, NOT_PLAIN
+    if not side_by_side:
+        return None, "compiled=True needs the features of x and out side by side: copy them first"
     try:
         from rope_edu.fast.kernels import rotate_rows  # here, as numba takes half a second
     except ImportError as error:
-        raise NotCompiledError(f'compiled=True needs numba, pip install "rope-edu[fast]": {error}') from None
+        return None, f'compiled=True needs numba, pip install "rope-edu[fast]": {error}'
     turn = functools.partial(rotate_rows, told, np.empty(0, STORED[dtype_name(x)]))
     with contextlib.suppress(OSError):  # compiled, but there was no place to keep it
         turn(0, 0, 0, 1, 0, 0)
-    return turn
+    return turn, None
 
 
-def _empty_like(x: Array) -> Array:
-    """Return an array with the strides that a new one like x gets."""
-    return (
-        np.empty_like(x) if isinstance(x, np.ndarray) else sys.modules["torch"].empty_like(x, device="meta")
-    )
-
-
-def _steps(x: Array) -> list[int]:
+def _steps(x: Array) -> tuple[int, ...]:
     """Return the strides in bytes."""
-    return [x.itemsize * n for n in x.stride()] if not isinstance(x, np.ndarray) else list(x.strides)
+    return x.strides if isinstance(x, np.ndarray) else tuple(x.itemsize * step for step in x.stride())
 
 
-def _reach(x: Array, steps: list[int], other: list[int]) -> int:
+def _reach(x: Array, steps: tuple[int, ...], other: tuple[int, ...]) -> int:
     """Return how far an array must begin before another of the same shape to end before that begins."""
-    last = [n - 1 for n in x.shape]
-    forward = sum(n * max(step, 0) for n, step in zip(last, steps, strict=True))
-    back = sum(n * max(-step, 0) for n, step in zip(last, other, strict=True))
-    return forward + x.itemsize + back
+    spans = [(n - 1) * (max(a, 0) + max(-b, 0)) for n, a, b in zip(x.shape, steps, other, strict=True)]
+    return sum(spans) + x.itemsize
 
 
 def _turn_steps(turned: tuple[int, ...], itemsize: int, axes: int) -> list[int]:

@@ -6,15 +6,13 @@ import sys
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, check_broadcast, check_float_array, check_out, dtype_name
-from rope_edu.encodings.turning import rotate_with
+from rope_edu.encodings._checks import Array, address, check_float_array, check_kind, check_out, check_tokens
+from rope_edu.encodings.turning import is_compiling, is_watched, rotate_with
 from rope_edu.fast import launch
-from rope_edu.fast.table import RotaryTable, tracing
+from rope_edu.fast.table import RotaryTable
 from rope_edu.fast.turns import Turns
 
-PLANS: dict[tuple, launch.Plan] = {}  # by the looks of x, of out and of the turns
-MOST_PLANS = 1024
-NO_GRADIENT = "out cannot be followed by a gradient: leave it out, or use torch.no_grad()"
+PLANS: dict[tuple, launch.Plan] = {}  # by the looks of x, of out and of the turns; at most 1024
 
 
 def rotate(
@@ -64,7 +62,7 @@ def rotate(
 
     Source: RoFormer, arXiv 2104.09864, eq. 12 and 34. Chapter 7.
     """
-    plain = launch.is_plain_now()
+    plain = not is_watched()
     turns = _turns_for(q, table, offset, positions, seq_axis, plain)
     seen = plain and compiled is not False
     if k is None:
@@ -92,7 +90,7 @@ def rotate_(x: Array, turns: Turns, *, compiled: bool | None = None) -> Array:
     """
     if not isinstance(turns, Turns):
         raise ValueError(f"turns must be Turns, as RotaryTable.turns gives, got {type(turns).__name__}")
-    seen = compiled is not False and launch.is_plain_now()
+    seen = compiled is not False and not is_watched()
     return _rotated(x, turns, x, _plan("x", x, turns, -2, x, seen), compiled)
 
 
@@ -102,18 +100,18 @@ def _rotated(
     """Rotate x, which fits its turns, by the kernel or by array operations."""
     wants_gradient = getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled()
     if wants_gradient and out is not None:
-        raise ValueError(NO_GRADIENT)
+        raise ValueError("out cannot be followed by a gradient: leave it out, or use torch.no_grad()")
     if plan is not None:
         try:
             if not wants_gradient:
                 return launch.rotate(x, turns, plan, out)
             from rope_edu.fast import tensors  # here, so that torch is imported by those who have it
 
-            return tensors.rotate(x, turns, plan)
+            return tensors.Rotation.apply(x, turns, plan, 1)
         except launch.NotCompiledError:
             if compiled:
                 raise
-    elif compiled and not tracing():
+    elif compiled and not is_compiling():
         raise launch.NotCompiledError(launch.NOT_PLAIN)
     return rotate_with(x, turns.cos, turns.sin, turns.layout, out)
 
@@ -151,13 +149,10 @@ def _length(q: Array, seq_axis: int) -> int:
 
 
 def _plan(
-    name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None, plain: bool
+    name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None, seen: bool
 ) -> launch.Plan | None:
-    """Refuse an x that the turns are not for and an out that is not for x; return the kernel's plan where it may see x.
-
-    What looks alike is checked and planned once.
-    """
-    if not plain:
+    """Refuse what does not fit; return the plan where the kernel may see x. What looks alike is checked once."""
+    if not seen:
         return _check(name, x, turns, seq_axis, out)
     mine = _look(x)
     its = None if out is None else mine if out is x else _look(out)
@@ -165,10 +160,10 @@ def _plan(
     plan = PLANS.get(look)
     if plan is None:
         _check(name, x, turns, seq_axis, out)
-        if len(PLANS) == MOST_PLANS:
+        if len(PLANS) == 1024:
             PLANS.clear()
         plan = PLANS[look] = launch.make_plan(x, turns, out)
-    elif out is not None and out is not x and launch.is_near(x, out, plan):
+    elif out is not None and out is not x and abs(address(x) - address(out)) < plan.reach:
         check_out(out, x)
     return plan
 
@@ -184,37 +179,7 @@ def _look(x: Array) -> tuple | str:
 
 def _check(name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None) -> None:
     """Refuse an x that the turns are not for, and an out that is not for x."""
-    if not hasattr(x, "dtype") or not turns.rotates(x):
-        _refuse_kind(name, x, turns)
-    _check_shape(name, x.shape, turns.shape, seq_axis)
-    if out is not None and out is not x and not tracing():
+    check_kind(name, x, turns)
+    check_tokens(name, x.shape, turns.shape, seq_axis)
+    if out is not None and out is not x and not is_compiling():
         check_out(out, x)
-
-
-def _check_shape(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq_axis: int) -> None:
-    """Refuse a shape whose tokens, batch or features do not fit the turns `(…, seq, [heads,] pairs)`."""
-    if not shape or 2 * turned[-1] > shape[-1]:
-        head_dim = shape[-1] if shape else "none"
-        raise ValueError(f"2 · pairs must be at most head_dim = {head_dim}, got {turned[-1]} pairs")
-    if len(shape) < -seq_axis or shape[seq_axis] != turned[seq_axis]:
-        tokens = shape[seq_axis] if len(shape) >= -seq_axis else "no"
-        raise ValueError(
-            f"{name} has {tokens} tokens on axis {seq_axis}, the turns {turned[seq_axis]}; "
-            "heads after the sequence are seq_axis=-3"
-        )
-    if len(turned) > 2:
-        hint = f"{name} is {tuple(shape)} with its sequence on axis {seq_axis}"
-        check_broadcast("the leading axes of the turns", turned[:-1], shape[:-1], hint)
-
-
-def _refuse_kind(name: str, x: Array, turns: Turns) -> None:
-    """Raise the sentence that fits an x of another kind, dtype or device than the turns are for."""
-    check_float_array(name, x)
-    kind = np.ndarray if isinstance(turns.dtype, np.dtype) else sys.modules["torch"].Tensor
-    if not isinstance(x, kind):
-        raise ValueError(f"{name} must be {kind.__name__} as the turns are, got {type(x).__name__}")
-    if x.device != turns.device:
-        raise ValueError(f"{name} must be on the device of the turns, {turns.device}, got {x.device}")
-    wide = dtype_name(turns)
-    allowed = "float64" if wide == "float64" else "float32 or 16 bits"
-    raise ValueError(f"{name} must hold {allowed} for these turns, got {dtype_name(x)}")

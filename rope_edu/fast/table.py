@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from rope_edu.encodings._checks import Array, check_float_array, check_whole_number, values_known
+from rope_edu.encodings._checks import Array, check_float_array, check_whole_number, values_known, wide_dtype
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.spec import RopeSpec, rope_parts
-from rope_edu.fast.turns import Turns, turns_from_angles, wide_dtype
+from rope_edu.encodings.turning import is_compiling
+from rope_edu.fast.turns import Turns, turns_from_angles
 
 BLOCK = 256  # positions that one coarse turn serves
 
@@ -84,7 +85,7 @@ class RotaryTable:
         (1, 1)
         """
         like = _FLOAT32 if like is None else like
-        if tracing():
+        if is_compiling():
             return self._taken_in_graph(start, length, like)
         return self.kept("like", start, length, like)
 
@@ -186,12 +187,6 @@ def _blocks_around(start: int, stop: int, held: _Window | None) -> tuple[int, in
         half = (held.stop - held.start) // 2
         high = max(high, held.stop + half - half % BLOCK)
     return min(low, held.start), max(high, held.stop)
-
-
-def tracing() -> bool:
-    """Tell whether torch.compile is reading this: a graph keeps nothing."""
-    torch = sys.modules.get("torch")
-    return torch is not None and torch.compiler.is_compiling()
 
 
 _FLOAT32 = np.empty(0, dtype=np.float32)

@@ -5,17 +5,9 @@ from __future__ import annotations
 import torch
 
 from rope_edu.fast import launch
-from rope_edu.fast.turns import Turns
 
 
-def rotate(x: torch.Tensor, turns: Turns, plan: launch.Plan) -> torch.Tensor:
-    r"""Rotate by the kernel, so that a gradient can follow; see `launch.rotate`."""
-    if plan.refusal:
-        raise launch.NotCompiledError(plan.refusal)
-    return _Rotation.apply(x, turns, plan, 1)
-
-
-class _Rotation(torch.autograd.Function):
+class Rotation(torch.autograd.Function):
     """The kernel forward; backward the same kernel with −θ. Nothing is kept in between but the turns."""
 
     @staticmethod
@@ -28,4 +20,4 @@ class _Rotation(torch.autograd.Function):
         if grad.stride(-1) != 1 or grad.is_neg():  # the gradient of a sum is one number, broadcast
             grad = grad.resolve_neg().contiguous()
         plan = launch.make_plan(grad, ctx.turns)
-        return _Rotation.apply(grad, ctx.turns, plan, -ctx.sign), None, None, None
+        return Rotation.apply(grad, ctx.turns, plan, -ctx.sign), None, None, None
