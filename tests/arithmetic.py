@@ -15,7 +15,8 @@ from pathlib import Path
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARY = ["rope_edu", "tests/encodings", "tests/attention", "tests/fast", "tests/nn", "tests/check"]
+ROOMS = ("encodings", "attention", "config", "clinic", "vectors", "fast", "nn", "check")
+LIBRARY = ["rope_edu", *(f"tests/{room}" for room in ROOMS)]
 VECTOR_INSTRUCTIONS = " ".join(name for name in __cpu_dispatch__ if __cpu_features__[name])
 SETTINGS = {
     "plain": {  # no vector instructions beyond those that every x86-64 has, one thread

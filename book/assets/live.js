@@ -4,31 +4,8 @@
 (() => {
   "use strict";
   const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
-  const folder = new URL("live/", document.currentScript.src);
-  const figures = {};
-
-  /** The figure of that name: {promise, resolve, reject}; it is asked for and defined in any order. */
-  function entry(name) {
-    if (!figures[name]) {
-      figures[name] = {};
-      figures[name].promise = new Promise((resolve, reject) => Object.assign(figures[name], { resolve, reject }));
-    }
-    return figures[name];
-  }
-
-  /** A figure's script calls define() when it runs. */
-  window.RopeLive = { define: (name, figure) => entry(name).resolve(figure) };
-
-  function load(name) {
-    const path = `live/${name}.js`;
-    if (!figures[name] && !document.querySelector(`script[src*="${path}"]`)) {
-      const script = document.createElement("script");
-      script.src = new URL(`${name}.js`, folder);
-      script.onerror = () => entry(name).reject(new Error(`${path} did not load`));
-      document.head.append(script);
-    }
-    return entry(name).promise;
-  }
+  const figures = {}; // by class name, as their scripts arrive
+  let models;
 
   /** The part of a Jupyter widget model that the figures use, without a kernel. */
   function pageModel(state) {
@@ -48,9 +25,7 @@
     };
   }
 
-  async function bringToLife(slot, { state }) {
-    const name = state._anywidget_id.split(".").pop();
-    const figure = await load(name);
+  function bringToLife(slot, state, figure) {
     const place = document.createElement("div");
     const still = [...slot.children];
     slot.append(place);
@@ -63,11 +38,25 @@
     for (const element of still) element.remove();
   }
 
-  const store = document.querySelector(STATE);
-  const models = store ? JSON.parse(store.textContent).state : {};
-  for (const slot of document.querySelectorAll(".live-slot")) {
-    const model = models[slot.dataset.model];
-    // a widget of another kind needs Python; its slot says so already
-    if (model?.state?._anywidget_id) bringToLife(slot, model);
+  /** Bring to life every slot so far whose figure is here. */
+  function mount() {
+    models ??= JSON.parse(document.querySelector(STATE)?.textContent ?? '{"state": {}}').state;
+    for (const slot of document.querySelectorAll(".live-slot:not([data-alive])")) {
+      const { state } = models[slot.dataset.model] ?? {};
+      // a widget of another kind needs Python; its slot says so already
+      const figure = figures[state?._anywidget_id?.split(".").pop()];
+      if (!figure) continue;
+      slot.dataset.alive = "";
+      bringToLife(slot, state, figure);
+    }
   }
+
+  /** A figure's script stands behind its first slot and calls define(): the text below need not be there yet. */
+  window.RopeLive = {
+    define(name, figure) {
+      figures[name] = figure;
+      mount();
+    },
+  };
+  document.addEventListener("DOMContentLoaded", mount); // a second slot of the same figure
 })();

@@ -6,6 +6,7 @@ to run it. Scripts and style come from ``rope_edu.widgets``, one cached file a f
 """
 
 import base64
+import hashlib
 import html
 import json
 import re
@@ -23,6 +24,7 @@ STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
 PICTURES = ("image/png", "text/html")  # of a plot: as stored, or as panels of the page
+SCRIPTS = re.compile(r"<!-- scripts of (\w+) -->")
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
 
 
@@ -51,10 +53,9 @@ class LiveSlots(SphinxPostTransform):
             return in_slot(model, "", [*pictures, note])
         still = shown[STILL].children[0]
         still["classes"].append("live-still")
-        still["alt"] = words_of(
-            (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
-        )
-        return in_slot(model, name, [still])
+        svg = (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
+        still["alt"] = words_of(svg)
+        return in_slot(model, name, [still], svg)
 
 
 class LiveFigureDirective(SphinxDirective):
@@ -76,14 +77,19 @@ class LiveFigureDirective(SphinxDirective):
         script = f'<script type="{STATE}">{state}</script>'
         name = "".join(data["text/plain"]).partition("(")[0]
         inside = [nodes.raw(text=script + still, format="html")]
-        return in_slot(data[VIEW]["model_id"], name, inside)
+        return in_slot(data[VIEW]["model_id"], name, inside, svg)
 
 
-def in_slot(model: str, name: str, inside: list[nodes.Node]) -> list[nodes.Node]:
-    """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives."""
-    opening = f'<div class="live-slot" data-model="{model}">'
-    closing = nodes.raw(text="</div>", format="html")
-    return [nodes.raw(text=opening, format="html", live_figure=name), *inside, closing]
+def in_slot(model: str, name: str, inside: list[nodes.Node], svg: str = "") -> list[nodes.Node]:
+    """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives.
+
+    The slot knows the shape of its still, ``svg``, so that the text below need not move when that arrives.
+    """
+    shape = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    style = f' style="--still: {shape[1]} / {shape[2]}"' if shape else ""
+    opening = f'<div class="live-slot" data-model="{model}"{style}>'
+    closing = f"</div>\n<!-- scripts of {name} -->" if name in LiveFigure.figures else "</div>"
+    return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text=closing, format="html")]
 
 
 def words_of(svg: str) -> str:
@@ -96,14 +102,24 @@ def words_of(svg: str) -> str:
 def add_figure_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
 ) -> None:
-    """Load the loader and the figures of a page before anything else."""
-    if doctree is None:
-        return
-    names = {raw.get("live_figure") for raw in doctree.findall(nodes.raw)} & set(LiveFigure.figures)
-    if names:
-        app.add_js_file("live.js", priority=100, defer="defer")
-    for name in sorted(names):
-        app.add_js_file(f"live/{name}.js", priority=150, defer="defer")
+    """Load the loader and a figure right behind its first slot: it is drawn before the text below is read.
+
+    A script in the head would be deferred until the whole page, with all its formulas, stands.
+    """
+    loaded = set()
+
+    def scripts(found: re.Match) -> str:
+        new = [file for file in ("live.js", f"live/{found[1]}.js") if file not in loaded]
+        loaded.update(new)
+        return "\n".join(f'<script data-at-once src="{address(file)}"></script>' for file in new)
+
+    def address(file: str) -> str:
+        content = (Path(app.outdir) / "_static" / file).read_bytes()
+        path = context["pathto"](f"_static/{file}", resource=True)
+        return f"{path}?v={hashlib.sha256(content).hexdigest()[:8]}"
+
+    if "body" in context:
+        context["body"] = SCRIPTS.sub(scripts, context["body"])
 
 
 def write_scripts(app: Sphinx) -> None:

@@ -1,8 +1,9 @@
 """Sphinx extension: the built pages load little, load it late, and say what they may load.
 
 Runs when the pages are written: drops the theme's scripts that no page of ours uses, defers the others, keeps the
-search index for the search page, cuts the icon font down to the icons in use, and puts a content security policy
-into each page. Everything here may run twice over the same page.
+search index for the search page, cuts the icon font down to the icons in use, gives the page its theme before it is
+painted, marks in tables the cells whose words may wrap, and puts a content security policy into each page. It may
+all run twice over the same page.
 """
 
 import base64
@@ -23,6 +24,13 @@ ICON_RULE = re.compile(r'(?P<names>(?:\.fa-[\w-]+:before,?)+)\{content:"(?P<glyp
 ICON_VARIABLE = re.compile(r'--pst-icon-[\w-]+:"([^"]+)"')
 NUMBER = re.compile(r'(?<=<h1>)<span class="section-number">[^<]*</span>')
 PRINTED_TITLE = re.compile(r'<div id="jb-print-docs-body"[^>]*>\s*<h1>(?!<span)')
+THEME_LATER = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
+THEME_AT_ONCE = """{
+      const { dataset } = document.documentElement;
+      const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+      dataset.theme = dataset.mode === "auto" ? system : dataset.mode;
+    }"""
+SENTENCE = re.compile(r'<(td|th scope="row") (style="text-align: left">[^<]{25})')  # in a table of results
 PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids: site.js prints
 
 # 'self' does not reach files beside a page that was opened from a folder, hence file:. Style attributes are needed
@@ -51,7 +59,8 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     for page in pages:
         text = page.read_text(encoding="utf-8")
         whole = with_late_scripts(with_printed_number(text), search=page.name == "search.html")
-        whole = with_policy(whole.replace(PRINTS, ""))
+        whole = with_policy(whole.replace(PRINTS, "").replace(THEME_LATER, THEME_AT_ONCE))
+        whole = SENTENCE.sub(r'<\1 class="words" \2', whole)
         if whole != text:
             page.write_text(whole, encoding="utf-8")
     keep_icons(site / "_static", icons_of([*pages, *(site / "_static").rglob("*.js")]))
@@ -74,7 +83,8 @@ def with_late_scripts(text: str, *, search: bool) -> str:
         name = source[1].rpartition("/")[2]
         if name in ("fontawesome.js", "search.js") or (name in FOR_SEARCH and not search):
             return ""
-        deferred = attributes if "defer" in attributes else f" defer{attributes}"
+        waits = "defer" in attributes or "data-at-once" in attributes
+        deferred = attributes if waits else f" defer{attributes}"
         mended = f'<script defer src="{source[1][: -len(name)]}search.js"></script>\n'
         return f"<script{deferred}></script>\n" + (mended if name == "searchtools.js" else "")
 

@@ -1,18 +1,24 @@
 """Measure what the live figures cost in a browser: python book/tools/bench.py [page …]. Build the book first.
 
 For every slider of every figure: 200 moves, each dispatched at the start of a frame as a browser does with real
-input, timed until the frame is painted. For every page with figures: its weight (gzip) and the time until the first
-figure is drawn.
+input, timed until the frame is painted. For a figure that works longer than a move may: 9 moves at some lengths,
+each timed until the first result and until the last is painted. For every page with figures: its weight (gzip) and
+the time until the first figure is drawn, from this machine and over a line of 10 Mbit/s with 40 ms to an answer.
+The machine's load is said first: it is in every time, as is a slice of work in the moves of a figure that works.
 """
 
 import gzip
+import os
 import statistics
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from browser import launched
-from serve import server
+from playwright.sync_api import Browser, Page
+from serve import Quiet, Slow, server
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 MOVES = 200
@@ -33,6 +39,41 @@ MEASURE = """async ([figure, trait, moves]) => {
     }
     return times;
 }"""
+WORKS = {"ModelInThePage": ("attention_factor", "times", (1, 4, 16))}  # figure: what moves, at which lengths
+WORK_MOVES = 9
+WORK = """async ([figure, trait, size, length, moves]) => {
+    const root = document.querySelector(`[data-live="${figure}"]`);
+    const move = (name, share) => {
+        const input = root.querySelector(`[data-trait="${name}"] input`);
+        const [low, high, step] = [input.min, input.max, input.step].map(Number);
+        input.value = share(low, high, step);
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const painted = () => new Promise((resolve) => requestAnimationFrame(() => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = resolve;
+        channel.port2.postMessage(0);  // handled once this frame is painted
+    }));
+    const busy = () => root.getAttribute("aria-busy") === "true";
+    const rested = async () => { while (busy()) await painted(); };
+    const picture = () => root.querySelector("svg").innerHTML;
+    move(size, () => length);
+    await rested();
+    const times = [];
+    for (let i = 0; i < moves; i++) {
+        await painted();
+        const start = performance.now();
+        const share = ((i + 1) * 0.618034) % 1;  // never twice the same: nothing of it is known yet
+        move(trait, (low, high, step) => low + Math.round((share * (high - low)) / step) * step);
+        const asked = picture();  // drawn at once
+        while (busy() && picture() === asked) await painted();
+        await painted();
+        const first = performance.now() - start;
+        await rested();
+        times.push([first, performance.now() - start]);
+    }
+    return times;
+}"""
 FIRST = """() => new Promise((resolve) => {
     const drawn = () => document.querySelector('[data-ready="true"]');
     const look = () => drawn() ? resolve(performance.now()) : setTimeout(look, 4);
@@ -40,16 +81,43 @@ FIRST = """() => new Promise((resolve) => {
 })"""
 
 
-def measure(page, address: str, path: str) -> None:
-    """Print one line for the page and one for each slider on it."""
+@contextmanager
+def served(handler: type[Quiet]) -> Iterator[str]:
+    """Serve the book; the address."""
+    http = server(str(SITE), handler=handler)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{http.server_port}/"
+    http.shutdown()
+
+
+def first_figure(browser: Browser, url: str) -> float:
+    """Return after how many milliseconds the first figure of a page is drawn: the median of three cold loads."""
+    times = []
+    for _ in range(3):
+        page = opened(browser)
+        page.goto(url, wait_until="commit")
+        times.append(page.evaluate(FIRST))
+        page.context.close()
+    return statistics.median(times)
+
+
+def opened(browser: Browser) -> Page:
+    """Return a blank page with a cold cache."""
+    return browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
+
+
+def weight(page: Page, url: str) -> int:
+    """Load a page; return the bytes (gzip) of all files of the book that it asks for."""
     files = []
     page.on("response", lambda response: files.append(response.url))
-    page.goto(address + path, wait_until="commit")
-    alive = page.evaluate(FIRST)
-    page.wait_for_load_state("networkidle")
-    local = {url.removeprefix(address).partition("?")[0] for url in files if url.startswith(address)}
-    weight = sum(len(gzip.compress((SITE / file).read_bytes())) for file in local)
-    print(f"{path}: first figure after {alive:.0f} ms, {weight / 1e6:.2f} MB gzip")
+    page.goto(url, wait_until="networkidle")
+    root = url[: url.index("/", len("http://")) + 1]
+    local = {file.removeprefix(root).partition("?")[0] for file in files if file.startswith(root)}
+    return sum(len(gzip.compress((SITE / file).read_bytes())) for file in local)
+
+
+def moves(page: Page) -> None:
+    """Print a line for each slider of a page."""
     sliders = page.evaluate(
         """() => [...document.querySelectorAll("[data-live] input[type=range]")].map((input) =>
             [input.closest("[data-live]").dataset.live, input.closest("[data-trait]").dataset.trait])"""
@@ -58,20 +126,35 @@ def measure(page, address: str, path: str) -> None:
         times = sorted(page.evaluate(MEASURE, [figure, trait, MOVES]))
         middle, late = statistics.median(times), times[int(0.95 * len(times))]
         print(f"    {figure + '.' + trait:32} median {middle:5.2f} ms   95th percentile {late:5.2f} ms")
+    for figure in sorted({figure for figure, _ in sliders} & WORKS.keys()):
+        measure_work(page, figure)
+
+
+def measure_work(page: Page, figure: str) -> None:
+    """Print how long a figure works at each length, from a move to the first result and to the last."""
+    trait, size, lengths = WORKS[figure]
+    for length in lengths:
+        times = page.evaluate(WORK, [figure, trait, size, length, WORK_MOVES])
+        first, last = (statistics.median(column) for column in zip(*times, strict=True))
+        print(
+            f"    {figure}, {size} = {length:2}: first result {first:5.0f} ms, last {last:5.0f} ms (medians)"
+        )
 
 
 def main(paths: list[str]) -> None:
     """Measure the given pages (all chapters, where none is given)."""
-    http = server(str(SITE))
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{http.server_port}/"
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     chapters = paths or sorted(f"notebooks/{page.name}" for page in (SITE / "notebooks").glob("*.html"))
-    with launched() as browser:
+    with launched() as browser, served(Quiet) as near, served(Slow) as far:
         for path in chapters:
-            context = browser.new_context(viewport={"width": 1200, "height": 900})
-            measure(context.new_page(), address, path)
-            context.close()
-    http.shutdown()
+            alive = [first_figure(browser, root + path) for root in (near, far)]
+            page = opened(browser)
+            size = weight(page, near + path) / 1e6
+            print(
+                f"{path}: first figure after {alive[0]:.0f} ms, {alive[1]:.0f} ms far away; {size:.2f} MB gzip"
+            )
+            moves(page)
+            page.context.close()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,15 @@
 """Serve the built book on localhost: python book/tools/serve.py _build/html [port]."""
 
+import gzip
 import sys
-from functools import partial
+import threading
+import time
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+CHUNK = 4096  # bytes that wait together: 3 ms of 10 Mbit/s
 
 
 class Server(ThreadingHTTPServer):
@@ -24,9 +31,56 @@ class Quiet(SimpleHTTPRequestHandler):
         super().end_headers()
 
 
-def server(folder: str, port: int = 0) -> Server:
+class Line:
+    """A slow line: an answer begins `latency` seconds late, and all answers share its bits per second."""
+
+    def __init__(self, megabits: float = 10, latency: float = 0.04) -> None:
+        self.rate = megabits * 1e6 / 8  # bytes a second
+        self.latency = latency
+        self.lock = threading.Lock()
+        self.free = 0.0  # when all that was promised so far has gone through
+
+    def chunks(self, body: bytes) -> Iterator[bytes]:
+        """Yield the parts of an answer, each when the line would have delivered it."""
+        time.sleep(self.latency)
+        for start in range(0, len(body), CHUNK):
+            chunk = body[start : start + CHUNK]
+            with self.lock:
+                self.free = max(self.free, time.monotonic()) + len(chunk) / self.rate
+                wait = self.free - time.monotonic()
+            time.sleep(max(wait, 0))
+            yield chunk
+
+
+class Slow(Quiet):
+    """Serve files as a host far away does: compressed, and over a slow line (the attribute ``line``)."""
+
+    line = Line()
+
+    def do_GET(self) -> None:
+        """Answer with the compressed file; a folder or a file that is not there as ever."""
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            return super().do_GET()
+        body = packed(path, path.stat().st_mtime_ns)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        for chunk in self.line.chunks(body):
+            self.wfile.write(chunk)
+
+
+@lru_cache(maxsize=1000)
+def packed(path: Path, changed: int) -> bytes:
+    """Return a file's bytes, compressed; `changed` is when it was written."""
+    return gzip.compress(path.read_bytes())
+
+
+def server(folder: str, port: int = 0, handler: type[Quiet] = Quiet) -> Server:
     """Return a server for ``folder`` on localhost; port 0 takes a free one."""
-    return Server(("127.0.0.1", port), partial(Quiet, directory=folder))
+    return Server(("127.0.0.1", port), partial(handler, directory=folder))
 
 
 def main(folder: str, port: str = "8000") -> None:

@@ -20,6 +20,7 @@ from .cache_steps import CacheSteps
 from .clocks import Clocks
 from .complex_plane import ComplexPlane
 from .config_inspector import ConfigInspector
+from .gain_and_turn import GainAndTurn
 from .layouts import Layouts
 from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
@@ -35,6 +36,7 @@ from .state_steps import StateSteps
 from .stretched_clocks import StretchedClocks
 from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
+from .what_turns import WhatTurns
 from .which_bug import WhichBug
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "Clocks",
     "ComplexPlane",
     "ConfigInspector",
+    "GainAndTurn",
     "Layouts",
     "LiveFigure",
     "ModelInThePage",
@@ -63,5 +66,6 @@ __all__ = [
     "StretchedClocks",
     "TrainedTurns",
     "TrainingCurves",
+    "WhatTurns",
     "WhichBug",
 ]

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "tools"))
 
 from browser import find_chromium, launched  # noqa: E402
-from serve import Quiet, Server  # noqa: E402
+from serve import Quiet, Server, Slow  # noqa: E402
 
 from .engines import ENGINES, PATIENCE, Chromium, installed  # noqa: E402
 
@@ -98,7 +98,19 @@ def browser() -> Iterator[Browser]:
 
 
 class Book(Quiet):
-    """Serve the book."""
+    """Serve the book; a subclass may serve other pages."""
+
+    def page(self, path: Path) -> bytes:
+        """Return a page as it is sent."""
+        return path.read_bytes()
+
+    def do_GET(self) -> None:  # noqa: N802 (the name that http.server calls)
+        """Answer with a page; other files as they are."""
+        path = Path(self.translate_path(self.path))
+        if path.suffix == ".html" and path.is_file():
+            self.answer("text/html; charset=utf-8", self.page(path))
+        else:
+            super().do_GET()
 
     def answer(self, kind: str, body: bytes) -> None:
         """Send a whole answer."""
@@ -109,38 +121,38 @@ class Book(Quiet):
         self.wfile.write(body)
 
 
-class WithoutMaths(Book):
-    """Serve the book with an empty MathJax: a test of figures alone need not wait for formulas."""
+INSIDES = re.compile(rb'(<mjx-container|<div class="rope-plot")[^>]*>.*?(</mjx-container>|</div>)', re.DOTALL)
 
-    def do_GET(self) -> None:  # noqa: N802 (the name that http.server calls)
-        """Answer nothing for MathJax; other files as they are."""
-        if "/mathjax/" in self.path:
-            self.answer("text/javascript", b"")
-        else:
-            super().do_GET()
+
+class FiguresAlone(Book):
+    """Serve pages without formulas and plots, most of what a browser has to lay out."""
+
+    def page(self, path: Path) -> bytes:
+        """Leave their insides out."""
+        return INSIDES.sub(rb"\1>\2", super().page(path))
 
 
 class Watched(Book):
-    """Serve the book with a script before all others that keeps what goes wrong (``watch.js``)."""
+    """Serve pages with a script before all others that keeps what goes wrong (``watch.js``)."""
+
+    def page(self, path: Path) -> bytes:
+        """Put the script in."""
+        return super().page(path).replace(b"<head>", b'<head><script src="/watch.js"></script>', 1)
 
     def do_GET(self) -> None:  # noqa: N802
-        """Put the script into a page; other files as they are."""
-        path = Path(self.translate_path(self.path))
-        if path.suffix == ".html" and path.is_file():
-            page = path.read_bytes().replace(b"<head>", b'<head><script src="/watch.js"></script>', 1)
-            self.answer("text/html; charset=utf-8", page)
-        elif self.path == "/watch.js":
+        """Answer with the script too."""
+        if self.path == "/watch.js":
             self.answer("text/javascript", WATCH.read_bytes())
         else:
             super().do_GET()
 
 
-class WatchedWithoutMaths(Watched, WithoutMaths):
+class WatchedFigures(Watched, FiguresAlone):
     """Both."""
 
 
 @contextmanager
-def served(handler: type[Book]) -> Iterator[str]:
+def served(handler: type[Quiet]) -> Iterator[str]:
     """Serve the built book on localhost; the address."""
     with Server(("127.0.0.1", 0), partial(handler, directory=str(SITE))) as http:
         threading.Thread(target=http.serve_forever, daemon=True).start()
@@ -156,6 +168,13 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def far() -> Iterator[str]:
+    """Serve the built book as from far away: all answers share 10 Mbit/s, and each begins 40 ms late."""
+    with served(Slow) as root:
+        yield root
+
+
+@pytest.fixture(scope="session")
 def watched() -> Iterator[str]:
     """Serve the built book on localhost, each page with ``window.book``."""
     with served(Watched) as root:
@@ -164,8 +183,8 @@ def watched() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def watched_figures() -> Iterator[str]:
-    """The same, without formulas."""
-    with served(WatchedWithoutMaths) as root:
+    """The same, without formulas and plots."""
+    with served(WatchedFigures) as root:
         yield root
 
 
@@ -192,7 +211,7 @@ class Reader:
 
     browser: Browser
     root: str
-    bare: str  # the same without formulas
+    bare: str  # the same without formulas and plots
     contexts: dict[str, BrowserContext] = field(default_factory=dict)
 
     def context(self, *, fresh: bool, **options) -> BrowserContext:
@@ -226,7 +245,7 @@ class Reader:
 @pytest.fixture(scope="session")
 def reader(browser, address) -> Iterator[Reader]:
     """Open pages that several tests share: reader.open("notebooks/x.html", theme="dark", width=360, …)."""
-    with served(WithoutMaths) as bare:
+    with served(FiguresAlone) as bare:
         made = Reader(browser, address, bare)
         yield made
         for context in made.contexts.values():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import rope_edu
-from rope_edu import attention
+from rope_edu import attention, encodings
 from rope_edu.config import PRESETS, RULES, ConfigError, read_config, rotation
 from rope_edu.config import layers as config_layers
 from rope_edu.config import values as config_values
@@ -39,6 +39,7 @@ from rope_edu.widgets.maths import (
     derivation,
     error_curve,
     example_bias,
+    gained,
     order,
     sharpness,
     stretch,
@@ -135,6 +136,16 @@ def of_layouts():
 
 
 @room
+def of_partial():
+    for width, base in itertools.product([8, 16, 64, 256], BASES):
+        for p in (0.0, 0.25, 0.3, 0.5, 1.0):
+            yield Call("pRope", [width, p, base], encodings.p_rope(width, p, base).inv_freq)
+            if (turning := 2 * int(p * width / 2)) > 0:
+                spec = encodings.partial_rope(width, turning, base)
+                yield Call("partialRope", [turning, base], spec.inv_freq)
+
+
+@room
 def of_absolute():
     for width, base, position in itertools.product(WIDTHS, BASES, POSITIONS):
         expected = rope_edu.sinusoidal([position], width, base)[0]
@@ -182,6 +193,21 @@ def of_base_bound():
         for limit in (1, 300, 20_000):
             found = rope_edu.encodings.first_negative_distance(rates, limit)
             yield Call("firstNegativeDistance", [rates, limit], found, exactly=True)
+
+
+@room
+def of_gained():
+    for (q, k), gains, theta in itertools.product(
+        [([1.1, 0.3], [0.7, 0.8]), ([0.0, -2.0], [1.0, 0.0])],
+        [[1.6, 0.7], [1.0, 1.0], [0.2, 2.0]],
+        [0.01, 0.37],
+    ):
+        for after, angle in itertools.product([True, False], [0.0, 1.2, -40.0]):
+            yield Call("gainedPair", [q, angle, gains, after], gained.gained_pair(q, angle, gains, after))
+        for after, position in itertools.product([True, False], [0, 12, 96]):
+            given = [q, k, position, 4, theta, gains, after]
+            yield Call("gainedScore", given, gained.gained_score(*given))
+        yield Call("gainedParts", [q, k, 4, theta, gains], gained.gained_parts(q, k, 4, theta, gains))
 
 
 @room

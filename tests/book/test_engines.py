@@ -32,8 +32,11 @@ def box(name: str, trait: str, part: str) -> str:
 
 
 def points(engine, selector: str, *shares: float) -> list[tuple[float, float]]:
-    """Return the points at these shares of an element's width, at half its height."""
-    left, top, width, height = engine.js("return book.place(arguments[0])", selector)
+    """Return the points at these shares of an element's width, at half its height, once it stands still."""
+    place = None
+    while place != (now := engine.js("return book.place(arguments[0])", selector)):
+        place = now
+    left, top, width, height = place
     return [(left + share * width, top + height / 2) for share in shares]
 
 

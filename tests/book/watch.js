@@ -55,7 +55,8 @@ window.book = (() => {
     return heard;
   }
 
-  const alive = (name) => figure(name)?.dataset.ready === "true" && document.readyState === "complete";
+  const alive = (name) => // and nothing will move any more
+    figure(name)?.dataset.ready === "true" && document.readyState === "complete" && document.fonts.status === "loaded";
   const rests = (name) => figure(name).getAttribute("aria-busy") !== "true";
   return { errors, figure, picture, controls, place, listen, alive, rests };
 })();

@@ -1,0 +1,187 @@
+"""Exercises of chapter 23: test the claims."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_edu.check.answers import array, number, of_function, row, truth
+from rope_edu.check.exercise import Exercise, Verdict, close
+
+Vector = list[float]
+
+
+@of_function
+def _swings(swing: Callable[[Vector, Vector, Vector, Vector], Any]) -> Verdict:
+    """Judge exercise 23.1 on gains that differ, that agree in their products, and that change a sign."""
+    q, k = [1.2, -0.5], [0.3, 2.0]
+    lengths = np.hypot(*q) * np.hypot(*k)
+    for gain_q, gain_k in (
+        ([2.0, 1.0], [1.5, 0.5]),
+        ([0.7, 1.6], [0.7, 1.6]),
+        ([2.0, 1.0], [0.5, 1.0]),
+        ([1.0, -1.0], [1.0, 1.0]),
+    ):
+        found = number(
+            swing(list(q), list(k), list(gain_q), list(gain_k)), "It must return one number, 0 or more."
+        )
+        a, b = np.multiply(gain_q, gain_k)
+        if close(found, lengths * abs(a - b) / 2, 1e-6):
+            continue
+        for why, slip in _swing_slips(lengths, a, b, gain_q).items():
+            if close(found, slip, 1e-6):
+                return why
+        return (
+            f"For gains {gain_q} and {gain_k}, q = {q}, k = {k} it is "
+            f"{lengths * abs(a - b) / 2:.3f}, not {found:.3f}."
+        )
+    return True
+
+
+def _swing_slips(lengths: float, a: float, b: float, gain_q: Vector) -> dict[str, float]:
+    """Return what known slips give, by the sentence that answers each."""
+    return {
+        "That is from the lowest to the highest score; it goes half as far to each side of the mean.": lengths
+        * abs(a - b),
+        "It has no sign: how far above, and as far below.": lengths * (a - b) / 2,
+        "That is the size of the part that stays, with a + b.": lengths * (a + b) / 2,
+        "Gains meet in products: a is the query's first gain times the key's.": lengths
+        * abs(gain_q[0] - gain_q[1])
+        / 2,
+        "The lengths of q and k belong to it too.": abs(a - b) / 2,
+    }
+
+
+@of_function
+def _keeps_relativity(stays_relative: Callable[[Vector, Vector, str], Any]) -> Verdict:
+    """Judge exercise 23.2 on both layouts, on gains that agree in their products alone, and on a late slip."""
+    cases = (
+        ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "interleaved", True),
+        ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "half_split", False),
+        ([1.0, 2.0, 1.0, 2.0], [3.0, 0.5, 3.0, 0.5], "half_split", True),
+        ([1.0, 2.0, 1.0, 2.0], [3.0, 0.5, 3.0, 0.5], "interleaved", False),
+        ([2.0, 1.0, 4.0, 1.0], [0.5, 1.0, 0.25, 1.0], "interleaved", True),
+        ([2.0, 3.0, 1.0, 1.0], [1.0, 1.0, 2.0, 3.0], "half_split", True),
+        ([1.0, 1.0, 1.0, 1.0, 1.0, 1.2], [1.0] * 6, "interleaved", False),
+    )
+    for gain_q, gain_k, layout, relative in cases:
+        found = truth(stays_relative(list(gain_q), list(gain_k), layout), "It must return True or False.")
+        if found == relative:
+            continue
+        said = f"It says {found} to {gain_q} and {gain_k} in {layout}."
+        partners = gain_q[::2] != gain_q[1::2] if layout == "interleaved" else gain_q[:2] != gain_q[2:]
+        if relative and partners:
+            return (
+                f"{said} A score has products of gains: the query's times the key's. Only these must agree."
+            )
+        if len(gain_q) == 6:
+            return f"{said} One pair is enough to break it: look at all of them."
+        return f"{said} Partners are neighbours in interleaved, and half a head apart in half_split."
+    return True
+
+
+@of_function
+def _packs(pack: Callable[[list[int]], Any]) -> Verdict:
+    """Judge exercise 23.3 on three rows of documents."""
+    for lengths in ([3, 2], [1, 4, 2], [5]):
+        positions, mask = row(pack(list(lengths)), 2, "It must return two things: positions, and the mask.")
+        total = sum(lengths)
+        positions = array(positions, (total,), f"positions is a row of {total} numbers for {lengths}.")
+        mask = array(mask, (total, total), f"mask has {total} rows and {total} columns for {lengths}.")
+        document = np.repeat(np.arange(len(lengths)), lengths)
+        restarted = np.concatenate([np.arange(length) for length in lengths])
+        same, causal = document[:, None] == document, np.tri(total, dtype=bool)
+        if close(positions, np.arange(total)) and len(lengths) > 1:
+            return "The positions run on: each document starts at 0."
+        if close(positions, restarted + 1):
+            return "The first token of a document stands at 0, not at 1."
+        if not close(positions, restarted):
+            return f"For {lengths} the positions are {restarted.tolist()}."
+        if np.array_equal(mask, same & causal):
+            continue
+        return _why_not_mask(mask, same, causal, lengths)
+    return True
+
+
+def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, lengths: list[int]) -> str:
+    """Say what a mask lets through that it should not, or the reverse."""
+    slips = {
+        "Tokens see later ones of their document: it must be causal too.": same,
+        "A document sees the ones before it: mask those too.": causal,
+        "Rows are queries, columns are keys: yours is the other way round.": (same & causal).T,
+        "True means that a query may see the key: yours says the reverse.": ~(same & causal),
+        "A token sees itself too.": same & np.tri(len(same), k=-1, dtype=bool),
+    }
+    known = (why for why, slip in slips.items() if np.array_equal(mask, slip))
+    return next(known, f"For {lengths} the mask must be True at {int((same & causal).sum())} places.")
+
+
+@of_function(or_none=True)
+def _reads_the_base(base_of: Callable[[dict], Any]) -> Verdict:
+    """Judge exercise 23.4 on both spellings, on none, and on two that contradict each other."""
+    top, inside = {"rope_theta": 500_000.0}, {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}
+    alike = {"rope_theta": 1e6} | inside
+    for config, base in (
+        (top, 500_000.0),
+        (inside, 1e6),
+        (alike, 1e6),
+        ({"rope_parameters": {"rope_type": "default"}} | top, 500_000.0),
+    ):
+        found = base_of({"hidden_size": 64, **config})
+        if found is None:
+            return f"It returned None for {config}, which states a base."
+        if not close(number(found, "It must return one number, or None."), base):
+            return f"For {config} it returned {found:,}."
+    for config in ({}, {"rope_parameters": {"rope_type": "default"}}):
+        if (found := base_of({"hidden_size": 64, **config})) is not None:
+            return f"Nothing is stated in {config or 'a config without either'}, and it returned {found!r}: None."
+    contradiction = top | inside
+    try:
+        found = base_of({"hidden_size": 64, **contradiction})
+    except ValueError:
+        return True
+    return f"500,000 at the top, 1,000,000 inside: it returned {found!r}, and must raise ValueError."
+
+
+EXERCISES = (
+    Exercise(
+        "23.1",
+        _swings,
+        hints=(
+            "In the formula for s(n) only the second term knows n.",
+            "A cosine goes from −1 to 1, so the swing is what it is multiplied by, without its sign.",
+            "|q| |k| |a − b| / 2, where a and b are the products of the query's and the key's gains.",
+        ),
+        shows="The swing is the difference of two products: gains of queries and keys may undo each other.",
+    ),
+    Exercise(
+        "23.2",
+        _keeps_relativity,
+        hints=(
+            "Which of the four gains of a pair meet in the formula, and how?",
+            "Multiply gain_q and gain_k feature by feature; the two members of each pair must have one product.",
+            "interleaved: compare product[::2] with product[1::2]; half_split: the first half with the second.",
+        ),
+        shows="What partners share commutes with their turn.",
+    ),
+    Exercise(
+        "23.3",
+        _packs,
+        hints=(
+            "Give every token the number of its document: np.repeat(np.arange(len(lengths)), lengths).",
+            "A query may see a key of the same number that does not come later.",
+            "(document[:, None] == document) & np.tri(total, dtype=bool).",
+        ),
+        shows="The mask keeps documents apart; restarted positions alone do not.",
+    ),
+    Exercise(
+        "23.4",
+        _reads_the_base,
+        hints=(
+            "There are two places to look, and each may be missing.",
+            "config.get('rope_parameters') or {} is a dict in any case.",
+            "Collect what is stated; two different numbers are an error, none is None.",
+        ),
+        shows="A default that steps in without a word is how a base gets lost.",
+    ),
+)

@@ -1,0 +1,27 @@
+"""Chapter 23: test the claims."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class GainAndTurn(LiveFigure):
+    """Put a gain on each feature of a pair, before or after it is turned, and follow the score along a text.
+
+    The key stands at ``position`` n, the query ``distance`` tokens later; both turn by position × ``inv_freq`` and
+    have the gains ``first`` and ``second`` on their two features, ``where`` "after" or "before" the turn.
+    Left: the way of the turned pairs' tips. Right: the score at that distance, wherever in the text it stands.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> GainAndTurn(where="before", position=30)
+    GainAndTurn(where='before', position=30)
+
+    Source: the norm with a gain after the rotation in HunYuan v1 (transformers, hunyuan_v1_dense). Chapter 23.
+    """
+
+    where = Choice("after", {"after": "after the turn", "before": "before the turn"}, label="The gains stand")
+    first = Slider(1.6, 0.2, 2.0, step=0.05, label="Gain of the first feature", unit="times")
+    second = Slider(0.7, 0.2, 2.0, step=0.05, label="Gain of the second feature", unit="times")
+    position = Slider(12, 0, 96, label="Position of the key, n", unit="tokens")
+    distance = Slider(4, 0, 32, label="Distance of the query, m − n", unit="tokens")
+    inv_freq = Slider(0.1, 0.01, 0.5, step=0.01, label="Angle per token, θ", unit="rad/token")

@@ -1,0 +1,130 @@
+import { axes } from "../lib/axes.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { planeOf } from "../lib/geometry.js";
+import { Labels, spotsBeyond } from "../lib/labels.js";
+import { fmt, range } from "../lib/numbers.js";
+import { textWidth } from "../lib/words.js";
+import { length } from "../maths/complex.js";
+import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
+
+/** @type {Pair} */
+const Q = [1.1, 0.3];
+/** @type {Pair} */
+const K = [0.7, 0.8];
+const [SPAN, LAST] = [2.4, 96]; // half of the plane's side; the last position of the key
+const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // once round
+
+const gainsOf = ({ first, second }) => /** @type {Pair} */ ([first, second]);
+const isAfter = ({ where }) => where === "after";
+
+/** Where both tips are, and the score. */
+function seen(state) {
+  const { position, distance, inv_freq } = state;
+  const [gains, after] = [gainsOf(state), isAfter(state)];
+  return {
+    q: gainedPair(Q, (position + distance) * inv_freq, gains, after),
+    k: gainedPair(K, position * inv_freq, gains, after),
+    score: gainedScore(Q, K, position, distance, inv_freq, gains, after),
+  };
+}
+
+const stacked = (width) => width < 560;
+const side = (width) => (stacked(width) ? Math.min(width - 8, 360) : Math.min(330, width * 0.46));
+const height = (width) => (stacked(width) ? side(width) + 318 : side(width) + 44);
+
+/** The ways of both tips, and where they are now. */
+function drawPlane(pen, state, x, y, size) {
+  const [cx, cy, unit] = [x + size / 2, y + size / 2, size / 2 / SPAN];
+  const { at } = planeOf(cx, cy, unit);
+  const cross = [
+    [x, cy, x + size, cy],
+    [cx, y, cx, y + size],
+  ];
+  pen.lines(cross, { stroke: ink.grid, width: 1 });
+  const { q, k } = seen(state);
+  const both = [
+    { content: Q, tip: q, colour: ink.q, words: ink.qWords, name: "q turned", dash: undefined },
+    { content: K, tip: k, colour: ink.k, words: ink.kWords, name: "k turned", dash: "7 4" },
+  ];
+  for (const { content, colour, dash } of both) {
+    const way = ROUND.map((angle) => at(gainedPair(content, angle, gainsOf(state), isAfter(state))));
+    pen.curve(way, { stroke: colour, width: 1.8, opacity: 0.8, dash });
+  }
+  for (const { tip, colour } of both) pen.arrow(cx, cy, ...at(tip), { stroke: colour, width: 3.5, head: 12 });
+  const muted = { size: 12, fill: ink.muted };
+  pen.text(x + size - 2, y + size - 4, "first feature →", { ...muted, anchor: "end" });
+  pen.text(x + 2, y + 12, "↑ second feature", muted);
+  const labels = new Labels({ x, y, w: size, h: size });
+  labels.avoid(x + size - 2 - textWidth("first feature →", 12), y + size - 18, x + size, y + size);
+  labels.avoid(x, y, x + 4 + textWidth("↑ second feature", 12), y + 16);
+  for (const { tip } of both) labels.avoidDot(at(tip), 7);
+  for (const { tip, words, name } of both) {
+    const width = textWidth(name, 13, true);
+    const { left, baseline } = labels.place(width, spotsBeyond(at(tip), [cx, cy], width));
+    pen.text(left, baseline, name, { fill: words, weight: 600 });
+  }
+}
+
+/** The score at one distance along the text, as chosen and with the gains on the other side of the turn. */
+function drawScore(pen, state, box) {
+  const { position, distance, inv_freq, first, second } = state;
+  const gains = gainsOf(state);
+  const most = Math.max(1, Math.ceil(length(Q) * length(K) * Math.max(first, second) * Math.max(first, second)));
+  const { X, Y, at } = axes(pen, box, [0, LAST], [-most, most], {
+    xLabel: "position of the key, n (tokens)",
+    xTicks: range(0, LAST, 24),
+    yTicks: [-most, 0, most],
+  });
+  const alongText = (after) =>
+    range(0, LAST, 0.5).map((n) => [X(n), Y(gainedScore(Q, K, n, distance, inv_freq, gains, after))]);
+  pen.curve(alongText(!isAfter(state)), { stroke: ink.muted, width: 1.5, dash: "3 4" });
+  pen.curve(alongText(isAfter(state)), { stroke: ink.score, width: 3 });
+  const [cx, cy] = [X(position), Y(seen(state).score)];
+  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  pen.text(box.x - 30, box.y - 50, `Score at distance ${distance}, gains`);
+  const other = isAfter(state) ? "before" : "after";
+  const key = (left, words, style, fill) => {
+    pen.line(left, box.y - 29, left + 26, box.y - 29, style);
+    pen.text(left + 32, box.y - 25, words, { fill });
+  };
+  key(box.x - 30, `${state.where} the turn`, { stroke: ink.score, width: 3 }, ink.scoreWords);
+  key(box.x + 120, other, { stroke: ink.muted, width: 1.5, dash: "3 4" }, ink.muted);
+  return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
+}
+
+function draw(pen, state, { width }) {
+  const size = side(width);
+  pen.text(2, 14, stacked(width) ? "Tips of q and k, once round" : "The tips of q and k, once round");
+  if (stacked(width)) {
+    drawPlane(pen, state, (width - size) / 2, 24, size);
+    return drawScore(pen, state, { x: 36, y: size + 96, w: width - 52, h: 170 });
+  }
+  drawPlane(pen, state, 0, 24, size);
+  return drawScore(pen, state, { x: size + 62, y: 86, w: width - size - 78, h: size - 84 });
+}
+
+function readout(state) {
+  const { where, first, second, position, distance, inv_freq } = state;
+  const { score } = seen(state);
+  const here = `With the key at ${position} and the query ${distance} tokens later the score is ${fmt(score, 2)}`;
+  const [stays, swing] = gainedParts(Q, K, distance, inv_freq, gainsOf(state));
+  if (first === second) return `${here}, and the same all along the text: equal gains stretch a circle to a circle.`;
+  if (where === "before")
+    return `${here}, and the same all along the text: before the turn, gains are content, and a turn keeps lengths.`;
+  return (
+    `${here}. All along the text it swings between ${fmt(stays - swing, 2)} and ${fmt(stays + swing, 2)}, ` +
+    "at one and the same distance: after the turn, unequal gains make an ellipse of the circle."
+  );
+}
+
+export default live({
+  name: "GainAndTurn",
+  title: "A pair with a gain on each feature, before or after its turn, and the score at one distance along a text",
+  height,
+  draw,
+  readout,
+  play: { trait: "position", perSecond: 12 },
+  buttons: [{ label: "Equal gains", move: ({ first }) => ({ second: first }) }],
+});

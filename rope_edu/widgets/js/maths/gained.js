@@ -1,0 +1,49 @@
+// A pair with a gain on each feature: the same as rope_edu/widgets/maths/gained.py.
+import { angleOf, length } from "./complex.js";
+import { dot } from "./dot_product.js";
+import { rotatePair } from "./rotary.js";
+
+/** @type {(pair: Pair, gains: Pair) => Pair} */
+const scaledBy = ([x, y], [first, second]) => [first * x, second * y];
+
+/**
+ * A pair turned by an angle, with a gain on each feature before or after the turn.
+ * @param {Pair} pair
+ * @param {number} angle
+ * @param {Pair} gains
+ * @param {boolean} after
+ */
+export function gainedPair(pair, angle, gains, after) {
+  return after ? scaledBy(rotatePair(pair, angle), gains) : rotatePair(scaledBy(pair, gains), angle);
+}
+
+/**
+ * Score of a query pair at position + distance and a key pair at position.
+ * @param {Pair} q
+ * @param {Pair} k
+ * @param {number} position
+ * @param {number} distance
+ * @param {number} invFreq
+ * @param {Pair} gains
+ * @param {boolean} after
+ */
+export function gainedScore(q, k, position, distance, invFreq, gains, after) {
+  const turned = gainedPair(q, (position + distance) * invFreq, gains, after);
+  return dot(turned, gainedPair(k, position * invFreq, gains, after));
+}
+
+/**
+ * With gains after the turn: what of the score stays, and how far the rest swings to either side.
+ * @param {Pair} q
+ * @param {Pair} k
+ * @param {number} distance
+ * @param {number} invFreq
+ * @param {Pair} gains
+ * @returns {Pair}
+ */
+export function gainedParts(q, k, distance, invFreq, gains) {
+  const [a, b] = gains.map((gain) => gain * gain);
+  const lengths = length(q) * length(k);
+  const between = angleOf(q) - angleOf(k);
+  return [((lengths * (a + b)) / 2) * Math.cos(distance * invFreq + between), (lengths * Math.abs(a - b)) / 2];
+}

@@ -1,0 +1,62 @@
+"""One pair with a gain on each of its features, before or after the turn, and what that does to a score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rope_edu.encodings import rotate_pair
+
+Pair = Sequence[float]
+
+
+def gained_pair(pair: Pair, angle: float, gains: Pair, after: bool) -> tuple[float, float]:
+    r"""Turn a pair by an angle, with a gain on each feature before or after the turn.
+
+        after:  G R(α) x      before:  R(α) G x,      G = diag(gains)
+
+    >>> gained_pair((1.0, 0.0), math.pi / 2, (2.0, 3.0), after=True)[1]  # turned to the second feature, times 3
+    3.0
+    >>> gained_pair((1.0, 0.0), math.pi / 2, (2.0, 3.0), after=False)[1]
+    2.0
+
+    Chapter 23.
+    """
+    first, second = gains
+    if after:
+        x, y = rotate_pair(pair, angle)
+        return first * x, second * y
+    return rotate_pair((first * pair[0], second * pair[1]), angle)
+
+
+def gained_score(
+    q: Pair, k: Pair, position: float, distance: float, inv_freq: float, gains: Pair, after: bool
+) -> float:
+    r"""Score a query pair at `position` + `distance` and a key pair at `position`, both with the same gains.
+
+    Chapter 23.
+    """
+    q_turned = gained_pair(q, (position + distance) * inv_freq, gains, after)
+    k_turned = gained_pair(k, position * inv_freq, gains, after)
+    return q_turned[0] * k_turned[0] + q_turned[1] * k_turned[1]
+
+
+def gained_parts(q: Pair, k: Pair, distance: float, inv_freq: float, gains: Pair) -> tuple[float, float]:
+    r"""Split the score with gains after the turn: what stays, and how far the rest swings to either side.
+
+        s(n) = |q||k| [ (a+b)/2 · cos(rθ + φ_q − φ_k) + (a−b)/2 · cos((2n+r)θ + φ_q + φ_k) ]
+
+    a and b are the squares of the two gains; r is `distance`, n the key's position, φ the pairs' angles.
+
+    Returns:
+        (first term, |q||k||a−b|/2).
+
+    >>> gained_parts((1.0, 0.0), (1.0, 0.0), 0, 0.1, (2.0, 1.0))  # between 4 and 1
+    (2.5, 1.5)
+
+    Chapter 23.
+    """
+    a, b = gains[0] ** 2, gains[1] ** 2
+    lengths = math.hypot(*q) * math.hypot(*k)
+    between = math.atan2(q[1], q[0]) - math.atan2(k[1], k[0])
+    return lengths * (a + b) / 2 * math.cos(distance * inv_freq + between), lengths * abs(a - b) / 2

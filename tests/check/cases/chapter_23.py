@@ -1,0 +1,125 @@
+"""Right answers and known mistakes of chapter 23."""
+
+import math
+
+import numpy as np
+
+
+def swing(q, k, gain_q, gain_k):
+    a, b = (g * h for g, h in zip(gain_q, gain_k, strict=True))
+    return np.hypot(*q) * np.hypot(*k) * abs(a - b) / 2
+
+
+def swing_by_trying(q, k, gain_q, gain_k):
+    z_q, z_k = complex(*q), complex(*k)
+    scores = []
+    for n in range(720):
+        turned_q, turned_k = (z * np.exp(1j * n * math.pi / 360) for z in (z_q, z_k))
+        scores.append(
+            gain_q[0] * gain_k[0] * turned_q.real * turned_k.real
+            + gain_q[1] * gain_k[1] * turned_q.imag * turned_k.imag
+        )
+    c = np.fft.rfft(scores)[2]  # what goes round twice
+    return 2 * abs(c) / 720
+
+
+def products_agree(gain_q, gain_k, layout):
+    product = np.multiply(gain_q, gain_k)
+    first, second = (product[::2], product[1::2]) if layout == "interleaved" else np.split(product, 2)
+    return np.allclose(first, second, rtol=0, atol=1e-9)
+
+
+def pair_by_pair(gain_q, gain_k, layout):
+    half = len(gain_q) // 2
+    pairs = [(2 * i, 2 * i + 1) if layout == "interleaved" else (i, i + half) for i in range(half)]
+    return all(abs(gain_q[a] * gain_k[a] - gain_q[b] * gain_k[b]) < 1e-9 for a, b in pairs)
+
+
+def each_agrees(gain_q, gain_k, layout):
+    ones = [1.0] * len(gain_q)
+    return bool(products_agree(gain_q, ones, layout) and products_agree(gain_k, ones, layout))
+
+
+def pack(lengths):
+    document = np.repeat(np.arange(len(lengths)), lengths)
+    positions = np.concatenate([np.arange(n) for n in lengths])
+    return positions, (document[:, None] == document) & np.tri(len(document), dtype=bool)
+
+
+def packed_by_loops(lengths):
+    positions, mask, start = [], [], 0
+    for n in lengths:
+        for m in range(n):
+            positions.append(m)
+            mask.append([start <= key <= start + m for key in range(sum(lengths))])
+        start += n
+    return [positions, mask]
+
+
+def masked_as(change):
+    return lambda lengths: (pack(lengths)[0], change(pack(lengths)[1]))
+
+
+def blind_to_documents(lengths):
+    return pack(lengths)[0], np.tri(sum(lengths), dtype=bool)
+
+
+def base_of(config):
+    inside = config.get("rope_parameters") or {}
+    stated = [place["rope_theta"] for place in (config, inside) if "rope_theta" in place]
+    if len(set(stated)) > 1:
+        raise ValueError("stated twice")
+    return stated[0] if stated else None
+
+
+def by_cases(config):
+    top, inside = config.get("rope_theta"), config.get("rope_parameters", {}).get("rope_theta")
+    if top is not None and inside is not None and top != inside:
+        raise ValueError(top)
+    return inside if top is None else top
+
+
+def last_one_wins(config):
+    return (config.get("rope_parameters") or {}).get("rope_theta", config.get("rope_theta"))
+
+
+RIGHT = {
+    "23.1": [swing, swing_by_trying],
+    "23.2": [products_agree, pair_by_pair],
+    "23.3": [pack, packed_by_loops, masked_as(lambda mask: mask.astype(float))],
+    "23.4": [base_of, by_cases],
+}
+WRONG = {
+    "23.1": [
+        (lambda *given: 2 * swing(*given), "That is from the lowest to the highest score"),
+        (lambda q, k, g, h: np.hypot(*q) * np.hypot(*k) * (g[0] * h[0] - g[1] * h[1]) / 2, "It has no sign"),
+        (lambda q, k, g, h: np.hypot(*q) * np.hypot(*k) * (g[0] * h[0] + g[1] * h[1]) / 2, "with a + b"),
+        (lambda q, k, g, h: np.hypot(*q) * np.hypot(*k) * abs(g[0] - g[1]) / 2, "Gains meet in products"),
+        (lambda q, k, g, h: abs(g[0] * h[0] - g[1] * h[1]) / 2, "The lengths of q and k"),
+        (lambda *given: "none", "It must return one number"),
+    ],
+    "23.2": [
+        (each_agrees, "Only these must agree."),
+        (lambda g, h, layout: products_agree(g, h, "interleaved"), "half a head apart in half_split"),
+        (lambda g, h, layout: products_agree(g[:4], h[:4], layout), "One pair is enough to break it"),
+        (lambda *given: True, "It says True"),
+        (lambda *given: "yes", "It must return True or False."),
+    ],
+    "23.3": [
+        (lambda lengths: (range(sum(lengths)), pack(lengths)[1]), "The positions run on"),
+        (lambda lengths: (pack(lengths)[0] + 1, pack(lengths)[1]), "stands at 0, not at 1"),
+        (blind_to_documents, "A document sees the ones before it"),
+        (masked_as(lambda mask: mask | mask.T), "it must be causal too"),
+        (masked_as(np.transpose), "the other way round"),
+        (masked_as(np.logical_not), "yours says the reverse"),
+        (masked_as(lambda mask: mask & ~np.eye(len(mask), dtype=bool)), "A token sees itself too."),
+        (lambda lengths: pack(lengths)[0], "It must return two things"),
+    ],
+    "23.4": [
+        (lambda config: config.get("rope_theta", 10_000.0), "it returned 10,000"),
+        (lambda config: config.get("rope_theta"), "It returned None for"),
+        (lambda config: last_one_wins(config) or 10_000, "Nothing is stated in a config without either"),
+        (last_one_wins, "and must raise ValueError"),
+        (lambda config: config["rope_theta"], "Your answer raised KeyError"),
+    ],
+}
