@@ -608,6 +608,7 @@ def of_config():
     call = f"(config, layer, length) => {{ {trying(read + inverses + made)} }}"
     labels = [None, "full_attention", "sliding_attention", "main", "compress", "nope"]
     given = [(each.config, label, None) for each in PRESETS for label in labels]
+    given.append(({"model_type": "gpt2", "n_embd": 768, "n_head": 12}, None, None))
     for config, layer_type, seq_len in [*given, *draws.cases(np.random.default_rng(7), 1000)]:
         yield Call(call, [config, layer_type, seq_len], what_is_read(config, layer_type, seq_len))
     text = (

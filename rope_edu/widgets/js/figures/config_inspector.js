@@ -191,10 +191,11 @@ function readout(state) {
   if (refused) return `This config is not read. ${refused.sentence}.`;
   const waves = wavelength(reading.invFreq);
   const { negative } = measured(reading.invFreq.join());
-  const slow = waves.filter((wave) => wave > reading.longest).length;
+  const slow = (tokens) => waves.filter((wave) => wave > tokens).length;
+  const inText = `${slow(state.length)} of ${counted(waves.length, "pair")} make no full turn in a text of ${grouped(state.length)} tokens`;
   const claim = reading.longest
-    ? `${slow} of ${counted(waves.length, "pair")} make no full turn in the ${grouped(reading.longest)} tokens that the file claims.`
-    : `The file claims no length; the head has ${counted(waves.length, "pair")}.`;
+    ? `${inText}, ${slow(reading.longest)} in the ${grouped(reading.longest)} that the file claims.`
+    : `${inText}; the file claims no length.`;
   const score =
     negative === null
       ? `The mean score of equal vectors stays positive to ${grouped(FARTHEST)} tokens.`
