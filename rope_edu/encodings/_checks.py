@@ -5,6 +5,7 @@ Every `check_…` raises ValueError with the value seen and the values allowed; 
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable
@@ -103,6 +104,35 @@ def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], 
         raise ValueError(f"{name} {tuple(shape)} must broadcast to {tuple(target)}: {hint}")
 
 
+def check_kind(name: str, x: Array, turns: Any) -> None:
+    """Refuse an x of another kind or device than turns, or whose dtype is not calculated in theirs."""
+    check_floats(name, x)
+    kind = "ndarray" if isinstance(turns.dtype, np.dtype) else "Tensor"
+    if (kind == "ndarray") != isinstance(x, np.ndarray):
+        raise ValueError(f"{name} must be {kind} as the turns are, got {type(x).__name__}")
+    if x.device != turns.device:
+        raise ValueError(f"{name} must be on the device of the turns, {turns.device}, got {x.device}")
+    if compute_dtype(x) != turns.dtype:
+        allowed = "float64" if dtype_name(turns) == "float64" else "float32 or 16 bits"
+        raise ValueError(f"{name} must hold {allowed} for these turns, got {dtype_name(x)}")
+
+
+def check_tokens(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq_axis: int) -> None:
+    """Refuse a shape whose tokens, batch or features do not fit turns `(…, seq, [heads,] pairs)`."""
+    if not shape or 2 * turned[-1] > shape[-1]:
+        head_dim = shape[-1] if shape else "none"
+        raise ValueError(f"2 · pairs must be at most head_dim = {head_dim}, got {turned[-1]} pairs")
+    if len(shape) < -seq_axis or shape[seq_axis] != turned[seq_axis]:
+        tokens = shape[seq_axis] if len(shape) >= -seq_axis else "no"
+        raise ValueError(
+            f"{name} has {tokens} tokens on axis {seq_axis}, the turns {turned[seq_axis]}; "
+            "heads after the sequence are seq_axis=-3"
+        )
+    if len(turned) > 2:
+        hint = f"{name} is {tuple(shape)} with its sequence on axis {seq_axis}"
+        check_broadcast("the leading axes of the turns", turned[:-1], shape[:-1], hint)
+
+
 def check_finite(name: str, array: Array) -> None:
     """Refuse infinities and NaN; a graph that is being traced has no values yet, so nothing is checked."""
     if not values_known(array):
@@ -124,6 +154,16 @@ def compute_dtype(x: Array) -> Any:
     """Return the dtype to calculate in: float64 for float64, float32 for all that is narrower."""
     xp = array_namespace(x)
     return xp.float64 if dtype_name(x) == "float64" else xp.float32
+
+
+@functools.cache
+def wide_dtype(dtype: Any) -> Any:
+    """Return the dtype to calculate in for numbers of a dtype, of the same library; None for what is no float."""
+    name = str(dtype).removeprefix("torch.")
+    if name not in FLOAT_DTYPES:
+        return None
+    wide = "float64" if name == "float64" else "float32"
+    return np.dtype(wide) if isinstance(dtype, np.dtype) else getattr(sys.modules["torch"], wide)
 
 
 def as_real(name: str, values: object) -> Array:
@@ -193,7 +233,10 @@ def _byte_range(tensor: Array) -> tuple[int, int]:
     return start, start + size * (reach + 1) if tensor.numel() else start
 
 
+def address(a: Array) -> int:
+    """Return where the first number of an array lies in memory."""
+    return a.__array_interface__["data"][0] if isinstance(a, np.ndarray) else a.data_ptr()
+
+
 def _start_and_strides(a: Array) -> tuple[int, tuple[int, ...]]:
-    if is_numpy_array(a):
-        return a.__array_interface__["data"][0], a.strides
-    return a.data_ptr(), a.stride()
+    return address(a), a.strides if is_numpy_array(a) else a.stride()

@@ -71,10 +71,21 @@ def is_followed(x: Array, cos: Array) -> bool:
     """Tell whether torch keeps track of both arrays: a gradient, torch.func or a compiler follows them."""
     if isinstance(x, np.ndarray):
         return False
-    torch = sys.modules["torch"]
-    return (
-        ((x.requires_grad or cos.requires_grad) and torch.is_grad_enabled())
-        or torch.compiler.is_compiling()
+    wants_gradient = x.requires_grad or cos.requires_grad
+    return (wants_gradient and sys.modules["torch"].is_grad_enabled()) or is_watched()
+
+
+def is_compiling() -> bool:
+    """Tell whether torch.compile is reading this: a graph keeps nothing."""
+    torch = sys.modules.get("torch")  # only looked up if the caller has it
+    return torch is not None and torch.compiler.is_compiling()
+
+
+def is_watched() -> bool:
+    """Tell whether a compiler, torch.func or forward differentiation follows what torch does now."""
+    torch = sys.modules.get("torch")
+    return torch is not None and (
+        torch.compiler.is_compiling()
         or torch._C._are_functorch_transforms_active()
         or torch.autograd.forward_ad._current_level >= 0
     )

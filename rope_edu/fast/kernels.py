@@ -1,18 +1,22 @@
-r"""The kernel: rows of pairs turned by numba, every number read once and written once.
+r"""The kernel: rows of pairs turned by numba, every number read once and written once, a line at a time.
 
-This module needs numba; `launch` imports it at the first call. What it compiles, a few seconds for each number
-format, numba keeps on disk where it finds a folder that can be written.
+Left to itself numba asks at every row whether arrays overlap, which takes half as long as the row; so the steps on
+vectors of pairs are spelt out for LLVM, which turns them into what the processor has. This module needs numba;
+`launch` imports it at the first call. What it compiles, in seconds, numba keeps on disk where it finds a folder.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from llvmlite import ir
-from numba import carray, njit, types
-from numba.extending import intrinsic, overload
+from numba import njit, types
+from numba.core.cgutils import raw_memmove
+from numba.extending import intrinsic
 
-LINE = 64  # bytes that memory moves at once
-AHEAD = 8  # rows between the one that is turned and the one that memory is asked for
+from rope_edu.fast.launch import LINE
+
+BYTE, WORD, BFLOAT16 = ir.IntType(8), ir.IntType(32), ir.IntType(16)
+STORED = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
+STORED |= {types.uint16: BFLOAT16, types.int16: ir.HalfType()}  # numba knows no floats of 16 bits
 
 
 def kept_on_disk(function):
@@ -23,14 +27,126 @@ def kept_on_disk(function):
         return njit(nogil=True)(function)
 
 
-@intrinsic
-def _at(typing_context, address, like):
-    """Read an address as a pointer to numbers of the type of the array `like`."""
+def _vector(number, like):
+    return ir.VectorType(number, like.type.count)
 
-    def code(context, builder, signature, arguments):
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(like.dtype)(types.int64, like), code
+def _all(kind, number):
+    return ir.Constant(kind, [number] * kind.count)
+
+
+def _pick(builder, one, other, places):
+    """Return some members of two vectors, counted through both."""
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(WORD, len(places)), list(places)))
+
+
+def _widen(builder, x, wide):
+    """Return stored numbers as the floats that they are calculated in."""
+    if x.type.element == BFLOAT16:
+        bits = builder.zext(x, _vector(WORD, x))
+        return builder.bitcast(builder.shl(bits, _all(bits.type, 16)), _vector(wide, x))
+    return x if x.type.element == wide else builder.fpext(x, _vector(wide, x))
+
+
+def _narrow(builder, x, stored):
+    """Round floats to the format that is stored: to the nearest, ties to even."""
+    if stored == BFLOAT16:
+        bits = _rounded(builder, x)
+        return builder.trunc(builder.lshr(bits, _all(bits.type, 16)), _vector(stored, x))
+    return x if x.type.element == stored else builder.fptrunc(x, _vector(stored, x))
+
+
+def _rounded(builder, x):
+    """Add just under half of the last bit of bfloat16, the upper half of float32; a NaN from bfloat16 stays one."""
+    bits = builder.bitcast(x, _vector(WORD, x))
+    odd = builder.and_(builder.lshr(bits, _all(bits.type, 16)), _all(bits.type, 1))
+    return builder.add(builder.add(bits, _all(bits.type, 0x7FFF)), odd)
+
+
+def _part(builder, x, wide):
+    """Return the first and the second members of neighbours, as floats."""
+    members = [_pick(builder, x, x, range(member, x.type.count, 2)) for member in (0, 1)]
+    return [_widen(builder, member, wide) for member in members]
+
+
+def _join(builder, first, second, stored):
+    """Return first and second members as neighbours, rounded."""
+    count = first.type.count
+    if stored == BFLOAT16:
+        low, high = _rounded(builder, first), _rounded(builder, second)
+        low, high = builder.lshr(low, _all(low.type, 16)), builder.and_(high, _all(high.type, 0xFFFF0000))
+        return builder.bitcast(builder.or_(low, high), ir.VectorType(stored, 2 * count))
+    return _narrow(
+        builder, _pick(builder, first, second, [n + m for n in range(count) for m in (0, count)]), stored
+    )
+
+
+def _turning(half_split, many, past_cache=False, halves=(0, 1)):
+    """Make the instruction that turns a line of pairs, or one; second halves are `apart` bytes from the first."""
+
+    @intrinsic
+    def turn(typing_context, x_at, out_at, apart, cos_at, sin_at, sign, like):
+        def code(context, builder, signature, arguments):
+            x_at, out_at, apart, cos_at, sin_at, sign, _ = arguments
+            stored = STORED[like.dtype]
+            wide = stored if stored == ir.DoubleType() else ir.FloatType()
+            count = 8 * LINE // like.dtype.bitwidth if many else 1
+
+            def load(at, number, count):
+                return builder.load(builder.inttoptr(at, ir.VectorType(number, count).as_pointer()), align=1)
+
+            def store(x, at):
+                done = builder.store(x, builder.inttoptr(at, x.type.as_pointer()), LINE if past_cache else 1)
+                if past_cache:
+                    done.set_metadata("nontemporal", builder.module.add_metadata([WORD(1)]))
+
+            if half_split:
+                places = x_at, builder.add(x_at, apart)
+                a, b = (_widen(builder, load(at, stored, count), wide) for at in places)
+            else:
+                a, b = _part(builder, load(x_at, stored, 2 * count), wide)
+            cos, sin = load(cos_at, wide, count), load(sin_at, wide, count)
+            sign = builder.insert_element(_all(cos.type, 1.0), builder.sitofp(sign, wide), WORD(0))
+            sin = builder.fmul(sin, _pick(builder, sign, sign, [0] * count))
+            first = builder.fsub(builder.fmul(cos, a), builder.fmul(sin, b))
+            second = builder.fadd(builder.fmul(cos, b), builder.fmul(sin, a))
+            if half_split:
+                for half in halves:
+                    at = (out_at, builder.add(out_at, apart))[half]
+                    store(_narrow(builder, (first, second)[half], stored), at)
+            else:
+                store(_join(builder, first, second, stored), out_at)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 6, like), code
+
+    return turn
+
+
+def _turning_rows(half_split):
+    """Make the function that turns one row: the features of one head at one position."""
+    turn_many, turn_one = _turning(half_split, True), _turning(half_split, False)
+    turn_first, turn_second = (_turning(half_split, True, True, (half,)) for half in (0, 1))
+
+    @njit(forceinline=True)
+    def turn_row(x, out, cos, pairs, kept, sign, past_cache, like):
+        size, apart, sin = like.itemsize, pairs * like.itemsize, cos + pairs * kept
+        line, step = LINE // size, size if half_split else 2 * size
+        if past_cache:  # lines are best written in the order in which they lie
+            for i in range(0, pairs, line):
+                turn_first(x + i * step, out + i * step, apart, cos + i * kept, sin + i * kept, sign, like)
+            for i in range(0, pairs * half_split, line):
+                turn_second(x + i * step, out + i * step, apart, cos + i * kept, sin + i * kept, sign, like)
+            return
+        for i in range(0, pairs - pairs % line, line):
+            turn_many(x + i * step, out + i * step, apart, cos + i * kept, sin + i * kept, sign, like)
+        for i in range(pairs - pairs % line, pairs):
+            turn_one(x + i * step, out + i * step, apart, cos + i * kept, sin + i * kept, sign, like)
+
+    return turn_row
+
+
+_turn_halves, _turn_neighbours = _turning_rows(True), _turning_rows(False)
 
 
 @intrinsic
@@ -38,153 +154,51 @@ def _ask_for(typing_context, address):
     """Ask memory for the line at an address; any address will do."""
 
     def code(context, builder, signature, arguments):
-        place, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), (place, number, number, number))
-        ask = builder.module.declare_intrinsic("llvm.prefetch", (place,), kind)
-        read, keep, data = (ir.Constant(number, n) for n in (0, 3, 1))
-        builder.call(ask, (builder.inttoptr(arguments[0], place), read, keep, data))
+        place = builder.inttoptr(arguments[0], BYTE.as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), (place.type, WORD, WORD, WORD))
+        ask = builder.module.declare_intrinsic("llvm.prefetch", (place.type,), kind)
+        builder.call(ask, (place, WORD(0), WORD(3), WORD(1)))  # to read; keep it; data
         return context.get_dummy_value()
 
     return types.void(types.int64), code
 
 
 @intrinsic
-def _write_past_cache(typing_context, source, target):
-    """Copy a line to an address that LINE divides, without fetching first what is overwritten."""
+def _copy(typing_context, source, target, size):
+    """Copy so many bytes."""
 
     def code(context, builder, signature, arguments):
-        line = ir.VectorType(ir.IntType(32), LINE // 4).as_pointer()
-        numbers = builder.load(builder.inttoptr(arguments[0], line), align=1)
-        store = builder.store(numbers, builder.inttoptr(arguments[1], line), align=LINE)
-        once = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
-        store.set_metadata("nontemporal", once)
+        source, target = (builder.inttoptr(at, BYTE.as_pointer()) for at in arguments[:2])
+        raw_memmove(builder, target, source, arguments[2], 1)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64), code
-
-
-# Number formats. Neither 16-bit one is known to numba: bfloat16 goes as uint16, float16 as int16.
-
-
-def widen(number):
-    """Return a stored number as the float that it is calculated in."""
-
-
-def narrow(wide, like):
-    """Round a float to the format of the array `like`: to the nearest, ties to even."""
-
-
-@overload(widen)
-def _widen(number):
-    if number == types.uint16:
-        return lambda number: np.uint32(np.uint32(number) << np.uint32(16)).view(np.float32)
-    if number == types.int16:
-        return _float16_to_float32
-    return lambda number: number
-
-
-@overload(narrow)
-def _narrow(wide, like):
-    if like.dtype == types.uint16:
-        return _float32_to_bfloat16
-    if like.dtype == types.int16:
-        return _float32_to_float16
-    return lambda wide, like: wide
-
-
-def _float16_to_float32(number):
-    bits = np.uint32(np.uint16(number))
-    # Exponents of float16 are read with the bias of float32, hence the factor; the largest means infinity or NaN.
-    small = np.uint32((bits & np.uint32(0x7FFF)) << np.uint32(13)).view(np.float32)
-    scaled = np.float32(small * np.float32(2.0**112)).view(np.uint32)
-    no_number = (bits & np.uint32(0x7C00)) == np.uint32(0x7C00)
-    exponent = np.uint32(0x7F800000) if no_number else np.uint32(0)
-    sign = np.uint32((bits & np.uint32(0x8000)) << np.uint32(16))
-    return np.uint32(scaled | exponent | sign).view(np.float32)
-
-
-def _float32_to_bfloat16(wide, like):
-    # Add just under half of the last bit kept, and cut. A NaN that comes from bfloat16 ends in zeros and stays one.
-    bits = np.float32(wide).view(np.uint32)
-    odd = np.uint32(bits >> np.uint32(16)) & np.uint32(1)
-    return np.uint16(np.uint32(bits + np.uint32(0x7FFF) + odd) >> np.uint32(16))
-
-
-def _float32_to_float16(wide, like):
-    bits = np.float32(wide).view(np.uint32)
-    size = np.uint32(bits & np.uint32(0x7FFFFFFF))
-    odd = np.uint32(size >> np.uint32(13)) & np.uint32(1)
-    rounded = np.uint32(np.uint32(size + np.uint32(0xC8000FFF) + odd) >> np.uint32(13))
-    # Below 2⁻¹⁴ steps are 2⁻²⁴: those of float32 just above one half.
-    tiny = np.float32(size.view(np.float32) + np.float32(0.5)).view(np.uint32) - np.uint32(0x3F000000)
-    rounded = np.uint32(tiny) if size < np.uint32(0x38800000) else rounded
-    rounded = np.uint32(0x7C00) if size >= np.uint32(0x477FF000) else rounded  # 65,520 and more: infinite
-    rounded = np.uint32(0x7E00) if size > np.uint32(0x7F800000) else rounded  # NaN
-    sign = np.uint32(bits >> np.uint32(16)) & np.uint32(0x8000)
-    return np.int16(np.uint16(rounded | sign))
-
-
-# One row: the features of one head at one position.
-
-
-@njit(forceinline=True)
-def _turn_halves(first, second, turned_first, turned_second, cos, sin, sign):
-    for i in range(cos.size):
-        a, b, c, s = widen(first[i]), widen(second[i]), cos[i], sign * sin[i]
-        turned_first[i] = narrow(c * a - s * b, turned_first)
-        turned_second[i] = narrow(c * b + s * a, turned_second)
-
-
-@njit(forceinline=True)
-def _turn_neighbours(x, turned, cos, sin, sign):
-    for i in range(cos.size):
-        a, b, c, s = widen(x[2 * i]), widen(x[2 * i + 1]), cos[i], sign * sin[i]
-        turned[2 * i] = narrow(c * a - s * b, turned)
-        turned[2 * i + 1] = narrow(c * b + s * a, turned)
+    return types.void(types.int64, types.int64, types.int64), code
 
 
 @kept_on_disk
-def rotate_rows(plan, like, wide, x_at, out_at, turns_at, start, stop):
-    """Rotate the runs of rows from `start` to `stop` of what a plan describes; see `launch`.
-
-    A row is turned into scratch that the first cache holds, and written from there, so that `out` may be x.
-    """
-    rows, head_dim, pairs, half_split, block = plan[0], plan[1], plan[2], plan[3], plan[4]
-    others, sign, large, stream = plan[5], wide.dtype.type(plan[6]), plan[7], plan[8]
-    x_row, out_row, turn_row = plan[9], plan[10], plan[11]
-    size, turned = like.itemsize, np.empty(head_dim, like.dtype)
-    turned_second, turned_at = turned[pairs:], turned.ctypes.data
+def rotate_rows(plan, like, x_at, out_at, turns_at, sign, start, stop):
+    """Rotate the runs of rows from `start` to `stop` of what a plan describes; see `launch`. `out` may be x."""
+    rows, row_bytes, pairs, half_split, block = plan[0], plan[1], plan[2], plan[3], plan[4]
+    others, kept, ahead, x_row, out_row, turn_row = plan[5], plan[6], plan[7], plan[9], plan[10], plan[11]
+    past_cache = plan[8] == 1 and x_at != out_at and out_at % LINE == 0
+    turned = 2 * pairs * like.itemsize
     for run in range(start, stop):
-        first_row = run // others * block
-        last_row = min(first_row + block, rows) - 1
+        first_row, other = run // others * block, run % others
         from_x, to_out, by = x_at, out_at, turns_at
-        other = run % others
         for axis in range(plan.size - 4, 11, -4):  # the last axis runs fastest
             index = other % plan[axis]
             other //= plan[axis]
             from_x += index * plan[axis + 1]
             to_out += index * plan[axis + 2]
             by += index * plan[axis + 3]
-        for row in range(first_row, last_row + 1):
+        for row in range(first_row, min(first_row + block, rows)):
             here, there, turn = from_x + row * x_row, to_out + row * out_row, by + row * turn_row
-            if large:
-                later = from_x + min(row + AHEAD, last_row) * x_row
-                for line in range(0, head_dim * size, LINE):
-                    _ask_for(later + line)
-            x = carray(_at(here, like), (head_dim,))
-            cos = carray(_at(turn, wide), (pairs,))
-            sin = carray(_at(turn + pairs * wide.itemsize, wide), (pairs,))
+            if ahead:
+                for line in range(0, row_bytes, LINE):
+                    _ask_for(here + ahead + line)
             if half_split:
-                second = carray(_at(here + pairs * size, like), (pairs,))
-                _turn_halves(x, second, turned, turned_second, cos, sin, sign)
+                _turn_halves(here, there, turn, pairs, kept, sign, past_cache, like)
             else:
-                _turn_neighbours(x, turned, cos, sin, sign)
-            for i in range(2 * pairs, head_dim):
-                turned[i] = x[i]
-            if stream:
-                for line in range(0, head_dim * size, LINE):
-                    _write_past_cache(turned_at + line, there + line)
-            else:
-                out = carray(_at(there, like), (head_dim,))
-                for i in range(head_dim):
-                    out[i] = turned[i]
+                _turn_neighbours(here, there, turn, pairs, kept, sign, past_cache, like)
+            if row_bytes > turned:
+                _copy(here + turned, there + turned, row_bytes - turned)

@@ -2,18 +2,17 @@ r"""Rotate queries and keys with turns: one way in, one check, then the kernel o
 
 from __future__ import annotations
 
-import functools
 import sys
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, check_broadcast, check_float_array, check_out, dtype_name
-from rope_edu.encodings.turning import rotate_with
+from rope_edu.encodings._checks import Array, address, check_float_array, check_kind, check_out, check_tokens
+from rope_edu.encodings.turning import is_compiling, is_watched, rotate_with
 from rope_edu.fast import launch
-from rope_edu.fast.table import RotaryTable, tracing
-from rope_edu.fast.turns import Turns, wide_dtype
+from rope_edu.fast.table import RotaryTable
+from rope_edu.fast.turns import Turns
 
-NO_GRADIENT = "out cannot be followed by a gradient: leave it out, or use torch.no_grad()"
+PLANS: dict[tuple, launch.Plan] = {}  # by the looks of x, of out and of the turns; at most 1024
 
 
 def rotate(
@@ -63,16 +62,17 @@ def rotate(
 
     Source: RoFormer, arXiv 2104.09864, eq. 12 and 34. Chapter 7.
     """
-    turns = _turns_for(q, table, offset, positions, seq_axis)
+    plain = not is_watched()
+    turns = _turns_for(q, table, offset, positions, seq_axis, plain)
+    seen = plain and compiled is not False
     if k is None:
-        _check("q", q, turns, seq_axis, out)
-        return _rotated(q, turns, out, compiled)
-    if out is not None and not (isinstance(out, tuple | list) and len(out) == 2):
+        return _rotated(q, turns, out, _plan("q", q, turns, seq_axis, out, seen), compiled)
+    if out is not None and not (isinstance(out, (tuple, list)) and len(out) == 2):
         raise ValueError(f"out must be a pair (for q, for k), got {type(out).__name__}")
     out_q, out_k = out or (None, None)
-    _check("q", q, turns, seq_axis, out_q)
-    _check("k", k, turns, seq_axis, out_k)
-    return _rotated(q, turns, out_q, compiled), _rotated(k, turns, out_k, compiled)
+    plan_q = _plan("q", q, turns, seq_axis, out_q, seen)
+    plan_k = _plan("k", k, turns, seq_axis, out_k, seen)
+    return _rotated(q, turns, out_q, plan_q, compiled), _rotated(k, turns, out_k, plan_k, compiled)
 
 
 def rotate_(x: Array, turns: Turns, *, compiled: bool | None = None) -> Array:
@@ -90,37 +90,42 @@ def rotate_(x: Array, turns: Turns, *, compiled: bool | None = None) -> Array:
     """
     if not isinstance(turns, Turns):
         raise ValueError(f"turns must be Turns, as RotaryTable.turns gives, got {type(turns).__name__}")
-    _check("x", x, turns, -2, x)
-    return _rotated(x, turns, x, compiled)
+    seen = compiled is not False and not is_watched()
+    return _rotated(x, turns, x, _plan("x", x, turns, -2, x, seen), compiled)
 
 
-def _rotated(x: Array, turns: Turns, out: Array | None, compiled: bool | None) -> Array:
+def _rotated(
+    x: Array, turns: Turns, out: Array | None, plan: launch.Plan | None, compiled: bool | None
+) -> Array:
     """Rotate x, which fits its turns, by the kernel or by array operations."""
     wants_gradient = getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled()
     if wants_gradient and out is not None:
-        raise ValueError(NO_GRADIENT)
-    if compiled is not False and not tracing():
+        raise ValueError("out cannot be followed by a gradient: leave it out, or use torch.no_grad()")
+    if plan is not None:
         try:
             if not wants_gradient:
-                return launch.rotate(x, turns, out)
+                return launch.rotate(x, turns, plan, out)
             from rope_edu.fast import tensors  # here, so that torch is imported by those who have it
 
-            return tensors.rotate(x, turns)
+            return tensors.Rotation.apply(x, turns, plan, 1)
         except launch.NotCompiledError:
             if compiled:
                 raise
+    elif compiled and not is_compiling():
+        raise launch.NotCompiledError(launch.NOT_PLAIN)
     return rotate_with(x, turns.cos, turns.sin, turns.layout, out)
 
 
 def _turns_for(
-    q: Array, table: RotaryTable | Turns, offset: int | None, positions: object, seq_axis: int
+    q: Array, table: RotaryTable | Turns, offset: int | None, positions: object, seq_axis: int, plain: bool
 ) -> Turns:
     """Return the turns of q's tokens, with an axis of one head where q has its heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
     if isinstance(table, RotaryTable):
         if positions is None:
-            turns = table.turns(0 if offset is None else offset, _length(q, seq_axis), like=q)
+            start, length = 0 if offset is None else offset, _length(q, seq_axis)
+            turns = table.kept("q", start, length, q) if plain else table.turns(start, length, like=q)
         elif offset is None:
             turns = table.turns_at(positions, like=q)
         else:
@@ -135,48 +140,46 @@ def _turns_for(
 
 
 def _length(q: Array, seq_axis: int) -> int:
-    shape = getattr(q, "shape", ())
-    if len(shape) < -seq_axis or wide_dtype(q.dtype) is None:
+    try:
+        return q.shape[seq_axis]
+    except (AttributeError, IndexError):
         check_float_array("q", q)
         axes = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
-        raise ValueError(f"q must be {axes}, got shape {tuple(shape)}")
-    return shape[seq_axis]
+        raise ValueError(f"q must be {axes}, got shape {tuple(q.shape)}") from None
+
+
+def _plan(
+    name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None, seen: bool
+) -> launch.Plan | None:
+    """Refuse what does not fit; return the plan where the kernel may see x. What looks alike is checked once."""
+    if not seen:
+        return _check(name, x, turns, seq_axis, out)
+    mine = _look(x)
+    its = None if out is None else mine if out is x else _look(out)
+    look = mine, its, turns.layout, turns.dtype, turns.device, turns.shape, seq_axis
+    plan = PLANS.get(look)
+    if plan is None:
+        _check(name, x, turns, seq_axis, out)
+        if len(PLANS) == 1024:
+            PLANS.clear()
+        plan = PLANS[look] = launch.make_plan(x, turns, out)
+    elif out is not None and out is not x and abs(address(x) - address(out)) < plan.reach:
+        check_out(out, x)
+    return plan
+
+
+def _look(x: Array) -> tuple | str:
+    """Return all that a check and a plan depend on but where the numbers lie."""
+    try:
+        steps = x.strides if isinstance(x, np.ndarray) else x.stride()
+        return type(x), x.dtype, x.device, x.shape, steps
+    except AttributeError:
+        return "no array"
 
 
 def _check(name: str, x: Array, turns: Turns, seq_axis: int, out: Array | None) -> None:
     """Refuse an x that the turns are not for, and an out that is not for x."""
-    if not hasattr(x, "dtype") or not turns.rotates(x):
-        _refuse_kind(name, x, turns)
-    _check_shape(name, x.shape, turns.shape, seq_axis)
-    if out is not None and out is not x and not tracing():
+    check_kind(name, x, turns)
+    check_tokens(name, x.shape, turns.shape, seq_axis)
+    if out is not None and out is not x and not is_compiling():
         check_out(out, x)
-
-
-@functools.lru_cache(maxsize=256)
-def _check_shape(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq_axis: int) -> None:
-    """Refuse a shape whose tokens, batch or features do not fit the turns `(…, seq, [heads,] pairs)`."""
-    if not shape or 2 * turned[-1] > shape[-1]:
-        head_dim = shape[-1] if shape else "none"
-        raise ValueError(f"2 · pairs must be at most head_dim = {head_dim}, got {turned[-1]} pairs")
-    if len(shape) < -seq_axis or shape[seq_axis] != turned[seq_axis]:
-        tokens = shape[seq_axis] if len(shape) >= -seq_axis else "no"
-        raise ValueError(
-            f"{name} has {tokens} tokens on axis {seq_axis}, the turns {turned[seq_axis]}; "
-            "heads after the sequence are seq_axis=-3"
-        )
-    if len(turned) > 2:
-        hint = f"{name} is {tuple(shape)} with its sequence on axis {seq_axis}"
-        check_broadcast("the leading axes of the turns", turned[:-1], shape[:-1], hint)
-
-
-def _refuse_kind(name: str, x: Array, turns: Turns) -> None:
-    """Raise the sentence that fits an x of another kind, dtype or device than the turns are for."""
-    check_float_array(name, x)
-    kind = np.ndarray if isinstance(turns.dtype, np.dtype) else sys.modules["torch"].Tensor
-    if not isinstance(x, kind):
-        raise ValueError(f"{name} must be {kind.__name__} as the turns are, got {type(x).__name__}")
-    if x.device != turns.device:
-        raise ValueError(f"{name} must be on the device of the turns, {turns.device}, got {x.device}")
-    wide = dtype_name(turns)
-    allowed = "float64" if wide == "float64" else "float32 or 16 bits"
-    raise ValueError(f"{name} must hold {allowed} for these turns, got {dtype_name(x)}")

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from rope_edu.encodings._checks import Array, check_float_array, check_whole_number, values_known
+from rope_edu.encodings._checks import Array, check_float_array, check_whole_number, values_known, wide_dtype
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.spec import RopeSpec, rope_parts
-from rope_edu.fast.turns import Turns, turns_from_angles, wide_dtype
+from rope_edu.encodings.turning import is_compiling
+from rope_edu.fast.turns import Turns, turns_from_angles
 
 BLOCK = 256  # positions that one coarse turn serves
 
@@ -22,7 +23,7 @@ class _Window(NamedTuple):
 
     start: int
     stop: int
-    rows: Array  # (stop − start, 2, pairs)
+    turns: Turns  # (stop − start, pairs)
 
 
 class RotaryTable:
@@ -84,8 +85,12 @@ class RotaryTable:
         (1, 1)
         """
         like = _FLOAT32 if like is None else like
-        if tracing():
+        if is_compiling():
             return self._taken_in_graph(start, length, like)
+        return self.kept("like", start, length, like)
+
+    def kept(self, name: str, start: int, length: int, like: Array) -> Turns:
+        """Return the turns as `turns` does, where no graph is traced; `name` is that of `like` in sentences."""
         if not (type(start) is type(length) is int and start >= 0 <= length):
             start, length = check_whole_number("start", start), check_whole_number("length", length)
         asked = start, length, getattr(like, "dtype", None), getattr(like, "device", None)
@@ -94,11 +99,11 @@ class RotaryTable:
             return turns
         window = self._windows.get((wide_dtype(asked[2]), asked[3]))
         if window is None or start < window.start or start + length > window.stop:
-            check_float_array("like", like)
+            check_float_array(name, like)
             if not values_known(like):  # torch's meta device
                 return self._taken_in_graph(start, length, like)
             window = self._grown(start, start + length, like)
-        turns = Turns(self._spec.layout, window.rows, (start - window.start, length))
+        turns = window.turns.run(start - window.start, length)
         self._last = asked, turns
         return turns
 
@@ -140,7 +145,7 @@ class RotaryTable:
             # So that autograd may keep them later, and torch.func does not wrap what outlives it.
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
-        return _Window(low, high, rows)
+        return _Window(low, high, Turns(self._spec.layout, rows))
 
     def _rows(self, low: int, high: int, dtype: str) -> np.ndarray:
         """Build the rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""
@@ -182,12 +187,6 @@ def _blocks_around(start: int, stop: int, held: _Window | None) -> tuple[int, in
         half = (held.stop - held.start) // 2
         high = max(high, held.stop + half - half % BLOCK)
     return min(low, held.start), max(high, held.stop)
-
-
-def tracing() -> bool:
-    """Tell whether torch.compile is reading this: a graph keeps nothing."""
-    torch = sys.modules.get("torch")
-    return torch is not None and torch.compiler.is_compiling()
 
 
 _FLOAT32 = np.empty(0, dtype=np.float32)

@@ -5,25 +5,19 @@ from __future__ import annotations
 import torch
 
 from rope_edu.fast import launch
-from rope_edu.fast.turns import Turns
 
 
-def rotate(x: torch.Tensor, turns: Turns) -> torch.Tensor:
-    r"""Rotate by the kernel, so that a gradient can follow; see `launch.rotate`."""
-    launch.check_plain(x)
-    return _Rotation.apply(x, turns, 1)
-
-
-class _Rotation(torch.autograd.Function):
+class Rotation(torch.autograd.Function):
     """The kernel forward; backward the same kernel with −θ. Nothing is kept in between but the turns."""
 
     @staticmethod
-    def forward(ctx, x, turns, sign):
+    def forward(ctx, x, turns, plan, sign):
         ctx.turns, ctx.sign = turns, sign
-        return launch.rotate(x, turns, sign=sign)
+        return launch.rotate(x, turns, plan, sign=sign)
 
     @staticmethod
     def backward(ctx, grad):
         if grad.stride(-1) != 1 or grad.is_neg():  # the gradient of a sum is one number, broadcast
             grad = grad.resolve_neg().contiguous()
-        return _Rotation.apply(grad, ctx.turns, -ctx.sign), None, None
+        plan = launch.make_plan(grad, ctx.turns)
+        return Rotation.apply(grad, ctx.turns, plan, -ctx.sign), None, None, None

@@ -2,20 +2,15 @@ r"""Turns: by how much each pair turns at each position, as numbers that a kerne
 
 from __future__ import annotations
 
-import functools
-import sys
-from typing import Any
-
-import numpy as np
-
 from rope_edu.encodings._checks import (
-    FLOAT_DTYPES,
     Array,
+    address,
     as_kind_of,
     as_real,
     check_float_array,
     check_positive_number,
     dtype_name,
+    wide_dtype,
 )
 from rope_edu.encodings.layouts import check_layout
 
@@ -29,22 +24,29 @@ class Turns:
     Args:
         layout: "interleaved" or "half_split".
         rows: `(…, seq, 2, pairs)` without gaps: the cosines of a position, then its sines.
-        run: (start, length) of the positions that are meant, where `rows` is `(seq, 2, pairs)`. Default: all.
 
-    >>> import math
+    >>> import math, numpy as np
     >>> turns_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).turn.round(3).tolist()  # 1 and i
     [[(1+0j), 1j]]
 
     Chapter 7.
     """
 
-    __slots__ = ("_kept", "_start", "device", "dtype", "layout", "shape")
+    __slots__ = ("_at", "_kept", "_start", "device", "dtype", "layout", "shape")
 
-    def __init__(self, layout: str, rows: Array, run: tuple[int, int] | None = None) -> None:
-        self.layout, self._kept = layout, rows
+    def __init__(self, layout: str, rows: Array) -> None:
+        self.layout, self._kept, self._start, self._at = layout, rows, 0, None
         self.dtype, self.device = rows.dtype, rows.device
         *leading, _, pairs = rows.shape
-        self._start, self.shape = (0, (*leading, pairs)) if run is None else (run[0], (run[1], pairs))
+        self.shape = (*leading, pairs)
+
+    def run(self, start: int, length: int) -> Turns:
+        """Return the turns of `length` positions from `start` on, of turns `(seq, pairs)`: a view, made fast."""
+        run, pairs = Turns.__new__(Turns), self.shape[-1]
+        run.layout, run._kept, run.dtype, run.device = self.layout, self._kept, self.dtype, self.device
+        run._start, run.shape = self._start + start, (length, pairs)
+        run._at = self.address + start * 2 * pairs * self._kept.itemsize
+        return run
 
     @property
     def rows(self) -> Array:
@@ -70,14 +72,10 @@ class Turns:
 
     @property
     def address(self) -> int:
-        """Return where the first row lies in main memory."""
-        kept = self._kept
-        at = kept.__array_interface__["data"][0] if isinstance(kept, np.ndarray) else kept.data_ptr()
-        return at + self._start * 2 * self.shape[-1] * kept.itemsize
-
-    def rotates(self, x: Array) -> bool:
-        """Tell whether x has the kind, dtype and device that these turns are for."""
-        return wide_dtype(x.dtype) == self.dtype and x.device == self.device
+        """Return where the first row lies in memory."""
+        if self._at is None:
+            self._at = address(self._kept)
+        return self._at
 
     def beside_heads(self, axes: int, seq_axis: int) -> Turns:
         """Return a view with axes of length 1 for the heads of an x that has so many axes.
@@ -114,7 +112,7 @@ def turns_from_angles(
         ValueError: `angles` are not real, have no axis of positions or require a gradient (`apply_rope` is there
             for learned ones), `like` is not of floats, or another argument is out of range.
 
-    >>> import math
+    >>> import math, numpy as np
     >>> turns_from_angles([[math.pi]], like=np.ones(1), layout="half_split").cos.tolist()
     [[-1.0]]
 
@@ -130,13 +128,3 @@ def turns_from_angles(
     angles = as_kind_of(angles, like)
     rows = factor * xp.stack((xp.cos(angles), xp.sin(angles)), axis=-2)
     return Turns(layout, xp.astype(rows, wide_dtype(like.dtype)))
-
-
-@functools.cache
-def wide_dtype(dtype: Any) -> Any:
-    """Return the dtype of turns for numbers of a dtype, of the same library; None for what is no float."""
-    name = str(dtype).removeprefix("torch.")
-    if name not in FLOAT_DTYPES:
-        return None
-    wide = "float64" if name == "float64" else "float32"
-    return np.dtype(wide) if isinstance(dtype, np.dtype) else getattr(sys.modules["torch"], wide)

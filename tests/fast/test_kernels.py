@@ -18,6 +18,7 @@ from rope_edu.fast import RotaryTable, launch, rotate, rotate_, turns_from_angle
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 TABLE = RotaryTable(inv_freq(8))
+PLANS = sys.modules["rope_edu.fast.rotate"].PLANS
 
 
 def example(*shape, seed=0):
@@ -62,14 +63,14 @@ def test_rows_that_run_backwards_are_rotated_too():
 @pytest.mark.parametrize("head_dim", [64, 66, 71])
 def test_large_results_are_written_past_the_cache_at_any_address(layout, shift, head_dim, monkeypatch):
     monkeypatch.setattr(launch, "LARGE", 0)
-    launch._plan.cache_clear()
+    PLANS.clear()
     table = RotaryTable(inv_freq(64), layout=layout)
     x = example(3, 50, head_dim).astype(np.float32)
     place = np.zeros(x.size + 60, np.float32)
     shift += -(place.__array_interface__["data"][0] // 4) % 16  # 0 is the address of a line
     out = place[shift : shift + x.size].reshape(x.shape)
     rotate(x, table=table, offset=5, out=out, compiled=True)
-    launch._plan.cache_clear()
+    PLANS.clear()
     assert not place[:shift].any()
     assert not place[shift + x.size :].any()
     expected = apply_rope(x, rope_angles(range(5, 55), inv_freq(64)), layout=layout)
@@ -80,7 +81,7 @@ def test_large_results_are_written_past_the_cache_at_any_address(layout, shift, 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_number_of_threads_changes_no_bit(dtype, layout, monkeypatch):
     monkeypatch.setattr(launch, "SEVERAL_THREADS", 2**18)
-    launch._plan.cache_clear()
+    PLANS.clear()
     x, table = torch.tensor(example(5, 700, 192)).to(dtype), RotaryTable(inv_freq(192), layout=layout)
     threads, turned = torch.get_num_threads(), []
     try:
@@ -89,14 +90,14 @@ def test_the_number_of_threads_changes_no_bit(dtype, layout, monkeypatch):
             turned.append(rotate(x, table=table, compiled=True))
     finally:
         torch.set_num_threads(threads)
-        launch._plan.cache_clear()
+        PLANS.clear()
     assert torch.equal(turned[0], turned[1])
     assert torch.equal(turned[0], turned[2])
 
 
 def test_several_threads_of_the_caller_may_rotate_at_once(monkeypatch):
     monkeypatch.setattr(launch, "SEVERAL_THREADS", 0)
-    launch._plan.cache_clear()
+    PLANS.clear()
     x = torch.tensor(example(64, 700, 8), dtype=torch.float32)
     expected, wrong = rotate(x, table=TABLE, compiled=False), []
 
@@ -110,7 +111,7 @@ def test_several_threads_of_the_caller_may_rotate_at_once(monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    launch._plan.cache_clear()
+    PLANS.clear()
     assert wrong == []
 
 

@@ -408,6 +408,14 @@ def test_out_that_overlaps_in_part_is_refused(make):
         rotate(buffer[:-1], table=TABLE, out=buffer[1:])
 
 
+@kinds
+def test_out_that_overlaps_is_refused_though_one_that_looks_alike_was_not(make):
+    buffer = make(example(40, 8))
+    rotate(buffer[:5], table=TABLE, out=buffer[20:25])
+    with pytest.raises(ValueError, match="share no memory"):
+        rotate(buffer[:5], table=TABLE, out=buffer[1:6])
+
+
 def test_out_may_be_given_for_a_tensor_that_needs_gradients_where_none_is_wanted():
     x = torch.tensor(example(5, 8), requires_grad=True)
     with torch.no_grad():
