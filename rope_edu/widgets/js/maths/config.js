@@ -74,9 +74,6 @@ function checkRotates(body) {
   const none = RULES.does_not_rotate.includes(kind);
   if (none) throw refuse("does not rotate", body.path("position_embedding_type"), { value: kind });
   if (body.get("alibi")) throw refuse("does not rotate", body.path("alibi"), { value: true });
-  const family = body.get("model_type");
-  if (RULES.models_without_rotation.includes(family))
-    throw refuse("does not rotate", body.path("model_type"), { value: family });
 }
 
 /** @type {(at: Source, ropeType: string) => any} */
