@@ -2,7 +2,8 @@
 
 Runs when the pages are written: drops the theme's scripts that no page of ours uses, defers the others, keeps the
 search index for the search page, cuts the icon font down to the icons in use, gives the page its theme before it is
-painted, and puts a content security policy into each page. Everything here may run twice over the same page.
+painted, marks in tables the cells whose words may wrap, and puts a content security policy into each page. It may
+all run twice over the same page.
 """
 
 import base64
@@ -29,6 +30,7 @@ THEME_AT_ONCE = """{
       const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
       dataset.theme = dataset.mode === "auto" ? system : dataset.mode;
     }"""
+SENTENCE = re.compile(r'<(td|th scope="row") (style="text-align: left">[^<]{25})')  # in a table of results
 PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids: site.js prints
 
 # 'self' does not reach files beside a page that was opened from a folder, hence file:. Style attributes are needed
@@ -58,6 +60,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         text = page.read_text(encoding="utf-8")
         whole = with_late_scripts(with_printed_number(text), search=page.name == "search.html")
         whole = with_policy(whole.replace(PRINTS, "").replace(THEME_LATER, THEME_AT_ONCE))
+        whole = SENTENCE.sub(r'<\1 class="words" \2', whole)
         if whole != text:
             page.write_text(whole, encoding="utf-8")
     keep_icons(site / "_static", icons_of([*pages, *(site / "_static").rglob("*.js")]))

@@ -9,6 +9,7 @@ become the CSS variables of the live figures, so that dark, print and forced col
 import base64
 import io
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -94,11 +95,12 @@ def drawn_alone(figure: Figure, ax: object, bars: list, ratio: float) -> str:
     ax.set_subplotspec(figure.add_gridspec(1, 1)[0])
     for title in [ax.title, ax._left_title, ax._right_title]:
         title.set(fontsize=TITLE, wrap=True)
+    for label in [ax.xaxis.label, ax.yaxis.label]:
+        label.set_wrap(True)
     for image in ax.get_images():
         image.set_interpolation("none")  # one pixel a cell, sharp at any size
     figure.draw_without_rendering()
-    lines = sum(1 + label.get_text().count("\n") for label in ax.get_yticklabels())
-    missing = max(ROOM, LINE * lines) - ax.get_position().height * figure.get_figheight()
+    missing = max(ROOM, LINE * lines_beside(ax)) - ax.get_position().height * figure.get_figheight()
     figure.set_figheight(figure.get_figheight() + max(missing, 0))
     figure.patch.set_visible(False)
     for part in [ax, *bars]:
@@ -107,6 +109,14 @@ def drawn_alone(figure: Figure, ax: object, bars: list, ratio: float) -> str:
     with mpl.rc_context(SETTINGS):
         FigureCanvasSVG(figure).print_svg(stream, metadata={"Date": None, "Creator": None})
     return of_the_page(stream.getvalue())
+
+
+def lines_beside(ax: object) -> float:
+    """Return for how many lines the axes must have room, so that no two names beside them cover each other."""
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    lines = [1 + name.count("\n") for name in names]
+    closest = [(above + below) / 2 for above, below in pairwise(lines)]
+    return len(lines) * max(closest, default=1)
 
 
 def of_the_page(text: str) -> str:
