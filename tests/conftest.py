@@ -1,8 +1,27 @@
-"""Settings of all tests."""
+"""Settings and fixtures of all tests."""
 
+import sys
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile(
     "no deadline", deadline=None
 )  # a busy machine is no failure; time is for benchmarks
 settings.load_profile("no deadline")
+
+
+@pytest.fixture
+def somebodys_module(tmp_path, monkeypatch):
+    """Write a module into a folder of its own, make that the current one, and forget the module afterwards."""
+    written, path = [], list(sys.path)
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, source):
+        (tmp_path / f"{name}.py").write_text(source)
+        written.append(name)
+
+    yield write
+    sys.path[:] = path  # the commands put the current folder first
+    for name in written:
+        sys.modules.pop(name, None)

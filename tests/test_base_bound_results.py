@@ -44,5 +44,5 @@ def test_a_model_has_a_base_an_even_width_and_a_source():
 def test_another_format_is_refused(tmp_path):
     path = tmp_path / "base_bound.json"
     path.write_text(json.dumps({"format": "something else"}))
-    with pytest.raises(ValueError, match=f"format must be '{FORMAT}'"):
+    with pytest.raises(ValueError, match=f"must have the format '{FORMAT}'"):
         load_base_bound(path)

@@ -54,7 +54,7 @@ def test_rows_and_values_that_are_not_there_are_refused():
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "r.json"
     path.write_text("[]")
-    with pytest.raises(ValueError, match="is not a file of 'rope_edu rotation 2'"):
+    with pytest.raises(ValueError, match="must have the format 'rope_edu rotation 2'"):
         load_rotation(path)
     content = {"format": FORMAT, "machine": {}, "head_dim": 128, "left_out": []}
     path.write_text(json.dumps(content | {name: [] for name in SECTIONS if name != "numpy"}))

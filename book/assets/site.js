@@ -42,7 +42,7 @@
   function reach() {
     for (const formula of document.querySelectorAll("span.math")) {
       const room = formula.closest("p, li, td, dd, h1, h2, h3, div").clientWidth;
-      formula.classList.toggle("wide", formula.firstElementChild.getBoundingClientRect().width > room);
+      formula.classList.toggle("wide", formula.firstElementChild?.getBoundingClientRect().width > room);
     }
     for (const [boxes, name] of Object.entries(WIDE)) {
       for (const box of document.querySelectorAll(boxes)) {

@@ -1,11 +1,14 @@
 """Measure what the live figures cost in a browser: python book/tools/bench.py [page …]. Build the book first.
 
 For every slider of every figure: 200 moves, each dispatched at the start of a frame as a browser does with real
-input, timed until the frame is painted. For every page with figures: its weight (gzip) and the time until the first
-figure is drawn, from this machine and over a line of 10 Mbit/s with 40 ms to an answer.
+input, timed until the frame is painted. For a figure that works longer than a move may: 9 moves at some lengths,
+each timed until the first result and until the last is painted. For every page with figures: its weight (gzip) and
+the time until the first figure is drawn, from this machine and over a line of 10 Mbit/s with 40 ms to an answer.
+The machine's load is said first: it is in every time, as is a slice of work in the moves of a figure that works.
 """
 
 import gzip
+import os
 import statistics
 import sys
 import threading
@@ -33,6 +36,41 @@ MEASURE = """async ([figure, trait, moves]) => {
             channel.port1.onmessage = () => resolve(times.push(performance.now() - start));
             channel.port2.postMessage(0);  // handled once this frame is painted
         }));
+    }
+    return times;
+}"""
+WORKS = {"ModelInThePage": ("attention_factor", "times", (1, 4, 16))}  # figure: what moves, at which lengths
+WORK_MOVES = 9
+WORK = """async ([figure, trait, size, length, moves]) => {
+    const root = document.querySelector(`[data-live="${figure}"]`);
+    const move = (name, share) => {
+        const input = root.querySelector(`[data-trait="${name}"] input`);
+        const [low, high, step] = [input.min, input.max, input.step].map(Number);
+        input.value = share(low, high, step);
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const painted = () => new Promise((resolve) => requestAnimationFrame(() => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = resolve;
+        channel.port2.postMessage(0);  // handled once this frame is painted
+    }));
+    const busy = () => root.getAttribute("aria-busy") === "true";
+    const rested = async () => { while (busy()) await painted(); };
+    const picture = () => root.querySelector("svg").innerHTML;
+    move(size, () => length);
+    await rested();
+    const times = [];
+    for (let i = 0; i < moves; i++) {
+        await painted();
+        const start = performance.now();
+        const share = ((i + 1) * 0.618034) % 1;  // never twice the same: nothing of it is known yet
+        move(trait, (low, high, step) => low + Math.round((share * (high - low)) / step) * step);
+        const asked = picture();  // drawn at once
+        while (busy() && picture() === asked) await painted();
+        await painted();
+        const first = performance.now() - start;
+        await rested();
+        times.push([first, performance.now() - start]);
     }
     return times;
 }"""
@@ -88,10 +126,24 @@ def moves(page: Page) -> None:
         times = sorted(page.evaluate(MEASURE, [figure, trait, MOVES]))
         middle, late = statistics.median(times), times[int(0.95 * len(times))]
         print(f"    {figure + '.' + trait:32} median {middle:5.2f} ms   95th percentile {late:5.2f} ms")
+    for figure in sorted({figure for figure, _ in sliders} & WORKS.keys()):
+        measure_work(page, figure)
+
+
+def measure_work(page: Page, figure: str) -> None:
+    """Print how long a figure works at each length, from a move to the first result and to the last."""
+    trait, size, lengths = WORKS[figure]
+    for length in lengths:
+        times = page.evaluate(WORK, [figure, trait, size, length, WORK_MOVES])
+        first, last = (statistics.median(column) for column in zip(*times, strict=True))
+        print(
+            f"    {figure}, {size} = {length:2}: first result {first:5.0f} ms, last {last:5.0f} ms (medians)"
+        )
 
 
 def main(paths: list[str]) -> None:
     """Measure the given pages (all chapters, where none is given)."""
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     chapters = paths or sorted(f"notebooks/{page.name}" for page in (SITE / "notebooks").glob("*.html"))
     with launched() as browser, served(Quiet) as near, served(Slow) as far:
         for path in chapters:

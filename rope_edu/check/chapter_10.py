@@ -1,7 +1,7 @@
 """Exercises of chapter 10: put RoPE in attention."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,20 +79,26 @@ def _by_hand(pairs: object) -> Verdict:
     """Judge exercise 10.3: a quarter turn, and back by three tenths of half a turn."""
     ask = "The answer is two pairs of numbers."
     pairs = array([_pair(pair, ask) for pair in row(pairs, 2, ask)], (2, 2), ask)
-    back = (2 * math.cos(-0.3 * math.pi), 2 * math.sin(-0.3 * math.pi))
-    if close(pairs, ((0.0, 2.0), (0.0, 2.0))):
+    moved, back = np.array((0.0, 2.0)), 2 * np.array((math.cos(-0.3 * math.pi), math.sin(-0.3 * math.pi)))
+
+    def says(first: Sequence[float], second: Sequence[float], tol: float = 0.006) -> bool:
+        return close(pairs, (first, second), tol=tol)
+
+    if says(moved, moved):
         return "The first is right. For the second, turn (2, 0) back by the word's position, 3."
-    if close(pairs, ((0.0, 2.0), (2.0, 0.0))):
+    if says(moved, (2.0, 0.0)):
         return "The first is right. Turned back by the word's position, 3, not by the sentence's."
-    if close(pairs, ((0.0, -2.0), back)):
+    if says(-moved, back):
         return "The second is right. The first turns the other way: counter-clockwise."
-    if close(pairs, ((0.0, 2.0), (back[0], -back[1]))):
+    if says(moved, back * (1, -1)):
         return "The first is right. Back means clockwise."
-    if close(pairs[0], (0.0, 2.0)) and close(pairs[1] * 10, np.multiply(back, 5)):
+    if says(moved, back / 2):
         return "The first is right. The second must be as long as before, 2."
-    if close(pairs, ((0.0, 2.0), back), tol=0.006):
+    if says(moved, back):
         return True
-    first = close(pairs[0], (0.0, 2.0), tol=0.006)
+    if says(moved, back, tol=0.06):
+        return "Nearly: give two decimals, or math.cos."
+    first = close(pairs[0], moved, tol=0.006)
     return (
         "The first is right, the second is not." if first else "Five more positions turn (2, 0) by 5 · π/10."
     )

@@ -46,17 +46,16 @@ def _steps(step: Callable[..., Any]) -> Verdict:
 @of_function
 def _smaller_from(smaller_from: Callable[[int, int], Any]) -> Verdict:
     """Judge exercise 12.2 on square and other widths."""
-    for d, d_v in WIDTHS:
-        found = number(smaller_from(d, d_v), "It must return one number.")
-        state = d * d_v + d
-        expected = state // (d + d_v) + 1
-        if close(found, expected):
-            continue
-        if close(found, d * d_v // (d + d_v) + 1):
-            return "The state has the vector of the denominator as well."
-        if close(found, state / (d + d_v)) or close(found, -(-state // (d + d_v))):
-            return "Whole tokens, and smaller, not as large as."
-        return f"For d = {d} and d_v = {d_v} it is {expected}, not {found}."
+    right = [(d * d_v + d) // (d + d_v) + 1 for d, d_v in WIDTHS]
+    found = [number(smaller_from(d, d_v), "It must return one number.") for d, d_v in WIDTHS]
+    exact = np.array([(d * d_v + d) / (d + d_v) for d, d_v in WIDTHS])
+    if close(found, [d * d_v // (d + d_v) + 1 for d, d_v in WIDTHS]):
+        return "The state has the vector of the denominator as well."
+    if close(found, exact) or close(found, np.ceil(exact)):
+        return "Whole tokens, and smaller, not as large as."
+    for (d, d_v), mine, expected in zip(WIDTHS, found, right, strict=True):
+        if not close(mine, expected):
+            return f"For d = {d} and d_v = {d_v} it is {expected}, not {mine}."
     return True
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
 from rope_edu.encodings import completes_turn, inv_freq, meets_new_angle, wavelength
 
 
@@ -17,7 +17,9 @@ def _names_new_pairs(new_pairs: Callable[[int, np.ndarray, int], Any]) -> Verdic
     for rates, length in ((inv_freq(128), 4096), (inv_freq(32, 500_000.0), 512)):
         for r in (length - 5, length + 100, 2 * length, 5 * length + 1):
             expected = np.flatnonzero(meets_new_angle([r], rates, length)[0])
-            found = array(new_pairs(r, rates.copy(), length), None, "The answer is a list of pairs.").ravel()
+            named = new_pairs(r, rates.copy(), length)
+            named = sorted(named) if isinstance(named, set) else named
+            found = array(named, None, "The answer is a list of pairs.").ravel()
             if found.dtype.kind == "b" and found.shape == rates.shape and len(rates) != len(expected):
                 return (
                     "That says yes or no for every pair; name those that say yes: np.flatnonzero gives them."
@@ -42,7 +44,7 @@ def _why_not_these(found: np.ndarray, r: int, rates: np.ndarray, length: int) ->
         > np.mod(shown, 2 * math.pi),
         " Those are the pairs whose angle is known.": turned <= shown,
     }
-    return next((why for why, slip in slips.items() if close(np.sort(found), np.flatnonzero(slip))), "")
+    return slip_of(np.sort(found), {why: np.flatnonzero(slip) for why, slip in slips.items()})
 
 
 def _comes_round(answer: object) -> Verdict:
@@ -55,8 +57,10 @@ def _comes_round(answer: object) -> Verdict:
         return "The other way round: first the distance from which it is known again."
     if close(again, turn + 4096, 1):
         return "There it stands at the end of its arc once more; when does it enter the arc?"
+    if turn < again <= turn + 4096 and not close(again, math.ceil(turn), 1e-6):
+        return f"At {again:,.0f} its angle is a known one, but not for the first time."
     if not close(again, math.ceil(turn), 1e-6):
-        return f"At {again:,.0f} its angle is not the first that training showed: that is after a whole turn."
+        return f"At {again:,.0f} its angle is not a known one again: that takes a whole turn."
     if close(as_at, 20_000 % 4096, 1):
         return "Take off whole turns of the pair, not whole trained lengths."
     if not close(as_at, 20_000 - turn, 0.51):
@@ -68,34 +72,29 @@ def _comes_round(answer: object) -> Verdict:
 def _leaks(distances_of: Callable[[int, int, float], Any]) -> Verdict:
     """Judge exercise 14.3 with and without a leak."""
     for length, window, leak in ((10, 4, 5.0), (6, 3, math.inf), (5, 8, 2.0)):
-        r = np.subtract.outer(np.arange(length), np.arange(length)).astype(float)
-        causal = np.maximum(r, 0)
-
-        def leaky(r: np.ndarray, window: int = window, leak: float = leak) -> np.ndarray:
-            return np.where(r < window, r, window + (r - window) / leak)
-
+        causal = np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0)
+        right = np.where(causal < window, causal, window + (causal - window) / leak)
         found = array(
             distances_of(length, window, leak),
             (length, length),
             f"The matrix has a row for each of the {length} queries and a column for each key.",
         )
-        if close(found, leaky(causal)):
+        if close(found, right):
             continue
         slips = {
-            "Keys that come later than the query have 0.": [
-                np.sign(r) * leaky(np.abs(r)),
-                leaky(np.abs(r)),
-                leaky(r),
-            ],
-            "Queries are rows: the last row has the longest distances.": [leaky(causal).T],
-            "Beyond the window positions go on, only slower: leak is not used.": [np.minimum(causal, window)],
-            "Only what lies beyond the window is divided: at its edge nothing must jump.": [
-                np.where(causal < window, causal, causal / leak),
-                np.where(causal < window, causal, window + causal / leak),
-            ],
+            "Queries are rows: the last row has the longest distances.": right.T,
+            "Beyond the window positions go on, only slower: leak is not used.": np.minimum(causal, window),
+            "Only what lies beyond the window is divided: at its edge nothing must jump.": np.where(
+                causal < window, causal, causal / leak
+            ),
+            "Divide r − w, not r: at the window's edge nothing must jump.": np.where(
+                causal < window, causal, window + causal / leak
+            ),
+            "Beyond the window the distances are fractions: / and not //.": np.floor(right),
         }
+        later = "Keys that come later than the query have 0." if np.triu(found, 1).any() else ""
         case = f"Wrong for {length} tokens, window {window}, leak {leak:g}."
-        return next((why for why, all_ in slips.items() if any(close(found, slip) for slip in all_)), case)
+        return slip_of(found, slips, later or case)
     return True
 
 
@@ -113,11 +112,14 @@ def _outweighs(advantage: Callable[[int, float], Any]) -> Verdict:
             "Upside down: a larger weight needs a larger advantage.": math.log(
                 (1 - weight) / weight * (n - 1)
             ),
+            "Solve e^g / (e^g + n − 1) = weight: the weight is on both sides of it.": math.log(
+                weight * (n - 1)
+            ),
             "The softmax takes e to the score: the natural logarithm.": expected / math.log(10),
             "That is e to the advantage.": math.exp(expected),
         }
         asked = f"With {n:,} keys and weight {weight:g} it is not {found:.3f}."
-        return next((why for why, slip in slips.items() if close(found, slip)), asked)
+        return slip_of(found, slips, asked)
     return True
 
 

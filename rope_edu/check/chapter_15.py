@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
 from rope_edu.encodings import (
     abf,
     apply_rope,
@@ -35,7 +35,7 @@ def _stretches_the_base(ntk_base: Callable[[float, float, int], Any]) -> Verdict
             "That multiplies the base by s as often as there are features.": base * s**d,
         }
         asked = f"For base {base:,.0f}, s = {s:g}, d = {d} the last pair is not slowed down by {s:g}."
-        return next((why for why, slip in slips.items() if close(found / slip, 1)), asked)
+        return slip_of(found, slips, asked, ratio=True)
     return True
 
 
@@ -51,9 +51,8 @@ def _slows_first_and_last(answer: object) -> Verdict:
     }
     if close(found, expected, 0.01):
         return True
-    for why, slip in slips.items():
-        if close(found, slip, 0.01):
-            return why
+    if why := slip_of(found, slips, tol=0.01):
+        return why
     if not close(found[[0, 2]], expected[[0, 2]], 0.01):
         return "The first pair and the last: b′ to the power 0, and what the rule was made for."
     if close(found[1], 8 ** (31 / 64), 0.01):
@@ -82,11 +81,13 @@ def _finds_the_reach(reach_of: Callable[[np.ndarray, np.ndarray, int], Any]) -> 
         slips = {
             "Fast pairs may leave their old range: they have seen the whole circle.": 4096 * ratios.min(),
             "That is where the last slow pair leaves, not the first.": 4096 * ratios[slow].max(),
+            "Which pairs are slow was decided in training: ask trained_inv_freq.": 4096
+            * ratios[~completes_turn(now, 4096)].min(),
             "Upside down: a pair that is slowed down gets farther.": 4096 * (1 / ratios[slow]).min(),
             "That is how much slower; times L it is a distance.": ratios[slow].min(),
         }
         asked = f"Under {name} the first new angle does not come at {found:,.0f} tokens."
-        return next((why for why, slip in slips.items() if close(found / slip, 1, 1e-3)), asked)
+        return slip_of(found, slips, asked, tol=1e-3, ratio=True)
     return True
 
 
@@ -105,10 +106,11 @@ def _finds_the_factor(factor_for: Callable[[int, int, int, float], Any]) -> Verd
             "Upside down: the first slow pair gets less than the whole factor, so the factor must be larger.": s
             ** (first / last),
             "That is the new base; asked is the factor.": base * expected ** (d / (d - 2)),
+            "The last pair is number d/2 − 1, not d/2.": s ** ((last + 1) / first),
             "You took the last fast pair; the first slow one is the next.": s ** (last / (first - 1)),
         }
         asked = f"From {trained:,} to {length:,} with base {base:,.0f} it is not {found:,.1f}."
-        return next((why for why, slip in slips.items() if close(found / slip, 1, 0.005)), asked)
+        return slip_of(found, slips, asked, tol=0.005, ratio=True)
     return True
 
 
@@ -137,13 +139,16 @@ def _scores_by_the_rule(scores_now: Callable[..., Any]) -> Verdict:
             "The query stands at the last position, n − 1, and is turned as well.": apply_rope(keys, angles)
             @ q
             / np.sqrt(8),
+            "The query is the newest of the n tokens: it stands at n − 1.": apply_rope(keys, angles)
+            @ apply_rope(q[None], rope_angles([n], rule(n)))[0]
+            / np.sqrt(8),
             "Neither the keys nor the query are turned.": keys @ q / np.sqrt(8),
             "These are the stale keys: each was turned by the rule of its own time, not of now.": stale
             @ turned
             / np.sqrt(8),
         }
         asked = f"With {many} the scores differ from those of the whole text."
-        return next((why for why, slip in slips.items() if close(found, slip)), asked)
+        return slip_of(found, slips, asked)
     return True
 
 
@@ -196,6 +201,6 @@ EXERCISES = (
             "All angles, of every key and of the query, come from rule(len(keys)).",
             "angles = rope_angles(range(n), rule(n)); the keys take all of them, the query angles[-1].",
         ),
-        shows="Keys stored before the turn follow any rule, at the price of turning all of them at every step.",
+        shows="Keys stored before the turn follow any rule, exactly in the first layer; every step turns all.",
     ),
 )

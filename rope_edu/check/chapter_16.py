@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
 from rope_edu.encodings import RopeSpec, inv_freq, llama3, ntk_aware, yarn
 
 CASES = ((0.5, 16.0, 4096), (0.02, 16.0, 4096), (0.01, 4.0, 4096), (0.0016, 8.0, 4096), (1e-4, 16.0, 4096))
@@ -23,12 +23,17 @@ def _slips(theta: float, s: float, length: float, slow: float, fast: float) -> d
     share = (turns - slow) / (fast - slow)
     kept = min(max(share, 0), 1)
     radians = min(max((length * theta - slow) / (fast - slow), 0), 1)
+    tokens = min(max((2 * math.pi / theta - slow) / (fast - slow), 0), 1)
     return {
         "The share that is kept multiplies θ, the rest θ/s: yours are exchanged.": kept * theta / s
         + (1 - kept) * theta,
         "The share must stay between 0 and 1: clip it.": (1 - share) * theta / s + share * theta,
         "L · θ are radians; a turn has 2π of them.": (1 - radians) * theta / s + radians * theta,
         "The interpolated frequency is θ/s, not θ · s.": (1 - kept) * theta * s + kept * theta,
+        "That blends by the wavelength; asked is how many turns it makes in L tokens.": (1 - tokens)
+        * theta
+        / s
+        + tokens * theta,
     }
 
 
@@ -40,8 +45,7 @@ def _blends(by_parts: Callable[[float, float, float, float, float], Any]) -> Ver
             found = number(by_parts(theta, s, length, slow, fast), "It must return one frequency.")
             if close(found, _blended(theta, s, length, slow, fast), 1e-9):
                 continue
-            slips = _slips(theta, s, length, slow, fast).items()
-            why = next((words for words, slip in slips if close(found, slip, 1e-9)), "")
+            why = slip_of(found, _slips(theta, s, length, slow, fast), tol=1e-9)
             case = f"by_parts({theta}, {s:g}, {length}, {slow:g}, {fast:g})"
             return (
                 f"{case} gave {found:.6g}, not {_blended(theta, s, length, slow, fast):.6g}. {why}".rstrip()
@@ -61,7 +65,7 @@ def _squares_the_factor(times: object) -> Verdict:
     if close(found, a * a, 2e-3):
         return True
     unknown = f"Scores are not multiplied by {found:.4g}."
-    return next((why for why, slip in slips.items() if close(found, slip, 2e-3)), unknown)
+    return slip_of(found, slips, unknown, tol=2e-3)
 
 
 def _doubles_scores(stretch: object) -> Verdict:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
 from rope_edu.encodings import first_negative_distance, inv_freq, smallest_base
 
 FAR = 20_000  # tokens
@@ -49,7 +49,7 @@ def _inverts_the_line(base: object) -> Verdict:
         return "A base is above 1."
     zero = found * math.exp(-np.euler_gamma)
     unknown = f"With that base the line is zero at {zero:,.0f} tokens."
-    return next((why for why, slip in slips.items() if close(found / slip, 1, 0.01)), unknown)
+    return slip_of(found, slips, unknown, tol=0.01, ratio=True)
 
 
 def _is_the_smallest(base: object) -> Verdict:

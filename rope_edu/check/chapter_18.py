@@ -18,9 +18,11 @@ def _unmixes(at_new_places: Callable[[float, float, int], Any]) -> Verdict:
         found = number(at_new_places(overall, at_trained, times), "It must return one share.")
         if not close(found, new):
             case = f"at_new_places({overall:.4g}, {at_trained:g}, {times})"
-            return (
-                f"{case} gave {found:.4g}: mixed with the trained places that must give {overall:.4g} again."
+            mixed = (at_trained + (times - 1) * found) / times
+            pieces = (
+                f"a piece with {at_trained:g} and {times - 1} with {found:.4g} have {mixed:.4g} in the mean"
             )
+            return f"{case} gave {found:.4g}: {pieces}, not {overall:.4g}."
     return True
 
 
@@ -36,7 +38,7 @@ def _moves_thresholds(answer: object) -> Verdict:
         return "The wavelengths: how many tokens does one turn take if 4,096 tokens make 1 turn, or 32?"
     if close(low, 128) and close(high, 4):
         return "Those are 4,096/32 and 128/32; turns in 32 tokens are 32 over the wavelength."
-    if not (close(low, 1 / 128) and close(high, 1 / 4)):
+    if not (close(low * 128, 1, 0.01) and close(high * 4, 1, 0.01)):
         return "The wavelengths are right. How many turns of such a wavelength fit into 32 tokens?"
     return True
 
@@ -50,7 +52,7 @@ def _reports_honestly(report: Callable[[list, list], Any]) -> Verdict:
         which, loss, gain = numbers(report(list(tuning), list(test)), 3, ask)
         case = f"For the tuning losses {tuning} and the test losses {test}"
         if which != chosen:
-            why = " That looks at the test texts." if which == peeked else " Settings count from 0."
+            why = " That looks at the test texts." if which == peeked else " First comes the setting, from 0."
             return f"{case} it chooses {which}.{why}"
         if not close(loss, test[chosen]):
             return f"{case} it states {loss}." + (" That is the tuning loss." * close(loss, tuning[chosen]))

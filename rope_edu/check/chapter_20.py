@@ -33,33 +33,36 @@ def _deals_one_row(deal: Callable[[Matrix], Any]) -> Verdict:
     return True
 
 
-def _tables() -> list[tuple[Matrix, bool]]:
-    """Draw score tables that a head with one axis a pair can make, and others."""
+def _tables() -> list[tuple[str, Matrix, bool]]:
+    """Draw score tables that a head with one axis a pair can make, and others, each with what to say of it."""
     rng = np.random.default_rng(20)
     by_row, by_column = rng.normal(size=(2, 6))
     sums = by_row[:, None] + by_column
-    diagonal = np.eye(6)
-    one_off = sums + np.where(np.arange(36).reshape(6, 6) == 35, 0.5, 0)
+    places = np.arange(36).reshape(6, 6)
+    exact = np.add.outer(np.arange(6.0), 2 * np.arange(6.0))
+    moved = "a sum in which one entry was moved, row {} and column {}, counted from 0: look at all of them"
     return [
-        (sums, True),
-        (100 + 50 * sums[:2, :3], True),
-        (np.ones((4, 4)), True),
-        (diagonal, False),
-        (np.outer(by_row, by_column), False),
-        (one_off, False),
+        ("0, 1, 2, … down plus 0, 2, 4, … across, which is a sum", exact, True),
+        ("a sum of numbers drawn at random. Equal up to rounding is equal", sums, True),
+        ("a sum of two rows and three columns, around 100", 100 + 50 * sums[:2, :3], True),
+        ("a table of ones, which is a sum", np.ones((4, 4)), True),
+        ("a diagonal of ones in zeros, which is no sum", np.eye(6), False),
+        (
+            "an outer product. It is no sum: weights after softmax are products, scores are sums",
+            np.outer(by_row, by_column),
+            False,
+        ),
+        (moved.format(5, 5), sums + np.where(places == 35, 0.5, 0), False),
+        (moved.format(5, 2), sums + np.where(places == 32, 0.5, 0), False),
     ]
 
 
 @of_function
 def _knows_sums(could_be: Callable[[Matrix], Any]) -> Verdict:
-    """Judge exercise 20.2 on sums, on a diagonal, on a product, and on a sum with one entry moved."""
-    for number, (scores, possible) in enumerate(_tables()):
+    """Judge exercise 20.2 on sums, on a diagonal, on a product, and on sums with one entry moved."""
+    for words, scores, possible in _tables():
         if truth(could_be(scores.copy()), "It must return True or False.") != possible:
-            if number == 5:
-                return "One entry in the last corner was moved, and it did not notice: look at all of them."
-            if number == 4:
-                return "An outer product is no sum: weights after softmax are products, scores are sums."
-            return f"It says {not possible} to {scores.round(2).tolist()}."
+            return f"It says {not possible} to {words}."
     return True
 
 

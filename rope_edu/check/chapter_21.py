@@ -21,6 +21,7 @@ def _counts_pairs(pairs: object) -> Verdict:
     pairs = whole(pairs, "A number of pairs is whole.")
     known = {
         32: "Those are features; two of them make a pair.",
+        80: "Those are the features of one head; 0.4 of them turn, and two make a pair.",
         40: "That is the whole head; only 0.4 of it turns.",
         512: "That is 0.4 of the model's width: the heads share it.",
     }
@@ -32,9 +33,21 @@ def _stretch(factor: object) -> Verdict:
     factor = number(factor)
     if math.isclose(factor, 1.0):
         return "A missing factor is not 1: the lengths say how far the file stretches."
-    if math.isclose(factor, 0.1 * math.log10(40) + 1, abs_tol=1e-3):
-        return "ln is the natural logarithm."
-    return math.isclose(factor, 0.1 * math.log(40) + 1, abs_tol=6e-5) or "s is the ratio of the two lengths."
+    right = 0.1 * math.log(40) + 1
+    if math.isclose(factor, right, abs_tol=6e-5):
+        return True
+    known = [
+        (40, 1e-9, "That is s; now 0.1 · ln s + 1."),
+        (0.1 * math.log10(40) + 1, 1e-3, "ln is the natural logarithm."),
+        (0.1 * math.log2(40) + 1, 1e-3, "ln is the natural logarithm."),
+        (right - 1, 1e-3, "And 1 more: a stretch of 1 has the factor 1."),
+        (right**2, 1e-3, "That is its square, by which the logits grow."),
+        (right, 2e-3, "Nearly: four decimals are asked for."),
+    ]
+    for value, near, words in known:
+        if math.isclose(factor, value, abs_tol=near):
+            return words
+    return "s is the ratio of the two lengths."
 
 
 @of_function

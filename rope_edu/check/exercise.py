@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import EllipsisType
@@ -110,6 +110,24 @@ def close(a: object, b: object, tol: float = 1e-6) -> bool:
         return a.shape == b.shape and bool(np.all(np.abs(a - b) <= tol))
     except (TypeError, ValueError):  # ragged lists, words, None
         return False
+
+
+def slip_of(
+    found: Any, slips: Mapping[str, Any], otherwise: str = "", *, tol: float = 1e-6, ratio: bool = False
+) -> str:
+    """Say which known mistake gives what was found, or say `otherwise`.
+
+    Arguments: `slips` the sentence about a mistake -> what the mistake gives; `tol` as of `close`, with `ratio`
+    for found / slip against 1.
+
+    >>> slip_of(3.0, {"That is the inverse.": 1 / 3, "Add the one.": 3}, "It is not 4.")
+    'Add the one.'
+    """
+
+    def same(slip: Any) -> bool:
+        return close(found / slip, 1, tol) if ratio else close(found, slip, tol)
+
+    return next((why for why, slip in slips.items() if same(slip)), otherwise)
 
 
 def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:

@@ -3,20 +3,20 @@ r"""Say in words what somebody's rotation is, and which known mistake it makes."
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rope_edu.clinic import reading
+from rope_edu.clinic import frequencies, reading
 from rope_edu.clinic.broken import Rotation
 from rope_edu.clinic.mistakes import MISTAKES
 from rope_edu.clinic.probe import Probe
 from rope_edu.encodings._checks import check_positive_int
 from rope_edu.encodings.spec import RopeSpec
 
-CLOSE = 1e-4  # relative, of frequencies
-COARSE = 0.01  # where results have 8 bits
+COARSE = {8: 0.01, 11: 0.002}  # how near frequencies are known, relative, where results have so few bits
+SAME = 1e-4  # of an attention factor
+UNREADABLE = {"differs_when_repeated", "mixes_tokens", "adds_instead_of_turning", "not_linear"}
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,11 @@ class Diagnosis:
     Attributes:
         is_rotation: True if it turns pairs of features by angles that grow with the position.
         layout: "interleaved", "half_split", or None.
-        sense: +1 counter-clockwise, as in the papers; −1 clockwise; None.
+        sense: +1 counter-clockwise, as in the papers; −1 clockwise; None if pairs differ.
         base: of the frequencies, or of their first pairs if a rule changed the others; None if they have none.
-        rotary_dim: features that are spanned by pairs; the tail behind them passes.
+        rotary_dim: features that are spanned by pairs; the others pass.
+        first_feature: of the part that turns, 0 as a rule.
+        comes_out: how features come out in another order or with another sign than they went in, as words; "".
         first_position: of the first token, 0 as a rule; None if no one position explains its phases.
         attention_factor: on cosines and sines; None.
         inv_freq: radians per token, `(pairs,)`, without sense; None.
@@ -51,6 +53,8 @@ class Diagnosis:
     sense: int | None = None
     base: float | None = None
     rotary_dim: int | None = None
+    first_feature: int = 0
+    comes_out: str = ""
     first_position: float | None = None
     attention_factor: float | None = None
     inv_freq: np.ndarray | None = field(default=None, repr=False, compare=False)
@@ -70,15 +74,21 @@ class Diagnosis:
     def _kind(self) -> str:
         if not self.is_rotation:
             return f"Not a rotation of pairs by position (heads of {self.head_dim})."
-        words = [
-            f"A rotation of {self.rotary_dim} of {self.head_dim} features, {self.layout or 'in pairs of its own'}"
-        ]
-        words.append("counter-clockwise" if self.sense == 1 else "clockwise")
-        words.append("no base fits" if self.base is None else f"base {self.base:.6g}")
+        words = [f"A rotation of {self.rotary_dim} of {self.head_dim} features"]
+        if self.first_feature:
+            words[0] += f" ({self.first_feature} to {self.first_feature + self.rotary_dim - 1})"
+        words.append(self.layout or "in pairs of its own")
+        if self.sense is not None:
+            words.append("counter-clockwise" if self.sense == 1 else "clockwise")
+        words.append(frequencies.said(self.inv_freq, self.rotary_dim, self.head_dim))
+        if still := int((self.inv_freq == 0).sum()):
+            words.append(f"{still} of {len(self.inv_freq)} pairs stand still")
         if self.first_position:
             words.append(f"first token at position {self.first_position:g}")
-        if abs(self.attention_factor - 1) > CLOSE:
+        if abs(self.attention_factor - 1) > SAME:
             words.append(f"attention factor {self.attention_factor:.6g}")
+        if self.comes_out:
+            words.append(f"features come out {self.comes_out}")
         return ", ".join(words) + "."
 
 
@@ -100,8 +110,8 @@ def diagnose(function: Rotation, head_dim: int, *, against: RopeSpec | None = No
         `Diagnosis`.
 
     Raises:
-        ValueError: `head_dim` is not a whole number ≥ 2 or not the spec's, or the function fails, or does not
-            return finite numbers in the shape of x, at positions 0 to 7.
+        ValueError: `head_dim` is not a whole number ≥ 2 or not the spec's, `against` is no RopeSpec, or the
+            function fails, or does not return finite numbers in the shape of x, at positions 0 to 7.
 
     >>> from rope_edu import apply_rope, inv_freq, rope_angles
     >>> mine = lambda x, positions: apply_rope(x, rope_angles(positions + 1, inv_freq(8)))
@@ -113,14 +123,16 @@ def diagnose(function: Rotation, head_dim: int, *, against: RopeSpec | None = No
     """
     if check_positive_int("head_dim", head_dim) < 2:
         raise ValueError(f"head_dim must be at least 2, got {head_dim}")
+    if against is not None and not isinstance(against, RopeSpec):
+        hint = "; rope_from_config makes one of a config" if isinstance(against, dict | str) else ""
+        raise ValueError(f"against must be a RopeSpec or None, got {type(against).__name__}{hint}")
     if against is not None and against.head_dim != head_dim:
         raise ValueError(f"head_dim must be that of the spec, {against.head_dim}, got {head_dim}")
     probe = Probe(function, head_dim)
     mistakes = _manners(probe)
-    if "adds_instead_of_turning" in mistakes or "mixes_tokens" in mistakes:
+    if UNREADABLE & set(mistakes):
         return Diagnosis(head_dim, mistakes=tuple(mistakes))
-    pairs = reading.find_pairs(probe)
-    wrong, factor = (pairs.mistake, None) if not len(pairs.members) else reading.judge_blocks(probe, pairs)
+    pairs, wrong, factor = _read(probe)
     if wrong:
         return Diagnosis(head_dim, layout=pairs.layout, mistakes=(*mistakes, wrong))
     return _rotation(probe, pairs, factor, mistakes, against)
@@ -128,6 +140,8 @@ def diagnose(function: Rotation, head_dim: int, *, against: RopeSpec | None = No
 
 def _manners(probe: Probe) -> list[str]:
     """Return the mistakes that show before anything is read: state, side effects, what a row depends on."""
+    if not probe.repeats():
+        return ["differs_when_repeated"]
     mistakes = []
     if probe.remembers():
         mistakes.append("remembers_earlier_calls")
@@ -137,12 +151,41 @@ def _manners(probe: Probe) -> list[str]:
         return [*mistakes, "mixes_tokens"]
     if not mistakes and probe.depends_on_longest():
         mistakes.append("depends_on_longest_row")
-    if not probe.is_linear():
+    if probe.adds():
         mistakes.append("adds_instead_of_turning")
-    if probe.ignores_positions():
+    elif not probe.is_linear():
+        mistakes.append("not_linear")
+    elif name := probe.counts_for_itself():
         probe.by_place = True
-        mistakes.append("ignores_positions")
+        mistakes.append(name)
     return mistakes
+
+
+def _read(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
+    """Return pairs, what is wrong with them, and their factor; as if features came out in order, if that helps."""
+    found = _judged(probe)
+    unclear = found[1] in ("mixes_features", "table_of_other_layout") or _is_negated(probe)
+    if not unclear or not probe.undo_order():
+        return found
+    undone = _judged(probe)
+    if undone[1]:
+        probe.keep_order()
+    return found if undone[1] else undone
+
+
+def _judged(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
+    pairs = reading.find_pairs(probe)
+    return pairs, *((pairs.mistake, None) if not len(pairs.members) else reading.judge_blocks(probe, pairs))
+
+
+def _is_negated(probe: Probe) -> bool:
+    """Tell whether position 0 turns x around."""
+    matrix = probe.matrix(0)
+    return (
+        matrix is not None
+        and bool((np.diag(matrix) < 0).any())
+        and not (matrix - np.diag(np.diag(matrix))).any()
+    )
 
 
 @dataclass(frozen=True)
@@ -153,15 +196,20 @@ class _Seen:
     clock: reading.Clock
     factor: float
     speeds: np.ndarray  # (pairs,) in the order of the layout, without sense
-    coarse: bool  # results have 8 bits
+    bits: int | None  # of results, where they are few
 
     @property
     def close(self) -> float:
-        return COARSE if self.coarse else CLOSE
+        return COARSE.get(self.bits, frequencies.CLOSE)
 
     @property
-    def sense(self) -> int:
-        return int(np.sign(np.sign(self.clock.speed).sum())) or 1
+    def senses(self) -> set[int]:
+        """The signs of all pairs that turn."""
+        return set(np.sign(self.clock.speed[np.abs(self.clock.speed) > 1e-9]).astype(int).tolist())
+
+    @property
+    def sense(self) -> int | None:
+        return self.senses.copy().pop() if len(self.senses) == 1 else None
 
     @property
     def swapped(self) -> bool:
@@ -173,30 +221,56 @@ def _rotation(
 ) -> Diagnosis:
     """Describe what turns pairs."""
     clock = reading.read_clock(probe, pairs, 512 if "depends_on_longest_row" in mistakes else math.inf)
-    speeds = _in_order(pairs, np.abs(clock.speed))
-    seen = _Seen(pairs, clock, factor, speeds, reading.result_is_rounded(probe, "bfloat16"))
+    bits = next(
+        (bits for name, bits in (("bfloat16", 8), ("float16", 11)) if reading.result_is_rounded(probe, name)),
+        None,
+    )
+    seen = _Seen(pairs, clock, factor, _in_order(pairs, np.abs(clock.speed)), bits)
     first = 0.0 if seen.swapped else reading.first_position(clock)
-    base, off, unusual = _frequencies(seen)
-    known = (pairs.mistake, seen.swapped and "cos_and_sin_swapped", first and "counts_from_one")
+    rising = frequencies.rises(seen.speeds)
+    found_ladder = frequencies.ladder(
+        seen.speeds[::-1] if rising else seen.speeds, pairs.rotary_dim, seen.close
+    )
     few_bits = _few_bits(probe, seen, against)
-    found = [*mistakes, *filter(None, known), *unusual, *few_bits]
-    if seen.coarse:
-        found.append("result_in_bfloat16")
+    found = [*mistakes, *_unusual(probe, seen, first, rising), *few_bits]
+    if seen.bits:
+        found.append({8: "result_in_bfloat16", 11: "result_in_float16"}[seen.bits])
+    comes_out = "" if probe.order is None else reading.order_said(probe.order, pairs)
     if against is not None:
-        found += _differences(seen, against, base, found, ask_speeds=not few_bits)
+        found += ["reordered"] if comes_out else []
+        found += _differences(seen, against, found_ladder.base, found, ask_speeds=not few_bits)
     return Diagnosis(
         head_dim=probe.head_dim,
         is_rotation=True,
         layout=pairs.layout,
         sense=seen.sense,
-        base=base,
+        base=None if "one_clock" in found else found_ladder.base,
         rotary_dim=pairs.rotary_dim,
+        first_feature=pairs.begin,
+        comes_out=comes_out,
         first_position=first,
         attention_factor=factor,
-        inv_freq=speeds,
-        precision=_precision(probe, seen, base, off),
+        inv_freq=seen.speeds,
+        precision=_precision(probe, seen, found_ladder, rising),
         mistakes=tuple(dict.fromkeys(found)),
     )
+
+
+def _unusual(probe: Probe, seen: _Seen, first: float | None, rising: bool) -> list[str]:
+    """Return what is wrong in any model: with pairs, phases, senses, frequencies or the tail."""
+    speeds, pairs = seen.speeds, seen.pairs
+    still = pairs.layout == "interleaved" and abs(seen.factor - 1) > SAME
+    known = {
+        pairs.mistake: pairs.mistake is not None,
+        "cos_and_sin_swapped": seen.swapped,
+        "phase_at_zero": first is None,
+        "counts_from_one": bool(first),
+        "senses_differ": pairs.layout is not None and len(seen.senses) > 1,
+        "tail_changes": reading.tail_changes(probe, pairs, seen.factor, still),
+        "one_clock": len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max(),
+        "frequencies_reversed": rising,
+    }
+    return [name for name, seen_here in known.items() if seen_here]
 
 
 def _in_order(pairs: reading.Pairs, speeds: np.ndarray) -> np.ndarray:
@@ -204,27 +278,16 @@ def _in_order(pairs: reading.Pairs, speeds: np.ndarray) -> np.ndarray:
     if pairs.layout is None:
         return np.sort(speeds)[::-1]
     ordered = np.zeros(pairs.rotary_dim // 2)
-    ordered[pairs.members[:, 0] // (2 if pairs.layout == "interleaved" else 1)] = speeds
+    first = pairs.members[:, 0] - pairs.begin
+    ordered[first // (2 if pairs.layout == "interleaved" else 1)] = speeds
     return ordered
 
 
-def _frequencies(seen: _Seen) -> tuple[float | None, float, list[str]]:
-    """Return the base, how far the speeds are from its ladder, and what is wrong with them in any model."""
-    speeds, rotary_dim = seen.speeds, seen.pairs.rotary_dim
-    if len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max():
-        return None, math.inf, ["one_clock"]
-    rising = len(speeds) > 1 and reading.falls(speeds[::-1]) and not reading.falls(speeds)
-    base, off = reading.ladder(speeds[::-1] if rising else speeds, rotary_dim)
-    if off > seen.close and base is not None:  # a rule has changed the later pairs
-        base = float((speeds[0] / speeds[1]) ** (rotary_dim / 2)) if speeds[1] else None
-    return base, off, ["frequencies_reversed"] if rising else []
-
-
-def _precision(probe: Probe, seen: _Seen, base: float | None, off: float) -> dict[str, str]:
+def _precision(probe: Probe, seen: _Seen, found: frequencies.Ladder, rising: bool) -> dict[str, str]:
     """Say in which widths angles and turns are kept."""
-    exact = seen.clock.speed
-    if base is not None and off < 1e-6 and seen.pairs.layout and len(exact) == len(seen.speeds):
-        exact = seen.sense * base ** (-2 * np.arange(len(exact)) / seen.pairs.rotary_dim)
+    exact, speeds = seen.clock.speed, seen.speeds
+    if found.off < 1e-6 and found.follow == len(speeds) == len(exact) and seen.pairs.layout:
+        exact = np.sign(exact) * (found.steps[::-1] if rising else found.steps)
     return {
         "angles": reading.angle_width(probe, seen.pairs, seen.clock, exact),
         "turns": reading.turn_width(probe, seen.pairs, seen.factor),
@@ -235,32 +298,38 @@ def _few_bits(probe: Probe, seen: _Seen, against: RopeSpec | None) -> list[str]:
     """Return which of a position, a frequency or an angle is kept in too few bits, or whether a table ends."""
     if seen.clock.lost_at is not None and reading.takes_other_row(probe, seen.pairs, seen.clock):
         return ["table_ends"]
-    if _are_rounded(seen, against):
-        odd = (101, 109, 123, 127)
+    for number_format, off_clock in (("bfloat16", 1e-3), ("float16", 1e-4)):
+        if not _are_rounded(seen, against, number_format):
+            continue
+        odd = [p for p in (101, 109, 123, 127) if probe.matrix(p) is not None]
         off = [reading.off_clock(probe, seen.pairs, seen.clock, position) for position in odd]
-        return ["angles_in_bfloat16" if np.max(off) > 1e-3 else "frequencies_in_bfloat16"]
+        return [f"{'angles' if max(off, default=0) > off_clock else 'frequencies'}_in_{number_format}"]
     for low, name in ((256, "positions_in_bfloat16"), (2048, "positions_in_float16")):
         if reading.same_turn(probe, low, low + 1):
             return [name]
     return []
 
 
-def _are_rounded(seen: _Seen, against: RopeSpec | None) -> bool:
-    """Tell whether frequencies are bfloat16 numbers near what was wanted (or else near a ladder), and not equal."""
+def _are_rounded(seen: _Seen, against: RopeSpec | None, number_format: str) -> bool:
+    """Tell whether frequencies have few bits, and are near what was wanted (or else a ladder), and not equal."""
     speeds = seen.speeds
-    if not reading.is_rounded(speeds, "bfloat16", 1e-6):
+    if not reading.has_few_bits(speeds, number_format, 1e-6):
         return False
     if against is not None:
-        wanted, near = against.inv_freq, 2**-8
+        wanted, near = against.inv_freq, {"bfloat16": 2**-8, "float16": 2**-11}[number_format]
     else:
-        base, _ = reading.ladder(speeds, seen.pairs.rotary_dim)
-        if base is None or base <= 1:
+        found, near = (
+            frequencies.ladder(speeds, seen.pairs.rotary_dim),
+            {"bfloat16": 2**-7, "float16": 2**-10}[number_format],
+        )
+        if found.base is None or found.base <= 1 or found.follow < len(speeds):
             return False
-        wanted, near = base ** (-2 * np.arange(len(speeds)) / seen.pairs.rotary_dim), 2**-7
+        wanted = found.steps
     if len(wanted) != len(speeds):
         return False
     off = np.abs(speeds - wanted)
-    return bool((off > CLOSE * wanted).any() and (off <= near * wanted).all())
+    smallest = 2.0**-24 if number_format == "float16" else 0.0  # between neighbours near 0
+    return bool((off > frequencies.CLOSE * wanted).any() and (off <= near * wanted + smallest).all())
 
 
 def _differences(
@@ -273,60 +342,29 @@ def _differences(
     if seen.sense == -1 and not seen.swapped:
         differ.append("turns_backwards")
     differ += _factor_differs(seen.factor, against.attention_factor)
-    if pairs.rotary_dim != against.rotary_dim:
+    if pairs.begin:
+        differ.append("other_part")
+    if pairs.rotary_dim != _spanned(against, pairs.layout):
         return [*differ, "other_width"]
     explained = {"one_clock", "frequencies_reversed", "depends_on_longest_row", "remembers_earlier_calls"}
     if explained & set(found) or not ask_speeds:
         return differ
-    return differ + _frequencies_differ(seen.speeds, against, base, seen.close)
+    speeds = np.pad(seen.speeds, (0, len(against.inv_freq) - len(seen.speeds)))
+    return differ + frequencies.differ(speeds, against, base, seen.close)
+
+
+def _spanned(against: RopeSpec, layout: str | None) -> int:
+    """Return the width that shows: neighbours at the end that stand still look like the tail."""
+    turning = np.flatnonzero(against.inv_freq)
+    return 2 * (int(turning[-1]) + 1) if layout == "interleaved" and len(turning) else against.rotary_dim
 
 
 def _factor_differs(factor: float, wanted: float) -> list[str]:
     def near(value: float) -> bool:
-        return abs(factor / value - 1) <= COARSE / 2
+        return abs(factor / value - 1) <= 0.005
 
     if near(wanted):
         return []
     if near(1.0):
         return ["attention_factor_missing"]
     return ["attention_factor_twice" if near(wanted**2) else "other_attention_factor"]
-
-
-def _frequencies_differ(speeds: np.ndarray, against: RopeSpec, base: float | None, close: float) -> list[str]:
-    """Say how the frequencies came to be other ones."""
-    wanted = against.inv_freq
-
-    def equal(candidate: np.ndarray) -> bool:
-        return bool((np.abs(speeds - candidate) <= close * np.abs(candidate)).all())
-
-    if equal(wanted):
-        return []
-    turning = wanted > 0
-    ratio = float((speeds[turning] / wanted[turning]).mean()) if turning.any() else 1.0
-    whole = against.rotary_dim / against.head_dim
-    candidates = {
-        "exponent_doubled": wanted**2,
-        "exponent_halved": wanted**0.5,
-        "frequencies_scaled": ratio * wanted,
-        **({"other_denominator": wanted**whole} if whole < 1 else {}),
-    }
-    for name, candidate in candidates.items():
-        if equal(candidate):
-            return [name]
-    return [_by_base(speeds, against, base, equal)]
-
-
-def _by_base(
-    speeds: np.ndarray, against: RopeSpec, base: float | None, equal: Callable[[np.ndarray], bool]
-) -> str:
-    """Tell a missing rule from another base, and both from anything else."""
-    if base is None or base <= 1:
-        return "other_frequencies"
-    index = -2 * np.arange(len(speeds)) / against.rotary_dim
-    if not equal(base**index) and not np.allclose(speeds, base**index, rtol=CLOSE):
-        return "other_frequencies"
-    own, off = reading.ladder(against.inv_freq, against.rotary_dim)
-    if own is not None and off > CLOSE and against.inv_freq[1] > 0:
-        first = float((against.inv_freq[0] / against.inv_freq[1]) ** (against.rotary_dim / 2))
-        return "rule_missing" if abs(base / first - 1) <= COARSE else "other_frequencies"
-    return "other_base"

@@ -63,9 +63,36 @@ MISTAKES: dict[str, Mistake] = {
         "It mixes the members of pairs, but does not turn them: lengths change with the position.",
         "first′ = first·cos − second·sin; second′ = first·sin + second·cos.",
     ),
+    "length_by_position": Mistake(
+        "It turns pairs, but lengths change with the position, as xPos's do: scores are relative only if keys "
+        "change the other way.",
+        "Leave lengths alone; with xPos turn queries and keys by their own functions.",
+    ),
+    "phase_at_zero": Mistake(
+        "Position 0 turns pairs already, each by an angle of its own: that is no position. Alone it changes no "
+        "score; beside a cache filled otherwise it does.",
+        "Let position 0 leave x as it is.",
+    ),
+    "senses_differ": Mistake(
+        "Some pairs turn one way and some the other.",
+        "Give all sines one sign.",
+    ),
+    "tail_changes": Mistake(
+        "The features that do not turn come out changed.",
+        "Pass them as they are: the attention factor belongs to the features that turn.",
+    ),
     "adds_instead_of_turning": Mistake(
         "It adds something to the vector: it is not linear, so lengths and relative scores are lost.",
         "Multiply pairs by cosines and sines of position times frequency; add nothing.",
+    ),
+    "not_linear": Mistake(
+        "It is not linear: twice the x does not give twice the result, as where a norm, a clip or a rounding is "
+        "inside.",
+        "Hand over the rotation alone; normalise before it.",
+    ),
+    "differs_when_repeated": Mistake(
+        "The same call gives two results: noise, dropout, or a counter of its own is inside.",
+        "Make the result a function of x and positions alone.",
     ),
     "mixes_tokens": Mistake(
         "What comes out for one token depends on the others: it rolls or flips along the sequence axis.",
@@ -113,6 +140,17 @@ MISTAKES: dict[str, Mistake] = {
         "Turn the first rotary_dim features and pass the others.",
         True,
     ),
+    "other_part": Mistake(
+        "The part that turns does not start at feature 0.",
+        "Turn the first features, or hand over that part of the head alone, as MLA does.",
+        True,
+    ),
+    "reordered": Mistake(
+        "Features come out in another order, or with another sign, than they went in. Scores are the same where "
+        "queries and keys are treated alike; beside a cache filled otherwise they are not.",
+        "Return each feature in its place.",
+        True,
+    ),
     "rule_missing": Mistake(
         "The frequencies are the plain ones of this base: the scaling rule did not arrive.",
         "Build the frequencies with the rule of the config.",
@@ -146,6 +184,10 @@ MISTAKES: dict[str, Mistake] = {
         "It turns by the place in the array, not by the positions given: a cache, padding or packing goes wrong.",
         "Multiply the frequencies with the positions that are passed.",
     ),
+    "counts_from_the_first": Mistake(
+        "It counts from the first position of the call: a token that comes later, alone, is turned like the first.",
+        "Multiply the frequencies with the positions that are passed, without taking the first away.",
+    ),
     "no_position": Mistake(
         "What comes out does not depend on the position.", "Multiply the frequencies with the positions."
     ),
@@ -169,8 +211,20 @@ MISTAKES: dict[str, Mistake] = {
         "The angles are rounded to bfloat16: off by up to 1/256 of themselves.",
         "Take cosine and sine of float32 angles, and cast afterwards.",
     ),
+    "frequencies_in_float16": Mistake(
+        "The frequencies are rounded to float16 (module.half() reached inv_freq): wrong clocks everywhere.",
+        "Keep inv_freq in float32 when the module is cast.",
+    ),
+    "angles_in_float16": Mistake(
+        "The angles are rounded to float16: off by up to 1/2048 of themselves, and no number from 65,520 on.",
+        "Take cosine and sine of float32 angles, and cast afterwards.",
+    ),
     "result_in_bfloat16": Mistake(
         "What comes out has 8 significant bits though float32 or float64 went in.",
+        "Cast the tables to the dtype of x, not x to the dtype of the tables.",
+    ),
+    "result_in_float16": Mistake(
+        "What comes out has 11 significant bits though float32 or float64 went in.",
         "Cast the tables to the dtype of x, not x to the dtype of the tables.",
     ),
     "remembers_earlier_calls": Mistake(
@@ -182,6 +236,7 @@ MISTAKES: dict[str, Mistake] = {
         "Choose the frequencies for each row, or once for the longest text.",
     ),
     "changes_its_input": Mistake(
-        "It writes into the x that it was given.", "Write into a new array, or say that it works in place."
+        "It writes into the x, or the positions, that it was given.",
+        "Write into a new array, or say that it works in place.",
     ),
 }

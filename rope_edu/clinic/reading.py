@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from rope_edu.clinic.probe import DOUBLING, FAR, SMALL, Probe
+from rope_edu.clinic.probe import BY_PLACE, DOUBLING, FAR, SMALL, Probe
 from rope_edu.encodings.precision import round_to
 
 SAME = 1e-5  # of an entry: float32 tables are off by 1e-7, and a rounded pair is rounded alike
 LOST = 0.5  # radians: farther off, a turn is no longer that of its position
-BY_PLACE = 64  # positions beyond are too many calls where only the place in the array counts
 
 
 @dataclass
@@ -24,6 +22,7 @@ class Pairs:
     layout: str | None
     rotary_dim: int
     mistake: str | None = None
+    begin: int = 0  # the first feature of the part that turns
 
 
 def positions_of(probe: Probe) -> list[int]:
@@ -51,12 +50,14 @@ def find_pairs(probe: Probe) -> Pairs:
 
 
 def name_pairs(members: np.ndarray) -> Pairs:
-    """Name the layout of pairs, and the width that it spans."""
+    """Name the layout of pairs, where they begin, and the width that they span."""
     first, second = members.T
     steps = set((second - first).tolist())
-    step = max(steps)
-    if steps == {1} and not (first % 2).any():
-        return Pairs(members, "interleaved", int(second.max()) + 1)
+    step, begin, end = max(steps), int(first.min()), int(second.max()) + 1
+    if steps == {1} and not ((first - begin) % 2).any() and not begin % 2:
+        return Pairs(members, "interleaved", end - begin, begin=begin)
+    if len(steps) == 1 and begin and len(members) == step == first.max() + 1 - begin:
+        return Pairs(members, "half_split", 2 * step, begin=begin)
     if len(steps) == 1 and first.max() < step:
         return Pairs(members, "half_split", 2 * step)
     return Pairs(members, None, 2 * len(members), "wrong_pairs")
@@ -76,6 +77,8 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
     gain = lengths.mean(axis=0)
     steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # a bfloat16 table is off by 0.004
     if _turns(found):
+        if drifts(probe, pairs, gain):
+            return "length_by_position", None
         even = np.ptp(gain) <= 0.01 * gain.max()
         return (
             (None, float(gain.mean()))
@@ -89,6 +92,28 @@ def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
         return "uneven_gain", None
     even = steady and np.ptp(gain) <= 0.01 * gain.max()
     return ("table_of_other_layout" if even else "not_a_rotation"), None
+
+
+def drifts(probe: Probe, pairs: Pairs, gain: np.ndarray) -> bool:
+    """Tell whether far positions change lengths, though each pair is turned."""
+    far = [blocks(probe, pairs, p) for p in positions_of(probe)]
+    lengths = np.linalg.norm(np.stack(far), axis=-1)
+    return bool((np.abs(lengths - gain) > 0.03 * gain).any()) and _turns(np.stack(far))
+
+
+def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> bool:
+    """Tell whether features outside the part that turns come out changed; `still` ones may have the factor."""
+    outside = np.ones(probe.head_dim, dtype=bool)
+    outside[pairs.members.ravel()] = False
+    inside = np.zeros(probe.head_dim, dtype=bool)
+    inside[pairs.begin : pairs.begin + pairs.rotary_dim] = pairs.layout is not None
+    there = [p for p in SMALL if p in positions_of(probe)]
+    kept = np.stack([np.diag(probe.matrix(p)) for p in there])  # (positions, features)
+    may_be = np.where(inside, factor, 1.0)
+    off = np.abs(kept - may_be) > 0.01
+    if still:  # pairs of p-RoPE that never turn, at the end
+        off &= np.abs(kept - factor) > 0.01
+    return bool((off & outside).any())
 
 
 def _turns(found: np.ndarray) -> bool:
@@ -155,6 +180,21 @@ def first_position(clock: Clock) -> float | None:
     return float(round(first)) if abs(first - round(first)) < 0.01 else float(first)
 
 
+def order_said(order: np.ndarray, pairs: Pairs) -> str:
+    """Say how features come out: `order` has ±1 where the feature of a column comes out in a row."""
+    source = np.abs(order).argmax(axis=1)
+    negated = int((order.sum(axis=1) < 0).sum())
+    if (source == np.arange(len(source))).all():
+        return "negated" if negated == len(source) else f"with {negated} of them negated"
+    part = (
+        np.arange(pairs.rotary_dim).reshape((-1, 2) if pairs.layout == "interleaved" else (2, -1)).T.ravel()
+    )
+    dealt = np.array_equal(source[pairs.begin :][: len(part)], pairs.begin + part)
+    others = {"interleaved": "in halves", "half_split": "as neighbours"}
+    words = others[pairs.layout] if dealt and pairs.layout else "in another order"
+    return f"{words}, {negated} of them negated" if negated else words
+
+
 def same_turn(probe: Probe, one: int, other: int) -> bool:
     """Tell whether two positions are turned exactly alike."""
     a, b = probe.matrix(one), probe.matrix(other)
@@ -165,6 +205,12 @@ def is_rounded(values: np.ndarray, number_format: str, within: float = 0.0) -> b
     """Tell whether all numbers are of a format (to a relative error)."""
     rounded = round_to(values, number_format)
     return bool((np.abs(rounded - values) <= within * np.abs(values)).all())
+
+
+def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
+    """Tell whether all numbers have as few digits as a format gives (to a relative error), however small."""
+    scale = 2.0 ** np.floor(np.log2(np.where(values > 0, values, 1.0)))
+    return is_rounded(values / scale, number_format, within) or is_rounded(values, number_format, within)
 
 
 def result_is_rounded(probe: Probe, number_format: str) -> bool:
@@ -193,19 +239,3 @@ def turn_width(probe: Probe, pairs: Pairs, factor: float) -> str:
         if off <= bound:
             return name
     return "bfloat16"
-
-
-def ladder(speeds: np.ndarray, rotary_dim: int) -> tuple[float | None, float]:
-    """Return the base of speeds that fall evenly, and by how much they deviate from that (relative, at most)."""
-    turning = speeds[speeds > 0]
-    if len(turning) < 2 or not (speeds[: len(turning)] > 0).all():
-        return None, math.inf
-    logs, index = np.log(turning), np.arange(len(turning))
-    slope = -(index @ logs) / (index @ index)  # through θ_0 = 1
-    off = float(np.abs(np.expm1(logs + slope * index)).max())
-    return float(np.exp(slope * rotary_dim / 2)), off
-
-
-def falls(speeds: np.ndarray) -> bool:
-    """Tell whether the speeds never rise from pair to pair."""
-    return all(later <= earlier * (1 + SAME) for earlier, later in pairwise(speeds.tolist()))

@@ -1,10 +1,13 @@
 r"""Read an installed transformers package and list every architecture that rotates.
 
     python -m rope_edu.config.census                 # writes census.json beside this file
-    python -m rope_edu.config.census --show llama    # one architecture, where each fact was read
+    python -m rope_edu.config.census --show llama    # one architecture, and where each fact stands
 
-Nothing is imported or run: each `modeling_*.py` is parsed, its functions are read as text and its calls counted.
-What is read so can be missed; `found_at` gives file and line, so that a reader can look.
+Nothing is imported or run: each `modeling_*.py` is parsed. A function *turns* if its body makes (−x₂, x₁) out of a
+vector's features, or calls one that does. An architecture rotates if a method of a class that its models make calls
+such a function. What the call stands under (`if self.use_rope:`), what the class of frequencies reads and what the
+configuration sets by default give the rest. What is read so can be missed: census_by_hand.json is a reading by
+hand, `agreement` compares the two.
 """
 
 from __future__ import annotations
@@ -16,16 +19,326 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 CENSUS = Path(__file__).with_name("census.json")
-FORMAT = "rope_edu census 1"
-ROTATES = re.compile(r"rotat|rotary|_rope", re.IGNORECASE)
-VISION = re.compile(r"vision|_2d|multidimensional|image|patch", re.IGNORECASE)
-PAIRS = re.compile(r"\b(?:0)?::2\]|-1, 2\)|-1, 1, 2\)|view_as_complex")  # neighbours form a pair
-HALVES = re.compile(r"shape\[-1\] // 2|chunk\(|head_size // 2")  # a feature and the one half a head further
-BACKWARDS = re.compile(r"\(\s*\w+, -\w+\s*\)")  # (x2, −x1): the other sense
-MASKED_BY = re.compile(r"None|position_embeddings|is_cross|past_key|cache|training|isinstance")
+BY_HAND = Path(__file__).with_name("census_by_hand.json")
+FORMAT = "rope_edu census 2"
+COMPARED = (
+    *("part", "layout", "or_by_config", "other_parts", "sense", "width", "axes", "without_position", "rules"),
+    "frequencies_by_layer",
+)
+NAMED = re.compile(r"rotat|rotary|_rope|rope_", re.IGNORECASE)
+TURNS = re.compile(
+    r"[(\[]-\w+(\[[^]]*\])?, \w+|view_as_complex|stack_freqs|\w+ \* cos - \w+ \* sin|cat\(\(\w+, -"
+)
+PAIRS = re.compile(r"\b0?::2\]|-1, 1, 2\)|-1, 2\)|view_as_complex")  # neighbours form a pair
+HALVES = re.compile(r"// 2|chunk\(")  # a feature and the one half a head further
+BACKWARDS = re.compile(r"\(\w+, -\w+\)")  # (x2, −x1): the other sense
+TILED = re.compile(r"repeat\(1, 1, 1, 2\)")  # angles in two halves
+FREQUENCIES = re.compile(r"(Rotary|Rope|RoPE)\w*Emb|PositionalEncoder")
+PARTS = {  # of a model, by the names of its classes; all else is its attention
+    "indexer": re.compile(r"Indexer|Compressor"),
+    "vision": re.compile(r"Vision|Image|ViT|Visual"),
+    "audio": re.compile(r"Audio|Conformer|Code2Wav|DiT"),
+}
+BY_LAYER = re.compile(r"use_rope|sliding|is_local|force_rope")
+BY_CONFIG = re.compile(r"embeddings?_type == 'rotary'|alibi|use_mem_rope")
+BY_TOWER = re.compile(r"self\.rotary_emb is not None")
+NOT_GIVEN = re.compile(r"position_embeddings is not None")
+SPLIT = r"q_\w+, q_\w+ = torch\.split\(.*nope_head_dim|q_\w+, q_\w+ = torch\.split\(.*rope_head_dim"
+TAIL = r"\w*_pass\w* = |, \w+_pass = |passthrough = |q_nope = |nope, rope = "
+PARTLY = re.compile(r"partial_rotary_factor|rotary_n?dims?\b")
+AXES = (  # what the classes of frequencies say; the first that is found
+    ("contiguous over features", r"section \* 2 for"),
+    (
+        "interleaved",
+        r"slice\(\w+, \w+, 3\)|stack\(\[freq_\w+, freq_\w+\]|1::2\] = \w+_indices|transpose\(1, 2\)\.flip",
+    ),
+    (
+        "contiguous",
+        r"mrope_section, dim|freq_h, freq_w =|h_mask|angles\.flatten|spatial_inv_freq\.repeat|cat\(\(window_freqs"
+        r"|freqs_x, freqs_y|freq\.flatten\(1\)",
+    ),
+    ("contiguous", r"mrope_section|spatial_dim"),
+)
+SHARE = re.compile(
+    r"(?:partial_rotary_factor|rotary_pct)\"?\]?(?:: float)?(?:, kwargs\.pop\(\"rotary_pct\")?[,:]?(?: =)? ([\d.]+)"
+)
+
+
+@dataclass(frozen=True)
+class Use:
+    """A call, in a method of a class, of a function that turns; `under` are the conditions that it stands under."""
+
+    owner: str
+    function: str
+    under: tuple[str, ...]
+    line: int
+
+    @property
+    def part(self) -> str:
+        """The part of the model that turns here: "attention", "indexer", "vision" or "audio"."""
+        return part_of(self.owner)
+
+
+def part_of(owner: str) -> str:
+    """Return the part of a model that a class belongs to, by its name."""
+    found = (part for part, names in PARTS.items() if names.search(owner))
+    return "attention" if "TextAttention" in owner or "TextRotary" in owner else next(found, "attention")
+
+
+class Source:
+    """One file of a model: its functions that turn, and who uses them."""
+
+    def __init__(self, text: str) -> None:
+        """Parse a file; SyntaxError where it is no Python."""
+        self.text = text
+        self.tree = ast.parse(text)
+        self.classes = [node for node in self.tree.body if isinstance(node, ast.ClassDef)]
+        self.functions = {
+            node.name: node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)
+        }
+
+    @cached_property
+    def made(self) -> list[ast.ClassDef]:
+        """The models of the file, and the classes that these name, and so on: others are left over."""
+        loose = [node for node in self.tree.body if not isinstance(node, ast.ClassDef | ast.FunctionDef)]
+        found = {node.name for node in self.classes if "PreTrained" in "".join(map(ast.unparse, node.bases))}
+        found |= {name for node in loose for name in _names(node)}
+        while more := {n for node in self.classes if node.name in found for n in _names(node)} - found:
+            found |= more
+        return [node for node in self.classes if node.name in found]
+
+    @cached_property
+    def layouts(self) -> dict[str, str]:
+        """{function that turns: layout}; one that calls another has that one's."""
+        named = {name: _body(node) for name, node in self.functions.items() if NAMED.search(name)}
+        found = {name: _layout(name, body) for name, body in named.items() if TURNS.search(body)}
+        while True:
+            callers = {
+                name: found[called]
+                for name, body in named.items()
+                for called in found
+                if name not in found and re.search(rf"\b{called}\(", body)
+            }
+            if not callers:
+                return found
+            found |= callers
+
+    @cached_property
+    def uses(self) -> list[Use]:
+        """Every call of a function that turns from a method that is no such function itself."""
+        return [
+            use
+            for owner in self.made
+            for method in owner.body
+            if isinstance(method, ast.FunctionDef) and method.name not in self.layouts
+            for use in _calls(method, owner.name, self.layouts)
+        ]
+
+    def line(self, pattern: str, *within: ast.AST) -> int:
+        """Return the line of the first match, in these nodes or in the whole file, or 0."""
+        lines = self.text.splitlines()
+        spans = [(node.lineno, node.end_lineno) for node in within] or [(1, len(lines))]
+        numbers = (number for first, last in spans for number in range(first, last + 1))
+        return next((number for number in numbers if re.search(pattern, lines[number - 1])), 0)
+
+    def turning(self, function: str) -> ast.FunctionDef:
+        """Return the function that makes (−x₂, x₁): this one, or the first that it calls."""
+        body = _body(self.functions[function])
+        called = (name for name in self.layouts if name != function and re.search(rf"\b{name}\(", body))
+        return self.functions[function if TURNS.search(body) else next(called)]
+
+    def sense(self, function: str) -> int:
+        """Return +1 if the function, or one that it calls, turns by +angle, −1 if by −angle."""
+        return -1 if BACKWARDS.search(_body(self.turning(function))) else 1
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Return the names that a node mentions, but for those whose outputs may be recorded."""
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_can_record_outputs":
+        return set()
+    own = {node.id} if isinstance(node, ast.Name) else set()
+    return own.union(*map(_names, ast.iter_child_nodes(node)))
+
+
+def _body(function: ast.FunctionDef) -> str:
+    """Return a function's statements as text, without the words that describe it."""
+    described = ast.get_docstring(function) is not None
+    return "\n".join(map(ast.unparse, function.body[described:]))
+
+
+def _layout(name: str, body: str) -> str:
+    """Return which features a function that turns pairs."""
+    if PAIRS.search(body):
+        if "interleave" in name and "cat(" in body:
+            return "interleaved in, half_split out"
+        return "interleaved, angles in halves" if TILED.search(body) else "interleaved"
+    return "half_split" if HALVES.search(body) else "unknown"
+
+
+def _calls(node: ast.AST, owner: str, turning: dict[str, str], under: tuple[str, ...] = ()) -> Iterator[Use]:
+    """Yield the calls of functions that turn below a node, in the order of the file."""
+    for field, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST):
+                continue
+            if isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] in turning:
+                yield Use(owner, ast.unparse(child.func).split(".")[-1], under, child.lineno)
+            yield from _calls(child, owner, turning, (*under, *_condition(node, field)))
+
+
+def _condition(node: ast.AST, field: str) -> list[str]:
+    """Return the condition under which this field of a node is reached, if there is one."""
+    if not isinstance(node, ast.If | ast.IfExp) or field == "test":
+        return []
+    return [ast.unparse(node.test) if field == "body" else f"not ({ast.unparse(node.test)})"]
+
+
+class Architecture:
+    """A folder of transformers: the file that turns, its configuration, and what they say."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read the folder's files."""
+        self.folder = folder
+        files = sorted(folder.glob("modeling_*.py"))
+        texts = ((file, file.read_text(encoding="utf-8")) for file in files)
+        sources = [(file, Source(text)) for file, text in texts if NAMED.search(text)]
+        self.file, self.source = next(((f, s) for f, s in sources if s.uses), (None, None))
+        settings = sorted(folder.glob("configuration_*.py"))
+        self.settings = "\n".join(file.read_text(encoding="utf-8") for file in settings)
+
+    @cached_property
+    def uses(self) -> list[Use]:
+        """The calls of its attention, or of its only part that turns."""
+        every = self.source.uses
+        return [use for use in every if use.part == "attention"] or every
+
+    @cached_property
+    def frequencies(self) -> str:
+        """The text of the classes that make the frequencies of these."""
+        users = {use.owner for use in self.uses}
+        named = [node for node in self.source.classes if FREQUENCIES.search(node.name)]
+        own = [node for node in named if part_of(node.name) == self.uses[0].part]
+        themselves = [node for node in self.source.classes if node.name in users]
+        return "\n".join(map(ast.unparse, own or named or themselves))
+
+    def layout(self) -> tuple[str, str | None, int]:
+        """Return the layout, another that the configuration may choose, and the line of the function."""
+        by_name = {use.function: self.source.layouts[use.function] for use in self._preferred()}
+        first, *others = dict.fromkeys(by_name.values())
+        name = next(iter(by_name))
+        return first, others[0] if others else None, self.source.turning(name).lineno
+
+    def _preferred(self) -> list[Use]:
+        return sorted(self.uses, key=lambda use: any(text.startswith("not (") for text in use.under))
+
+    def others(self) -> dict[str, str]:
+        """Return {part: layout} of parts besides the attention."""
+        shown = {use.part: self.source.layouts[use.function] for use in self.source.uses}
+        return {part: layout for part, layout in sorted(shown.items()) if part != self.uses[0].part}
+
+    def width(self) -> tuple[str, int]:
+        """Return "whole head", "part of the head", "proportional" or "features of its own" (MLA), and the line."""
+        users = [node for node in self.source.classes if node.name in {use.owner for use in self.uses}]
+        turning = [self.source.functions[use.function] for use in self.uses]
+        if split := self.source.line(SPLIT, *users):
+            return "features of its own", split
+        if "proportional" in self.settings:
+            return "proportional", self._made_at()
+        tail = self.source.line(TAIL, *turning, *users)
+        if tail and PARTLY.search(self.frequencies + self.source.text):
+            return "part of the head", tail
+        return "whole head", self._made_at()
+
+    def shares(self) -> list[float]:
+        """Return the shares of a head that the configuration names, as defaults, without 1."""
+        found = {float(text) for text in SHARE.findall(self.settings)}
+        return sorted(share for share in found if 0 < share < 1)
+
+    def axes(self) -> tuple[str | None, int]:
+        """Return how axes of a position share the pairs (None: there is one), and where it is said."""
+        text = self.frequencies + self._helpers()
+        for how, pattern in AXES:
+            if match := re.search(pattern, text):
+                return how, self._line_of(match[0])
+        return None, 0
+
+    def _helpers(self) -> str:
+        """Return the text of functions of the module that the classes of frequencies call."""
+        names = [name for name in self.source.functions if re.search(rf"\b{name}\(", self.frequencies)]
+        return "\n".join(_body(self.source.functions[name]) for name in names)
+
+    def _line_of(self, unparsed: str) -> int:
+        loose = r"\s*".join(map(re.escape, re.findall(r"\w+|[^\w\s]", unparsed)))
+        return self.source.line(loose)
+
+    def without_position(self) -> tuple[str | None, int]:
+        """Return "some layers" or "whole model, by config" if attention may go without rotation, and the line."""
+        for use in self.uses:
+            for test in use.under:
+                if f"not ({test})" in {text for other in self.uses for text in other.under}:
+                    continue  # it turns in either case
+                who = self._who(test)
+                if who:
+                    return who, use.line
+        return None, 0
+
+    def _who(self, test: str) -> str | None:
+        """Return who is left out by a condition."""
+        if BY_LAYER.search(test) or BY_TOWER.search(test):
+            return "some layers"
+        if BY_CONFIG.search(test):
+            return "whole model, by config"
+        if not NOT_GIVEN.search(test):
+            return None
+        text = ast.unparse(self.source.tree)
+        whole = re.search(r"rotary_emb is not None else None|position_embeddings = None\n", text)
+        return "whole model, by config" if whole else "some layers"
+
+    def rules(self) -> tuple[list[str], bool, int]:
+        """Return the rules that it can take, whether layers may differ in frequencies, and the line."""
+        own = re.findall(r"def compute_(\w+?)_(?:rope_)?parameters", self.frequencies)
+        every = ["every rule of transformers"] if "ROPE_INIT_FUNCTIONS" in self.frequencies else []
+        by_layer = re.search(r"\[layer_type\]", self.frequencies) or "layer_rope_theta" in self.source.text
+        return (
+            [*every, *sorted(set(own) - ({"default"} if every else set()))],
+            bool(by_layer),
+            self._made_at(),
+        )
+
+    def _made_at(self) -> int:
+        """Return the line of the class that makes the frequencies, or of the first call that turns."""
+        name = re.match(r"class (\w+)", self.frequencies)
+        return self.source.line(rf"^class {name[1]}\b") if name else self.uses[0].line
+
+    def entry(self) -> dict:
+        """Return what is read, and in which line of its file each fact stands."""
+        layout, otherwise, turns_at = self.layout()
+        (width, width_at), (axes, axes_at) = self.width(), self.axes()
+        (without, without_at), (rules, by_layer, rules_at) = self.without_position(), self.rules()
+        lines = {"layout": turns_at, "use": self.uses[0].line, "width": width_at, "rules": rules_at}
+        lines |= {"axes": axes_at} if axes else {}
+        lines |= {"without_position": without_at} if without else {}
+        return {
+            "name": self.folder.name,
+            "layout": layout,
+            "or_by_config": otherwise,
+            "other_parts": self.others(),
+            "sense": self.source.sense(self._preferred()[0].function),
+            "width": width,
+            "shares": self.shares() if width in ("part of the head", "proportional") else [],
+            "axes": axes,
+            "without_position": without,
+            "rules": rules,
+            "frequencies_by_layer": by_layer,
+            "part": self.uses[0].part,
+            "file": f"models/{self.folder.name}/{self.file.name}",
+            "lines": lines,
+        }
 
 
 def package() -> Path:
@@ -36,125 +349,71 @@ def package() -> Path:
     return Path(found.origin).parent
 
 
-def census(root: Path | None = None) -> list[dict]:
+def census(root: str | Path | None = None) -> list[dict]:
     r"""List the architectures of transformers that rotate, in alphabetical order.
 
     Args:
-        root: folder of the package; the installed one if None.
+        root: folder of the package, with a folder `models`; the installed one if None.
 
     Returns:
-        One dict an architecture: name, layout, sense, form, width, sections, without_position, rules, found_at.
+        One dict an architecture: name, layout, sense, width, axes, layers without position, rules, and the line of
+        each fact in its file.
 
     Raises:
-        ValueError: transformers is not installed.
+        ValueError: transformers is not installed, or `root` has no folder `models`.
 
     Chapter 21.
     """
-    root = package() if root is None else Path(root)
-    folders = sorted(path for path in (root / "models").iterdir() if path.is_dir())
-    entries = (describe(folder, root) for folder in folders)
-    return [entry for entry in entries if entry is not None]
+    models = (package() if root is None else Path(root)) / "models"
+    if not models.is_dir():
+        raise ValueError(f"root must be a folder with models of transformers, got {str(models.parent)!r}")
+    architectures = map(Architecture, sorted(path for path in models.iterdir() if path.is_dir()))
+    return [architecture.entry() for architecture in architectures if architecture.source]
 
 
-def describe(folder: Path, root: Path) -> dict | None:
-    """Return what one architecture's files say of its rotation, or None if it does not rotate."""
-    file = folder / f"modeling_{folder.name}.py"
-    if not file.exists():
-        return None
-    source = file.read_text(encoding="utf-8")
-    tree = ast.parse(source)
-    turning = {name: found for name, found in _rotations(tree).items() if found["layout"]}
-    if not turning:
-        return None
-    configuration = folder / f"configuration_{folder.name}.py"
-    settings = configuration.read_text(encoding="utf-8") if configuration.exists() else ""
-    text = {name: found for name, found in turning.items() if not VISION.search(name)} or turning
-    first = min(text.values(), key=lambda found: found["line"])
-    return {
-        "name": folder.name,
-        "layout": " and ".join(sorted({found["layout"] for found in text.values()})),
-        "sense": first["sense"],
-        "width": _width(source, settings),
-        "sections": _sections(source),
-        "without_position": _conditional(tree),
-        "rules": _own_rules(tree),
-        "vision": sorted({found["layout"] for name, found in turning.items() if VISION.search(name)}),
-        "found_at": f"{file.relative_to(root)}:{first['line']}",
-    }
+def committed() -> dict:
+    """Return the committed census: its format, the version of transformers, the architectures."""
+    return json.loads(CENSUS.read_text(encoding="utf-8"))
 
 
-def _rotations(tree: ast.Module) -> dict[str, dict]:
-    """Return {function: layout, sense, line} of every function that turns features itself."""
-    found = {}
-    named = [node for node in _functions(tree) if ROTATES.search(node.name)]
-    for node in named:
-        body = ast.unparse(node)
-        leaves_it_to = [other.name for other in named if other is not node and f"{other.name}(" in body]
-        layout = None if leaves_it_to else _layout(node.name, body)
-        if layout:
-            sense = -1 if BACKWARDS.search(body) and not re.search(r"\(\s*-\w+, \w+\s*\)", body) else 1
-            found[node.name] = {"layout": layout, "sense": sense, "line": node.lineno}
-    return found
+def read_by_hand() -> dict:
+    """Return what two draws of thirty architectures are by hand, and what the census had wrong of each."""
+    return json.loads(BY_HAND.read_text(encoding="utf-8"))
 
 
-def _layout(name: str, body: str) -> str | None:
-    """Return which features a function pairs, or None if it turns nothing itself."""
-    turns = re.search(r"-\w+|view_as_complex|\* sin", body) and re.search(r"cat\(|stack\(|view_as_real", body)
-    if not turns:
-        return None
-    if "interleave" in name and "torch.cat" in body:
-        return "interleaved in, half_split out"
-    if PAIRS.search(body):
-        return "interleaved"
-    return "half_split" if HALVES.search(body) else None
+def agreement() -> tuple[int, int, list[tuple[str, str, object, object]]]:
+    r"""Compare the committed census with the reading by hand.
 
+    Returns:
+        How many facts agree, how many were compared, and (name, property, census, by hand) where they differ. That
+        an architecture rotates is one fact, each property of one that does another.
 
-def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    >>> agreed, compared, misses = agreement()
+    >>> agreed + len(misses) == compared
+    True
 
-
-def _width(source: str, settings: str) -> str:
-    """Return "whole head", "a part of the head", "proportional" or "features of its own" (MLA)."""
-    if "qk_rope_head_dim" in settings:
-        return "features of its own"
-    if "proportional" in settings:
-        return "proportional"
-    if re.search(r"partial_rotary_factor|rotary_pct|rotary_ndims|rotary_dim\b", source + settings):
-        return "a part of the head"
-    return "whole head"
-
-
-def _sections(source: str) -> str | None:
-    """Return how the axes of a position share the pairs: "interleaved", "contiguous" or None."""
-    if "mrope" not in source:
-        return None
-    return "interleaved" if re.search(r"interleaved_mrope|mrope_interleaved", source) else "contiguous"
-
-
-def _conditional(tree: ast.Module) -> bool:
-    """Tell whether attention rotates only under a condition, as layers without position do."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and not MASKED_BY.search(ast.unparse(node.test)):
-            calls = [call for part in node.body for call in ast.walk(part) if isinstance(call, ast.Call)]
-            if any(re.match(r"apply_rotary|apply_rope", ast.unparse(call.func)) for call in calls):
-                return True
-    return False
-
-
-def _own_rules(tree: ast.Module) -> list[str]:
-    """Return the rules for frequencies that an architecture brings itself."""
-    names = (re.fullmatch(r"compute_(\w+)_rope_parameters", node.name) for node in _functions(tree))
-    return sorted({match[1] for match in names if match})
+    Chapter 21.
+    """
+    entries = {entry["name"]: entry for entry in committed()["architectures"]}
+    pairs = []
+    for reading in (reading for draw in read_by_hand()["draws"].values() for reading in draw):
+        name = reading["name"]
+        pairs.append((name, "rotates", name in entries, reading["rotates"]))
+        if name in entries and reading["rotates"]:
+            pairs += [(name, key, entries[name][key], reading[key]) for key in COMPARED]
+    misses = [pair for pair in pairs if pair[2] != pair[3]]
+    return len(pairs) - len(misses), len(pairs), misses
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the census, or show one entry."""
     parser = argparse.ArgumentParser("python -m rope_edu.config.census", description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--show", metavar="NAME", help="print the entry of one architecture and write nothing"
-    )
+    parser.add_argument("--show", metavar="NAME", help="print one architecture's entry; write nothing")
     chosen = parser.parse_args(arguments)
-    entries = census()
+    try:
+        entries = census()
+    except ValueError as error:
+        parser.error(str(error))
     if chosen.show:
         print(json.dumps([entry for entry in entries if entry["name"] == chosen.show], indent=1))
         return

@@ -193,7 +193,7 @@ def same(a: object, b: object) -> bool:
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, Real) and isinstance(b, Real):
-        return a == b
+        return a == b or (a != a and b != b)  # no number at all is refused where it is read
     return type(a) is type(b) and isinstance(a, str | None) and a == b
 
 

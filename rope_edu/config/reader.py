@@ -123,7 +123,7 @@ def read_config(
     seq_len = None if seq_len is None else checked("seq_len", "seq_len", seq_len)
     body = body_of(loaded(config), notes)
     family = body.get("model_type", "")
-    _check_rotates(body)
+    _check_rotates(body, family)
     rotations = still_labels(body, family, rotations_of(body, family, notes), notes)
     label, part = chosen(rotations, layer_type, body)
     layout = layout_of(body, family, notes)
@@ -150,6 +150,8 @@ def loaded(config: object) -> object:
     """Return the content of a file, or what was given."""
     if not isinstance(config, str | Path):
         return config
+    if isinstance(config, str) and config.lstrip().startswith("{"):
+        raise refuse("not an object", "config", value=config[:40])
     path = Path(config)
     path = path / "config.json" if path.is_dir() else path
     try:
@@ -162,7 +164,9 @@ def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
 
 
-def _check_rotates(body: Part) -> None:
+def _check_rotates(body: Part, family: str) -> None:
+    if family in RULES["families_that_do_not_rotate"]:
+        raise refuse("does not rotate", body.path("model_type"), value=family)
     kind = body.get("position_embedding_type")
     if kind in RULES["does_not_rotate"]:
         raise refuse("does not rotate", body.path("position_embedding_type"), value=kind)

@@ -5,13 +5,13 @@ r"""How large the base must be: what the search found for many bases and context
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from rope_edu.results.files import parse, read
 
 FORMAT = "rope_edu base bound 1"
 WIDTHS = (64, 96, 128, 256)
@@ -70,10 +70,7 @@ def load_base_bound(path: str | Path | None = None) -> BaseSearch:
     >>> round(load_base_bound().smallest[1024], -1)
     4290.0
     """
-    file = Path(path) if path is not None else files("rope_edu.results") / "base_bound.json"
-    found = json.loads(file.read_text(encoding="utf-8"))
-    if found.get("format") != FORMAT:
-        raise ValueError(f"format must be {FORMAT!r}, got {found.get('format')!r}")
+    found = parse(read("base_bound.json", path), FORMAT, str(path or "base_bound.json"))
     distances = {int(width): np.array(row) for width, row in found["first_negative"].items()}
     smallest = {int(context): base for context, base in found["smallest"].items()}
     return BaseSearch(np.array(found["bases"]), distances, smallest)

@@ -2,15 +2,14 @@ r"""Read a grid of training runs: every encoding × task × seed, with curves an
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from rope_edu.results.files import numbered, parse, read
 
 FORMAT = "rope_edu grid 2"
 CURVE = ("step", "loss", "accuracy", "cpu_seconds")
@@ -170,8 +169,9 @@ def spread(values: Iterable[float]) -> Spread:
 def sign_flip_p(differences: Iterable[float]) -> float:
     r"""Return how often chance alone would make paired differences as lopsided as these, two-sided and exact.
 
-    If two encodings do equally well, each difference might as well have the other sign, whatever the seeds
-    share. Of all 2ⁿ choices of signs, count those whose sum is at least as far from 0.
+    If two encodings do equally well, each difference might as well have the other sign. Of all 2ⁿ choices of
+    signs, count those whose sum is at least as far from 0. What all seeds share (tuned rates, test texts) it
+    does not try.
 
     Args:
         differences: one for each seed, 1 to 20 of them.
@@ -243,8 +243,7 @@ def load_grid(path: str | Path | None = None) -> Grid:
 
     Chapter 13.
     """
-    source = files("rope_edu.results").joinpath("grid.json") if path is None else Path(path)
-    return parse_grid(source.read_text(encoding="utf-8"), str(path or "grid.json"))
+    return parse_grid(read("grid.json", path), str(path or "grid.json"))
 
 
 def load_predictions() -> dict[int, str]:
@@ -255,19 +254,12 @@ def load_predictions() -> dict[int, str]:
 
     Chapter 13.
     """
-    text = files("rope_edu.results").joinpath("predictions.md").read_text(encoding="utf-8")
-    return {int(number): words for number, words in re.findall(r"^(\d+)\. (.+)$", text, re.MULTILINE)}
+    return numbered(read("predictions.md"))
 
 
 def parse_grid(text: str, name: str = "grid.json") -> Grid:
     """Return the grid that a JSON text holds, or raise ValueError."""
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{name} is no JSON: {error}") from None
-    found = content.get("format") if isinstance(content, dict) else type(content).__name__
-    if found != FORMAT:
-        raise ValueError(f"{name} must have the format {FORMAT!r}, got {found!r}")
+    content = parse(text, FORMAT, name)
     for key, kind in (("meta", dict), ("runs", list), ("tuning", list)):
         if not isinstance(content.get(key), kind):
             raise ValueError(f"{name} must hold {key!r}, a JSON {kind.__name__}")

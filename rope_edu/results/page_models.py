@@ -3,13 +3,13 @@ r"""Read the trained models that run in the page: weights in 8 bits, and the tex
 from __future__ import annotations
 
 import base64
-import json
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from rope_edu.results.files import parse, read
 
 FORMAT = "rope_edu page models 1"
 UNCOUNTED = "\t"  # in the answers: this place does not count
@@ -76,12 +76,7 @@ def read_page_models(path: str | Path | None = None) -> dict[str, Any]:
     Raises:
         ValueError: the file is not such a file.
     """
-    source = files("rope_edu.results") / "page_models.json" if path is None else Path(path)
-    stored = json.loads(source.read_text(encoding="utf-8"))
-    found = stored.get("format") if isinstance(stored, dict) else type(stored).__name__
-    if found != FORMAT:
-        raise ValueError(f"{path or 'page_models.json'} must have the format {FORMAT!r}, got {found!r}")
-    return stored
+    return parse(read("page_models.json", path), FORMAT, str(path or "page_models.json"))
 
 
 def packed(weight: np.ndarray) -> dict[str, Any]:

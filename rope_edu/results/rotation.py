@@ -2,11 +2,11 @@ r"""Read what rotating costs, and how exact it is: ours and the libraries that p
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from rope_edu.results.files import parse, read
 
 FORMAT = "rope_edu rotation 2"
 SECTIONS = ("decode", "door", "speed", "backward", "memory", "numpy", "building", "precision")
@@ -69,12 +69,10 @@ def load_rotation(path: str | Path | None = None) -> Rotation:
     >>> load_rotation().rows("speed", name="copy_")[0]["ratio"]
     1.0
     """
-    source = files("rope_edu.results") / "rotation.json" if path is None else Path(path)
-    content = json.loads(source.read_text(encoding="utf-8"))
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{source} is not a file of {FORMAT!r}")
-    missing = [name for name in ("machine", "head_dim", "left_out", *SECTIONS) if name not in content]
+    name = str(path or "rotation.json")
+    content = parse(read("rotation.json", path), FORMAT, name)
+    missing = [key for key in ("machine", "head_dim", "left_out", *SECTIONS) if key not in content]
     if missing:
-        raise ValueError(f"{source} lacks {', '.join(missing)}")
-    sections = {name: tuple(content[name]) for name in SECTIONS}
+        raise ValueError(f"{name} lacks {', '.join(missing)}")
+    sections = {section: tuple(content[section]) for section in SECTIONS}
     return Rotation(content["machine"], content["head_dim"], tuple(content["left_out"]), sections)

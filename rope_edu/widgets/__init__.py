@@ -36,6 +36,7 @@ from .state_steps import StateSteps
 from .stretched_clocks import StretchedClocks
 from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
+from .what_turns import WhatTurns
 from .which_bug import WhichBug
 
 __all__ = [
@@ -65,5 +66,6 @@ __all__ = [
     "StretchedClocks",
     "TrainedTurns",
     "TrainingCurves",
+    "WhatTurns",
     "WhichBug",
 ]

@@ -3,6 +3,7 @@
 The module exports one constant, the name in capitals: ``import { GRID } from "../data/grid.js";``.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -51,6 +52,19 @@ def _words() -> dict:
     return {"width": words.D_MODEL, "seeds": seeds, "clip": words.SHAW_CLIP, "slope": words.ALIBI_SLOPE}
 
 
+def _presets() -> list[dict[str, Any]]:
+    """Presets by name; of a source's address the model's name is enough, since no line of a picture holds more."""
+    model = re.compile(r"https://huggingface\.co/(\S+)/blob/main/config\.json")
+    return [
+        {
+            "name": each.name,
+            "config": each.config,
+            "source": model.sub(r"the config.json of \1 at Hugging Face", each.source),
+        }
+        for each in PRESETS
+    ]
+
+
 DATA: dict[str, Callable[[], Any]] = {
     "bases": _bases,
     "config_rules": lambda: RULES,
@@ -65,7 +79,7 @@ DATA: dict[str, Callable[[], Any]] = {
     "page_models": _page_models,
     "patients": patients.patients,
     "precision": _precision,
-    "presets": lambda: [{"name": each.name, "config": each.config} for each in PRESETS],
+    "presets": _presets,
     "rules": lambda: stretch.RULES,
     "words": _words,
 }

@@ -36,6 +36,6 @@ class TrainingCurves(LiveFigure):
     )
     against = Choice("steps", {"steps": "steps", "seconds": "CPU seconds"}, label="Against")
     first = Choice("rotary", ENCODINGS, label="First encoding")
-    second = Choice("sinusoidal", {"": "none", **ENCODINGS}, label="Second encoding")
-    third = Choice("none", {"": "none", **ENCODINGS}, label="Third encoding")
+    second = Choice("sinusoidal", {"": "no other", **ENCODINGS}, label="Second encoding")
+    third = Choice("none", {"": "no other", **ENCODINGS}, label="Third encoding")
     every_seed = Toggle(False, label="Each seed as a line")

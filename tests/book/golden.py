@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import rope_edu
-from rope_edu import attention
+from rope_edu import attention, encodings
 from rope_edu.config import PRESETS, RULES, ConfigError, read_config, rotation
 from rope_edu.config import layers as config_layers
 from rope_edu.config import values as config_values
@@ -133,6 +133,16 @@ def of_layouts():
                 yield Call("pairFeatures", [i, width // 2, layout], [first[i], second[i]], exactly=True)
         whose = np.repeat(np.arange(width // 2), 2)
         yield Call("(n) => Array.from({ length: n }, (_, i) => pairOf(i))", [width], whose, exactly=True)
+
+
+@room
+def of_partial():
+    for width, base in itertools.product([8, 16, 64, 256], BASES):
+        for p in (0.0, 0.25, 0.3, 0.5, 1.0):
+            yield Call("pRope", [width, p, base], encodings.p_rope(width, p, base).inv_freq)
+            if (turning := 2 * int(p * width / 2)) > 0:
+                spec = encodings.partial_rope(width, turning, base)
+                yield Call("partialRope", [turning, base], spec.inv_freq)
 
 
 @room
@@ -598,6 +608,7 @@ def of_config():
     call = f"(config, layer, length) => {{ {trying(read + inverses + made)} }}"
     labels = [None, "full_attention", "sliding_attention", "main", "compress", "nope"]
     given = [(each.config, label, None) for each in PRESETS for label in labels]
+    given.append(({"model_type": "gpt2", "n_embd": 768, "n_head": 12}, None, None))
     for config, layer_type, seq_len in [*given, *draws.cases(np.random.default_rng(7), 1000)]:
         yield Call(call, [config, layer_type, seq_len], what_is_read(config, layer_type, seq_len))
     text = (

@@ -1,5 +1,6 @@
 """The clinic names each mistake that it keeps, in any layout, base and width, and finds none in right rotations."""
 
+import json
 import math
 
 import numpy as np
@@ -198,7 +199,9 @@ def test_every_mistake_has_a_sentence_and_a_fix_and_most_have_a_broken_rotation(
     assert all(mistake.does.endswith(".") and mistake.fix.endswith(".") for mistake in MISTAKES.values())
     assert set(MISTAKES) - set(BROKEN) == {
         "mixes_features", "not_a_rotation", "no_position", "rule_missing", "other_frequencies",
-        "other_attention_factor",
+        "other_attention_factor", "not_linear", "differs_when_repeated", "length_by_position", "phase_at_zero",
+        "senses_differ", "tail_changes", "other_part", "reordered", "counts_from_the_first",
+        "frequencies_in_float16", "angles_in_float16", "result_in_float16",
     }  # fmt: skip
 
 
@@ -240,17 +243,57 @@ def test_a_spec_of_another_width_is_refused():
         diagnose(right(plain_rope(8)), 8, against=plain_rope(16))
 
 
-def test_the_command_examines_a_function_by_name(tmp_path, monkeypatch, capsys):
-    (tmp_path / "mine.py").write_text(
-        "from rope_edu import apply_rope, inv_freq, rope_angles\n"
-        "def rotate(x, positions):\n"
-        "    return apply_rope(x, rope_angles(positions, inv_freq(8, 500.0)))\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    assert main(["mine:rotate", "--head-dim", "8", "--base", "500"]) == 0
-    assert "No known mistake." in capsys.readouterr().out
+ROTATE = """
+import numpy as np
+from rope_edu import apply_rope, inv_freq, rope_angles
+
+def rotate(x, positions):
+    return apply_rope(x, rope_angles(positions, inv_freq(8, 500.0)))
+
+class Layer:
+    rotate = staticmethod(rotate)
+
+width = 8
+"""
+
+
+def test_the_command_examines_a_function_by_name(somebodys_module, capsys):
+    somebodys_module("mine", ROTATE)
+    for name in ("mine:rotate", "mine:Layer.rotate"):
+        assert main([name, "--head-dim", "8", "--base", "500"]) == 0
+        assert "No known mistake." in capsys.readouterr().out
     assert main(["mine:rotate", "--head-dim", "8", "--base", "10000", "--torch"]) == 1
     assert "other_base: The frequencies are those of another base" in capsys.readouterr().out
-    for name in ("mine", "mine:turn", "nowhere:rotate"):
-        with pytest.raises(SystemExit):
-            main([name, "--head-dim", "8"])
+
+
+def test_the_command_compares_with_a_config(somebodys_module, tmp_path, capsys):
+    somebodys_module("mine", ROTATE)
+    for base, status in ((500.0, 0), (1e6, 1)):
+        config = {"model_type": "gptj", "head_dim": 8, "rope_theta": base}
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        assert main(["mine:rotate", "--config", "config.json"]) == status
+    assert "other_base" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("mine --head-dim 8", "must be written module:function"),
+        ("mine:turn --head-dim 8", "mine:turn is not found: AttributeError"),
+        ("nowhere:rotate --head-dim 8", "nowhere:rotate is not found: ModuleNotFoundError"),
+        ("broken:rotate --head-dim 8", "broken:rotate is not found: SyntaxError"),
+        ("mine:width --head-dim 8", "mine:width must be a function, got int"),
+        ("mine:rotate", "--head-dim is missing"),
+        ("mine:rotate --head-dim 0", "head_dim must be a whole number of at least 1, got 0"),
+        ("mine:rotate --head-dim 8 --layout half_split", "give its --base too"),
+        ("mine:rotate --head-dim 8 --layer-type full_attention", "--layer-type needs --config"),
+        ("mine:rotate --config config.json --base 500", "leave --base, --rotary-dim, --layout out"),
+        ("mine:rotate --config config.json", "config.json"),
+    ],
+)
+def test_the_command_says_what_it_cannot_examine(somebodys_module, capsys, arguments, sentence):
+    somebodys_module("mine", ROTATE)
+    somebodys_module("broken", "def (:")
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments.split())
+    assert sentence in capsys.readouterr().err

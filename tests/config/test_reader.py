@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -188,7 +189,18 @@ REFUSED = {
     | {"layer_types": 7, "sliding_window": 8, "model_type": "cohere2"},
     'position_embedding_type is "absolute": this model does not rotate': LLAMA_3_1
     | {"position_embedding_type": "absolute"},
+    'model_type is "gpt2": this model does not rotate': {"model_type": "gpt2", "n_embd": 768, "n_head": 12},
+    'text_config.model_type is "opt": this model': {"text_config": {"model_type": "opt", "hidden_size": 768}},
+    "rope_scaling.long_factor must be a list of numbers from 0.001 to 1e6": LLAMA
+    | {
+        "rope_theta": 1e4,
+        "max_position_embeddings": 8192,
+        "original_max_position_embeddings": 1024,
+        "rope_scaling": {"type": "longrope", "short_factor": [1.0] * 64, "long_factor": [math.nan] * 64},
+    },
+    "rope_theta must be a number above 1, at most 1e30, got nan": LLAMA_3_1 | {"rope_theta": math.nan},
     "config must be an object": [LLAMA_3_1],
+    'config must be an object with the fields of a config.json, got "{': json.dumps(LLAMA_3_1),
 }
 
 

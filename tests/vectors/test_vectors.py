@@ -174,13 +174,13 @@ def test_every_broken_rotation_fails_a_case_that_says_so(name):
     assert all(name in result.catches for result in missed if "Error" not in result.seen)
 
 
-def test_the_command_says_what_failed(tmp_path, monkeypatch, capsys):
-    (tmp_path / "theirs.py").write_text(
+def test_the_command_says_what_failed(somebodys_module, capsys):
+    somebodys_module(
+        "theirs",
         "from rope_edu import apply_rope, inv_freq, rope_angles\n"
         "def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):\n"
-        "    return apply_rope(x, rope_angles(positions, inv_freq(rotary_dim, base)), layout=layout)\n"
+        "    return apply_rope(x, rope_angles(positions, inv_freq(rotary_dim, base)), layout=layout)\n",
     )
-    monkeypatch.chdir(tmp_path)
     assert main(["theirs:rotate"]) == 1
     said = capsys.readouterr().out
     assert "FAILED an attention factor, interleaved" in said

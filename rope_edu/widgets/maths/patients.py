@@ -65,5 +65,5 @@ def patients() -> dict[str, object]:
     people = []
     for name in PATIENTS:
         known = cured if name == "right" else {"does": MISTAKES[name].does, "fix": MISTAKES[name].fix}
-        people.append({"name": name, **known, **symptoms(name)})
+        people.append({"name": name, "called": CHOICES[name], **known, **symptoms(name)})
     return {"people": people, "starts": STARTS, "places": PLACES.tolist(), "look": LOOK}

@@ -61,6 +61,8 @@ WRONG = {
         (((0, 2), (2, 0)), "not by the sentence's"),
         (((0, -2), BACK), "The first turns the other way"),
         (((0, 2), (BACK[0], -BACK[1])), "Back means clockwise."),
+        (((0, 2), (1.18, 1.62)), "Back means clockwise."),
+        (((0, 2), (1.2, -1.6)), "give two decimals"),
         (((0, 2), (BACK[0] / 2, BACK[1] / 2)), "as long as before"),
         ((0, 2), "The answer is two pairs of numbers."),
     ],

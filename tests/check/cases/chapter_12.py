@@ -48,6 +48,7 @@ WRONG = {
     "12.2": [
         (lambda d, d_v: d * d_v // (d + d_v) + 1, "The state has the vector of the denominator as well."),
         (lambda d, d_v: (d * d_v + d) / (d + d_v), "Whole tokens, and smaller"),
+        (lambda d, d_v: -(-(d * d_v + d) // (d + d_v)), "Whole tokens, and smaller"),
         (lambda d, d_v: d * d_v, "For d = 64 and d_v = 64 it is 33, not 4096."),
     ],
     "12.3": [

@@ -30,6 +30,11 @@ def jumps(length, window, leak):
     return np.where(r < window, r, r / leak)
 
 
+def divides_all(length, window, leak):
+    r = distances(length, window, 1)
+    return np.where(r < window, r, window + r / leak)
+
+
 def cut(length, window, leak):
     return np.minimum(np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0), window)
 
@@ -39,7 +44,7 @@ def advantage(n, weight):
 
 
 RIGHT = {
-    "14.1": [new_pairs, backwards],
+    "14.1": [new_pairs, backwards, lambda *a: set(new_pairs(*a).tolist())],
     "14.2": [(17_206, 2794)],
     "14.3": [distances],
     "14.4": [advantage],
@@ -57,18 +62,22 @@ WRONG = {
         ((17_206, 3616), "not whole trained lengths"),
         ((2794, 17_206), "The other way round"),
         ((21_302, 2794), "when does it enter the arc?"),
-        ((4097, 2794), "that is after a whole turn"),
+        ((4097, 2794), "that takes a whole turn"),
+        ((17_300, 2794), "but not for the first time"),
         ((17_206, 100), "which distance leaves the same rest?"),
     ],
     "14.3": [
         (both_ways, "Keys that come later than the query have 0."),
         (jumps, "at its edge nothing must jump"),
+        (lambda n, w, k: np.floor(distances(n, w, k)), "/ and not //"),
+        (divides_all, "Divide r − w"),
         (cut, "leak is not used"),
         (lambda *a: distances(*a).T, "Queries are rows"),
         (lambda n, w, k: distances(n, w, k)[0], "The matrix has a row for each of the 10 queries"),
     ],
     "14.4": [
         (lambda n, w: np.log(w / (1 - w) * n), "The others are n − 1 keys."),
+        (lambda n, w: np.log(w * (n - 1)), "the weight is on both sides"),
         (lambda n, w: np.log(n - 1), "The weight does not come into it yet."),
         (lambda n, w: advantage(n, w) / np.log(10), "the natural logarithm"),
         (lambda n, w: np.log((1 - w) / w * (n - 1)), "Upside down"),

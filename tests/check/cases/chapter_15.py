@@ -31,10 +31,10 @@ def upside_down(length, trained, head_dim, base):
     return (length / trained) ** (slow / (head_dim / 2 - 1))
 
 
-def scores_now(q, keys, rule, *, query=True, scale=True):
+def scores_now(q, keys, rule, *, query=True, scale=True, at=0):
     n, d = keys.shape
     angles = rope_angles(range(n), rule(n))
-    turned_q = apply_rope(q[None], angles[-1:])[0] if query else q
+    turned_q = apply_rope(q[None], rope_angles([n - 1 + at], rule(n)))[0] if query else q
     return apply_rope(keys, angles) @ turned_q / (np.sqrt(d) if scale else 1)
 
 
@@ -74,17 +74,20 @@ WRONG = {
         ),
         (lambda now, then, n: reach_of(now, then, n) / n, "times L it is a distance"),
         (lambda now, then, n: (n * then / now)[-1], "where the last slow pair leaves"),
+        (lambda now, then, n: (n * then / now)[~completes_turn(now, n)].min(), "decided in training"),
     ],
     "15.4": [
         (lambda n, t, d, b: n / t, "enough for the last pair alone"),
         (upside_down, "Upside down"),
         (lambda *a: ntk_base(a[3], factor_for(*a), a[2]), "That is the new base"),
         (lambda *a: 8, "it is not 8.0"),
+        (lambda n, t, d, b: factor_for(n, t, d, b) ** (d / (d - 2)), "The last pair is number d/2 − 1"),
     ],
     "15.5": [
         (lambda q, keys, rule: scores_now(q, keys, rule, scale=False), "Almost: divide by √d."),
         (stale, "These are the stale keys"),
         (lambda q, keys, rule: scores_now(q, keys, rule, query=False), "is turned as well"),
+        (lambda q, keys, rule: scores_now(q, keys, rule, at=1), "it stands at n − 1"),
         (lambda q, keys, rule: keys, "For 1 key it must return 1 numbers."),
     ],
 }

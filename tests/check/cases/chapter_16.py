@@ -26,6 +26,11 @@ def unclipped(theta, s, length, slow, fast):
     return (1 - share) * theta / s + share * theta
 
 
+def by_tokens(theta, s, length, slow, fast):
+    share = min(max((2 * math.pi / theta - slow) / (fast - slow), 0), 1)
+    return (1 - share) * theta / s + share * theta
+
+
 def divisors(spec, base):
     return inv_freq(spec.rotary_dim, base) / spec.inv_freq
 
@@ -44,6 +49,7 @@ WRONG = {
         (unclipped, "The share must stay between 0 and 1"),
         (lambda t, s, n, slow, fast: by_parts(t, s, 2 * math.pi * n, slow, fast), "a turn has 2π of them"),
         (lambda t, s, n, slow, fast: t / s, "gave"),
+        (by_tokens, "blends by the wavelength"),
     ],
     "16.2": [
         (A, "That is a, on cos and sin"),

@@ -33,15 +33,18 @@ def by_median(a, b):
 
 RIGHT = {
     "18.1": [at_new_places],
-    "18.2": [(4096, 128, 1 / 128, 0.25)],
+    "18.2": [(4096, 128, 1 / 128, 0.25), (4096, 128, 0.0078, 0.25)],
     "18.3": [report],
     "18.4": [verdict],
 }
 WRONG = {
     "18.1": [
-        (lambda overall, at_trained, times: overall, "mixed with the trained places"),
-        (lambda overall, at_trained, times: overall - at_trained, "must give"),
-        (lambda overall, at_trained, times: (times * overall - at_trained) / times, "must give"),
+        (lambda overall, at_trained, times: overall, "in the mean, not 0.75"),
+        (
+            lambda overall, at_trained, times: overall - at_trained,
+            "a piece with 1 and 1 with -0.25 have 0.375",
+        ),
+        (lambda overall, at_trained, times: (times * overall - at_trained) / times, "in the mean, not 0.75"),
     ],
     "18.2": [
         ((128, 4096, 0.25, 1 / 128), "it comes first"),
@@ -56,6 +59,7 @@ WRONG = {
         (lambda tuning, test: (*report(tuning, test)[:2], -report(tuning, test)[2]), "at least 0"),
         (lambda tuning, test: (*report(tuning, test)[:2], 9.0), "peeking would state"),
         (lambda tuning, test: (1 + report(tuning, test)[0], 0, 0), "it chooses"),
+        (lambda tuning, test: (min(test), 0, 0), "First comes the setting, from 0."),
     ],
     "18.4": [
         (by_median, "and p ="),

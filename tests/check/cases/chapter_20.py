@@ -50,7 +50,16 @@ WRONG = {
         (lambda s: np.linalg.matrix_rank(s) == 1, "It says False to"),
         (lambda s: np.isclose(s[1, 1] + s[0, 0], s[1, 0] + s[0, 1]), "look at all of them"),
         (lambda s: True, "It says True to"),
-        (lambda s: could_be(s) or np.linalg.matrix_rank(s) == 1, "An outer product is no sum"),
+        (lambda s: could_be(s) or np.linalg.matrix_rank(s) == 1, "an outer product. It is no sum"),
+        (lambda s: (s + s[0, 0] == s[:, :1] + s[:1]).all(), "Equal up to rounding is equal"),
+        (
+            lambda s: (
+                np.allclose(np.diag(s) + s[0, 0], (s[:, 0] + s[0])[: len(s)])
+                if s.shape[0] == s.shape[1]
+                else True
+            ),
+            "row 5 and column 2",
+        ),
         (lambda s: "yes", "It must return True or False."),
     ],
     "20.3": [

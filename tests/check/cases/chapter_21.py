@@ -36,8 +36,22 @@ RIGHT = {
     "21.4": [loses_base],
 }
 WRONG = {
-    "21.1": [(32, "Those are features"), (40, "the whole head"), (512, "the model's width"), (7, "how wide")],
-    "21.2": [(1.0, "not 1"), (0.1 * math.log10(40) + 1, "natural"), (2.0, "the ratio")],
+    "21.1": [
+        (32, "Those are features"),
+        (40, "the whole head"),
+        (80, "features of one head"),
+        (512, "the model's width"),
+        (7, "how wide"),
+    ],
+    "21.2": [
+        (1.0, "not 1"),
+        (0.1 * math.log10(40) + 1, "natural"),
+        (40, "That is s"),
+        (0.3689, "And 1 more"),
+        (1.8739, "its square"),
+        (1.369, "Nearly"),
+        (2.0, "the ratio"),
+    ],
     "21.3": [
         (lambda config: dict(config), "still there"),
         (in_place, "work on a copy"),

@@ -18,6 +18,9 @@ const SLOWEST = 9; // the axis of wavelengths ends at 10^9 tokens
 
 const written = memo((preset) => JSON.stringify(PRESETS.find(({ name }) => name === preset).config), 4);
 
+/** Where the numbers of a preset come from. */
+const sourceOf = (preset) => PRESETS.find(({ name }) => name === preset).source;
+
 /** The reading of a state, or why there is none; of layers that differ, those asked for. */
 const read = memo((preset, config, layers, length) => {
   const text = config.trim() ? config : written(preset);
@@ -67,7 +70,9 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
 const wordsOf = memo((preset, config, layers, length, width) => {
   const { reading, refused } = read(preset, config, layers, length);
   if (refused) return { above: wrapped(refused.sentence, width - 8), below: [] };
-  return { above: wrapped(facts(reading), width - 8), below: wrapped(pythonOf(reading), width - 8, 12) };
+  const source = config.trim() ? [] : wrapped(`Source: ${sourceOf(preset)}`, width - 8, 12);
+  const below = [...wrapped(pythonOf(reading), width - 8, 12), ...source];
+  return { above: wrapped(facts(reading), width - 8), below };
 });
 
 const words = ({ preset, config, layers, length }, width) => wordsOf(preset, config, layers, length, width);
@@ -93,7 +98,7 @@ function legend(state, width) {
   if (!reading) return [];
   const all = marks(reading, state.length).map((mark) => ({
     ...mark,
-    words: `${mark.name} ${abbreviated(mark.tokens)}`,
+    words: `${mark.name} ${grouped(mark.tokens)}`,
   }));
   return inLines(all, width, { sample: 26 });
 }
@@ -186,10 +191,11 @@ function readout(state) {
   if (refused) return `This config is not read. ${refused.sentence}.`;
   const waves = wavelength(reading.invFreq);
   const { negative } = measured(reading.invFreq.join());
-  const slow = waves.filter((wave) => wave > reading.longest).length;
+  const slow = (tokens) => waves.filter((wave) => wave > tokens).length;
+  const inText = `${slow(state.length)} of ${counted(waves.length, "pair")} make no full turn in a text of ${grouped(state.length)} tokens`;
   const claim = reading.longest
-    ? `${slow} of ${counted(waves.length, "pair")} make no full turn in the ${grouped(reading.longest)} tokens that the file claims.`
-    : `The file claims no length; the head has ${counted(waves.length, "pair")}.`;
+    ? `${inText}, ${slow(reading.longest)} in the ${grouped(reading.longest)} that the file claims.`
+    : `${inText}; the file claims no length.`;
   const score =
     negative === null
       ? `The mean score of equal vectors stays positive to ${grouped(FARTHEST)} tokens.`

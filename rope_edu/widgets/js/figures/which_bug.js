@@ -4,6 +4,7 @@ import { cividis, ink, onShade, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
+import { quoted } from "../lib/words.js";
 
 const STYLES = [
   { stroke: ink.text, width: 1.6 },
@@ -85,22 +86,64 @@ function draw(pen, state, { width }) {
   pen.part(() => drawLegend(pen, width));
 }
 
-/** What can be seen without knowing the name. */
-function seen({ lengths, errors, scores }) {
-  const [least, most] = [Math.min(...lengths), Math.max(...lengths)];
-  const moves = Math.max(...scores[0].map((value, n) => Math.max(...scores.map((line) => Math.abs(line[n] - value)))));
-  const long = most - least < 0.01 ? `Lengths stay ${fmt(most)}` : `Lengths run from ${fmt(least)} to ${fmt(most)}`;
+const APART = 0.02; // symptoms nearer than that look alike
+
+const extremes = (values) => [Math.min(...values), Math.max(...values)];
+
+/** By how much scores change with the start. */
+function moved({ scores }) {
+  return Math.max(...scores[0].map((value, n) => Math.max(...scores.map((line) => Math.abs(line[n] - value)))));
+}
+
+/** The symptoms of a person, one after the other: numbers that two persons may differ in, and words. */
+function symptoms(person) {
+  const [least, most] = extremes(person.lengths);
+  const [moves, off] = [moved(person), Math.max(...person.errors)];
+  const long = most - least < 0.01 ? `lengths stay ${fmt(most)}` : `lengths run from ${fmt(least)} to ${fmt(most)}`;
   const apart =
     moves < 0.01 ? "scores do not depend on the start" : `scores differ by up to ${fmt(moves)} with the start`;
-  return `${long}; ${apart}; vectors are off by up to ${fmt(Math.max(...errors))}.`;
+  return [
+    { numbers: [least, most], words: long },
+    { numbers: [moves], words: apart },
+    { numbers: [off], words: `vectors are off by up to ${fmt(off)}` },
+  ];
+}
+
+/** What can be seen without knowing the name. */
+function seen(person) {
+  const said = symptoms(person)
+    .map(({ words }) => words)
+    .join("; ");
+  return `${said[0].toUpperCase()}${said.slice(1)}.`;
+}
+
+/** The entry of the matrix in which two persons differ most. */
+function otherEntry(person, guessed) {
+  const entries = person.matrix.flatMap((row, r) =>
+    row.map((value, c) => ({ r, c, value, other: guessed.matrix[r][c], gap: Math.abs(value - guessed.matrix[r][c]) })),
+  );
+  return entries.reduce((most, entry) => (entry.gap > most.gap ? entry : most));
+}
+
+/** The first symptom that does not go with a diagnosis. */
+function contradiction(person, guessed) {
+  const [here, there] = [symptoms(person), symptoms(guessed)];
+  const differ = (n) => here[n].numbers.some((value, i) => Math.abs(value - there[n].numbers[i]) > APART);
+  const words = (n) => `${there[n].words}; here ${here[n].words}.`;
+  if (differ(0)) return words(0);
+  if (differ(1)) return words(1);
+  const { r, c, value, other, gap } = otherEntry(person, guessed);
+  if (gap > APART) return `row ${r + 1}, column ${c + 1} of the matrix is ${fmt(other)}; here it is ${fmt(value)}.`;
+  return words(2);
 }
 
 function readout(state) {
   const person = personOf(state);
   const told = `Patient ${state.patient}: ${seen(person)}`;
   if (state.guess === "none") return `${told} What is it?`;
-  if (state.guess !== person.name) return `${told} Your diagnosis does not fit.`;
-  return `Right. ${person.does} ${person.fix}`;
+  if (state.guess === person.name) return `Right. ${person.does} ${person.fix}`;
+  const guessed = PATIENTS.people.find(({ name }) => name === state.guess);
+  return `Not ${quoted(guessed.called)}: with that, ${contradiction(person, guessed)} Look again.`;
 }
 
 /** Another patient has no diagnosis yet. */

@@ -67,6 +67,9 @@ function parsed(text) {
 
 /** @param {Part} body */
 function checkRotates(body) {
+  const family = body.get("model_type", "");
+  const still = RULES.families_that_do_not_rotate.includes(family);
+  if (still) throw refuse("does not rotate", body.path("model_type"), { value: family });
   const kind = body.get("position_embedding_type");
   const none = RULES.does_not_rotate.includes(kind);
   if (none) throw refuse("does not rotate", body.path("position_embedding_type"), { value: kind });

@@ -1,0 +1,173 @@
+"""Exercises of chapter 19: tell variants apart."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rope_edu.check.answers import Reply, array, number, of_function, plain, whole
+from rope_edu.check.exercise import Exercise, Verdict
+from rope_edu.encodings import inv_freq, p_rope, partial_rope, xpos_scale
+
+PARTNER = "It must return one whole number, or None where the feature does not turn."
+
+
+def _partner(j: int, head_dim: int, fraction: float, kind: str) -> int | None:
+    """Return the feature that is turned with feature j in the half_split layout, or None."""
+    turning = int(fraction * head_dim / 2)
+    half = turning if kind == "partial" else head_dim // 2
+    if j >= 2 * half or j % half >= turning:
+        return None
+    return (j + half) % (2 * half)
+
+
+def _as_feature(found: Any) -> int | None:
+    return None if found is None else whole(found, PARTNER)
+
+
+@of_function(or_none=True)
+def _knows_partners(partner: Callable[..., Any]) -> Verdict:
+    """Judge exercise 19.1 on every feature of four heads, both kinds."""
+    for head_dim, fraction in ((16, 0.25), (16, 0.5), (12, 1.0), (64, 0.75)):
+        for kind, other in (("partial", "p-rope"), ("p-rope", "partial")):
+            for j in range(head_dim):
+                right = _partner(j, head_dim, fraction, kind)
+                found = _as_feature(partner(j, head_dim, fraction, kind))
+                if found == right:
+                    continue
+                case = f"partner({j}, {head_dim}, {fraction}, {kind!r})"
+                if right is None:
+                    return f"{case} is None: feature {j} never turns. Yours is {found}."
+                if found is None and right < j:
+                    return f"{case} is {right}: feature {j} is the second of its pair. Yours is None."
+                if found in (_partner(j, head_dim, fraction, other), j + head_dim // 2):
+                    return f"{case} is {right}: yours, {found}, is {other}'s partner, or RoPE's."
+                return f"{case} is {right}, yours is {found}."
+    return True
+
+
+@of_function
+def _reads_the_denominator(denominator: Callable[..., Any]) -> Verdict:
+    """Judge exercise 19.2 on RoPE, partial rotary, p-RoPE, and p-RoPE's table without its zeros."""
+    cut = p_rope(512, 0.25, 1e6).inv_freq[:64]
+    cases = [
+        ("RoPE, head of 128", inv_freq(128), 1e4, 128),
+        ("partial rotary, 32 of 128 features", partial_rope(128, 32).inv_freq, 1e4, 32),
+        ("p-RoPE, a quarter of 512", p_rope(512, 0.25, 1e6).inv_freq, 1e6, 512),
+        ("the same 64 frequencies, without the zeros", cut, 1e6, 512),
+    ]
+    for words, frequencies, base, right in cases:
+        found = number(denominator(frequencies.copy(), base), "It must return one number.")
+        if abs(found - right) < 1e-6 * right:
+            continue
+        if abs(found - 2 * len(frequencies)) < 1e-6:
+            return (
+                f"{words}: the denominator is {right}. How long a table is does not tell what divides in it."
+            )
+        if abs(found + right) < 1e-6 * right:
+            return f"{words}: the size is right, the sign is not; ln θ₁ is negative."
+        if abs(2 * found - right) < 1e-6 * right:
+            return (
+                f"{words}: yours is {found:g}, half of it. The exponent of pair 1 is −2 over the denominator."
+            )
+        return f"{words}: the denominator is {right}, yours is {found:g}."
+    return True
+
+
+@of_function
+def _fades_as_xpos(fades: Callable[..., Any]) -> Verdict:
+    """Judge exercise 19.3 on three pairs and three distances."""
+    for pair, width, distance in ((0, 64, 512), (31, 64, 512), (5, 16, 100), (0, 64, 0), (3, 64, 2048)):
+        found = number(fades(pair, width, distance), "It must return one number.")
+        zeta = float(xpos_scale(512, width)[pair])
+        right = zeta ** (distance / 512)
+        case = f"fades({pair}, {width}, {distance})"
+        if abs(found - right) < 1e-9:
+            continue
+        if abs(found - zeta**distance) < 1e-9:
+            return f"{case}: ζ belongs to 512 tokens, not to one."
+        if abs(found - right**2) < 1e-9:
+            return f"{case}: m and −n are both there already: the product has ζ once for each 512 tokens."
+        if abs(found * right - 1) < 1e-9:
+            return f"{case}: that grows. ζ is below 1, and a key that is farther back counts less."
+        if abs(found - ((pair + 0.4 * width) / (1.4 * width)) ** (distance / 512)) < 1e-9:
+            return f"{case}: pair i stands at feature 2i; ζ has 2i where yours has i."
+        return f"{case} is {right:.4f}, yours is {found:.4f}."
+    return True
+
+
+def _as_layers(found: Any) -> list[int]:
+    """Return a list of whole numbers, rising, of whatever collection they came in."""
+    ask = "It must return a list of layers."
+    found = array(sorted(found) if isinstance(found, set) else plain(found), None, ask)
+    if found.ndim != 1:
+        raise Reply(ask)
+    return sorted(whole(layer, ask) for layer in found.tolist())
+
+
+@of_function
+def _finds_still_layers(still_layers: Callable[..., Any]) -> Verdict:
+    """Judge exercise 19.4 on configs that list the layers, and on configs that give an interval."""
+    cases = [
+        ({"num_hidden_layers": 8, "no_rope_layers": [1, 1, 1, 0, 1, 1, 1, 0]}, [3, 7]),
+        ({"num_hidden_layers": 5, "no_rope_layers": [0, 1, 1, 1, 1]}, [0]),
+        ({"num_hidden_layers": 3, "no_rope_layers": [1, 1, 1]}, []),
+        ({"num_hidden_layers": 9, "no_rope_layer_interval": 4}, [3, 7]),
+        ({"num_hidden_layers": 6, "no_rope_layer_interval": 2}, [1, 3, 5]),
+    ]
+    for config, right in cases:
+        found = _as_layers(still_layers(dict(config)))
+        if found == right:
+            continue
+        rest = sorted(set(range(config["num_hidden_layers"])) - set(right))
+        if found == rest:
+            return f"{config}: that is the layers that turn. In no_rope_layers, 1 means that a layer turns."
+        if right and found == [layer + 1 for layer in right]:
+            return f"{config}: layers are counted from 0, so the first of yours is one too high."
+        if (step := config.get("no_rope_layer_interval")) and found == list(range(0, 9, step)):
+            return f"{config}: layer 0 turns. Every {step}th is still: the first three are {right[:3]}."
+        return f"{config}: the layers without position are {right}, yours are {found}."
+    return True
+
+
+EXERCISES = (
+    Exercise(
+        "19.1",
+        _knows_partners,
+        hints=(
+            "How far apart are the two features of a pair: half of what? Partial rotary and p-RoPE differ here.",
+            "partial: half of the rotated width, fraction · head_dim / 2. p-rope: head_dim / 2.",
+            "turning = int(fraction * head_dim / 2); half = turning for partial, head_dim // 2 for p-rope; "
+            "None where j >= 2 * half or j % half >= turning, else (j + half) % (2 * half).",
+        ),
+        shows="Same fraction, other partners: in the half_split layout the two names cannot be exchanged.",
+    ),
+    Exercise(
+        "19.2",
+        _reads_the_denominator,
+        hints=(
+            "θ₁ = b^(−2/x). Solve for x.",
+            "Take logarithms: ln θ₁ = −(2/x) ln b.",
+            "-2 * np.log(base) / np.log(inv_freq[1])",
+        ),
+        shows="Pair 1 gives a variant away, whatever its table is called and however long it is.",
+    ),
+    Exercise(
+        "19.3",
+        _fades_as_xpos,
+        hints=(
+            "The query brings ζ^(m/512), the key ζ^(−n/512).",
+            "Their product has m − n, the distance, over 512; ζ is (2i + 0.4 d) / (1.4 d).",
+            "((2 * i + 0.4 * rotary_dim) / (1.4 * rotary_dim)) ** (distance / 512)",
+        ),
+        shows="The fastest pair loses seven tenths of its say in 512 tokens, the slowest next to nothing.",
+    ),
+    Exercise(
+        "19.4",
+        _finds_still_layers,
+        hints=(
+            "Read what the code does with the field, not what the field is called.",
+            "use_rope = no_rope_layers[i]; without a list, layer i turns if (i + 1) % interval is not 0.",
+            "[i for i in range(n) if not turns[i]], where turns is the list, or (i + 1) % interval for each i.",
+        ),
+        shows="A name is no specification: in no_rope_layers the zeros are the layers without RoPE.",
+    ),
+)

@@ -1,0 +1,208 @@
+import { axes } from "../lib/axes.js";
+import { ink, onShade, shade } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { halfEllipse } from "../lib/geometry.js";
+import { centred } from "../lib/labels.js";
+import { memo } from "../lib/memo.js";
+import { clamp, decade, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { counted } from "../lib/words.js";
+import { invFreq, wavelength } from "../maths/frequencies.js";
+import { pairFeatures } from "../maths/layouts.js";
+import { partialRope, pRope } from "../maths/partial.js";
+import { completesTurn } from "../maths/trained_range.js";
+
+const [FAST, SLOW] = [2, 4e6]; // tokens a turn: the ends of the chart
+const LAYERS = 8;
+
+/** The four variants of a head: what divides in their exponents, and the frequency of each pair. */
+const heads = memo((headDim, fraction, base) => {
+  const rotaryDim = headDim * fraction;
+  return [
+    { name: "RoPE", title: "RoPE", over: headDim, frequencies: invFreq(headDim, base) },
+    {
+      name: "partial rotary",
+      title: "Partial rotary",
+      short: "partial",
+      over: rotaryDim,
+      frequencies: partialRope(rotaryDim, base),
+    },
+    { name: "p-RoPE", title: "p-RoPE", over: headDim, frequencies: pRope(headDim, fraction, base) },
+    { name: "NoPE", title: "NoPE", over: 0, frequencies: pRope(headDim, 0, base) },
+  ].map((head) => ({ ...head, waves: wavelength(head.frequencies) }));
+});
+const headsOf = ({ head_dim, fraction, base }) => heads(head_dim, fraction, base);
+
+/** The feature to follow, held within the head. */
+const featureOf = ({ feature, head_dim }) => Math.min(feature, head_dim - 1);
+
+/** The pairs of a variant that turn: which, their two features, tokens a turn. */
+const turning = ({ frequencies, waves }, pairing) =>
+  range(0, frequencies.length - 1)
+    .filter((i) => frequencies[i] > 0)
+    .map((i) => ({ features: pairFeatures(i, frequencies.length, pairing), wave: waves[i] }));
+
+/** The turning pair of a feature, or nothing. */
+const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
+
+/** Light is fast, dark is slow. */
+const tintOf = (wave) => 0.95 - (0.85 * (powerOf(wave) - powerOf(FAST))) / (powerOf(SLOW) - powerOf(FAST));
+
+const narrow = (width) => width < 480;
+const [TITLE, ARC, CELL, GAP] = [20, 22, 26, 16];
+const ROW = TITLE + ARC + CELL + GAP;
+const LAYERS_TOP = 4 * ROW + 4;
+const CHART_TOP = LAYERS_TOP + 96;
+const STRIP = 26; // of one variant in the chart
+const height = () => CHART_TOP + 4 * STRIP + 50;
+
+/** In a few words what turns in a row. */
+function wordsOf({ over, frequencies }, turning, width) {
+  if (!over) return "nothing turns";
+  const exponent = `exponent −2i/${over}`;
+  if (width < 310) return exponent;
+  if (narrow(width)) return `${counted(turning, "pair")}, ${exponent}`;
+  const of = turning === frequencies.length ? "" : ` of ${frequencies.length}`;
+  return `${turning}${of} pairs turn, ${exponent}`;
+}
+
+/** Where the cells of a row stand. */
+function seatsOf(row, headDim, width) {
+  const cell = (width - 4) / headDim;
+  return { cell, top: row * ROW, y: row * ROW + TITLE + ARC, centre: (j) => 2 + (j + 0.5) * cell };
+}
+
+/** Arcs between partners, the chosen feature's last. */
+function drawArcs(pen, pairs, chosen, pairing, { cell, y, centre }) {
+  const tall = pairing === "interleaved" ? clamp(0.7 * cell, 8, ARC - 4) : ARC - 4;
+  const arc = ({ features: [a, b] }) => halfEllipse(centre(a), centre(b), y - 1, tall);
+  pen.curves(pairs.filter((pair) => pair !== chosen).map(arc), { stroke: ink.muted, width: 1.2 });
+  pen.curves(chosen ? [arc(chosen)] : [], { stroke: ink.text, width: 3 });
+}
+
+/** A cell for each feature, in the colour of its speed. */
+function drawCells(pen, pairs, headDim, { cell, y, centre }) {
+  for (const j of range(0, headDim - 1)) {
+    const pair = pairWith(pairs, j);
+    const tint = pair ? tintOf(pair.wave) : 0;
+    const style = pair ? { fill: shade(tint) } : { stroke: ink.grid, width: 1 };
+    pen.rect(centre(j) - cell / 2 + 1, y, cell - 2, CELL, { ...style, radius: 2 });
+    const fill = pair ? onShade(tint) : ink.muted;
+    pen.text(centre(j), y + 18, cell < 17 && j % 2 ? "" : j, { anchor: "middle", size: 12, fill });
+  }
+}
+
+/** One variant: its title, its arcs and cells, the chosen feature and its partner framed. */
+function drawHead(pen, head, state, seats, width) {
+  const { head_dim, pairing } = state;
+  const feature = featureOf(state);
+  const { pairs, title } = head;
+  const { cell, top, y, centre } = seats;
+  pen.text(2, top + 14, title, { weight: 600 });
+  pen.text(112, top + 14, wordsOf(head, pairs.length, width));
+  const chosen = pairWith(pairs, feature);
+  drawArcs(pen, pairs, chosen, pairing, seats);
+  drawCells(pen, pairs, head_dim, seats);
+  const [first, second] = chosen ? chosen.features : [feature, feature];
+  const frame = { stroke: ink.text, width: 2.5, radius: 3, dash: chosen ? undefined : "3 3" };
+  for (const j of [first, second]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
+}
+
+/** The fifth way: not in the head but by layer. */
+function drawLayers(pen, width) {
+  const words = narrow(width) ? "Hybrid, layer by layer" : "Hybrid: chosen by layer, here none in every fourth";
+  pen.text(2, LAYERS_TOP + 14, words, { weight: 600 });
+  const step = (width - 4) / LAYERS;
+  for (const layer of range(1, LAYERS)) {
+    const turns = layer % 4 > 0;
+    const style = turns ? { fill: ink.position, opacity: 0.3 } : { stroke: ink.muted, width: 1.2, dash: "3 3" };
+    pen.rect(2 + (layer - 1) * step + 2, LAYERS_TOP + 24, step - 4, 24, { ...style, radius: 3 });
+    const label = narrow(width) ? layer : `${layer}: ${turns ? "RoPE" : "NoPE"}`;
+    pen.text(2 + (layer - 0.5) * step, LAYERS_TOP + 40, label, { anchor: "middle", size: 12 });
+  }
+}
+
+/** Below: how many tokens each pair needs for a turn, beside the trained length; and how many features stay. */
+function drawWaves(pen, all, state, width) {
+  const { head_dim, trained_length: trained } = state;
+  const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };
+  pen.text(2, CHART_TOP - 24, narrow(width) ? "Tokens a turn" : "Tokens for a turn of each pair", { weight: 600 });
+  const { X } = axes(pen, box, [FAST, SLOW], [0, 4], {
+    xLog: true,
+    xLabel: narrow(width)
+      ? "tokens; beyond L, no full turn"
+      : "wavelength (tokens); beyond L, no full turn in training",
+    xTicks: box.w < 210 ? geometric(10, 1e5, 2) : geometric(10, 1e6, 5),
+    xFormat: (value) => decade(powerOf(value), 0, 3),
+    yTicks: range(0, 4),
+    yFormat: () => "",
+  });
+  const edge = X(trained);
+  pen.rect(edge, box.y, box.x + box.w - edge, box.h, { fill: ink.muted, opacity: 0.14 });
+  pen.line(edge, box.y - 4, edge, box.y + box.h, { stroke: ink.text, width: 1.5, dash: "4 3" });
+  const length = `L = ${grouped(trained)}`;
+  pen.text(centred(edge, length, box.x, box.x + box.w, { size: 12 }), box.y - 8, length, {
+    anchor: "middle",
+    size: 12,
+  });
+  pen.text(width - 2, box.y - 8, "don’t turn", { anchor: "end", size: 12, fill: ink.muted });
+  all.forEach(({ name, short, pairs }, row) => {
+    const y = box.y + (row + 0.5) * STRIP;
+    pen.text(box.x - 6, y + 4, short ?? name, { anchor: "end", size: 12 });
+    pen.text(width - 2, y + 4, `${head_dim - 2 * pairs.length} of ${head_dim}`, { anchor: "end", size: 12 });
+    const chosen = pairWith(pairs, featureOf(state));
+    pen.part(() => {
+      for (const pair of [...pairs.filter((other) => other !== chosen), ...(chosen ? [chosen] : [])]) {
+        const style = pair === chosen ? { r: 8, width: 2.5 } : { r: 5.5, width: 1 };
+        pen.circle(X(pair.wave), y, style.r, { fill: shade(tintOf(pair.wave)), stroke: ink.text, width: style.width });
+      }
+    });
+  });
+}
+
+function draw(pen, state, { width }) {
+  const all = headsOf(state).map((head) => ({ ...head, pairs: turning(head, state.pairing) }));
+  const seats = all.map((_, row) => seatsOf(row, state.head_dim, width));
+  all.forEach((head, row) => {
+    drawHead(pen, head, state, seats[row], width);
+  });
+  drawLayers(pen, width);
+  drawWaves(pen, all, state, width);
+  const [{ cell, y, centre }] = seats;
+  const at = (px) => clamp(Math.floor((px - 2) / cell), 0, state.head_dim - 1);
+  return { feature: { x: centre(featureOf(state)), y: y + CELL / 2, at } };
+}
+
+const tokens = (wave) => (wave < 100 ? fmt(wave, 1) : grouped(wave));
+
+function readout(state) {
+  const { pairing, trained_length: trained } = state;
+  const [feature, all] = [featureOf(state), headsOf(state)];
+  const said = all.slice(0, 3).map((head) => {
+    const pair = pairWith(turning(head, pairing), feature);
+    if (!pair) return `${head.name} leaves it alone`;
+    const partner = pair.features.find((other) => other !== feature);
+    return `${head.name} turns it with feature ${partner}, once in ${tokens(pair.wave)} tokens`;
+  });
+  const counts = all.slice(0, 3).map(({ frequencies }) => {
+    const whole = completesTurn(frequencies, trained).filter(Boolean).length;
+    return `${whole} of ${frequencies.filter((frequency) => frequency > 0).length}`;
+  });
+  return (
+    `Feature ${feature}: ${said.join("; ")}; NoPE turns nothing. Pairs that complete a turn within ` +
+    `${grouped(trained)} tokens: ${counts[0]} in RoPE, ${counts[1]} in partial rotary, ${counts[2]} in p-RoPE.`
+  );
+}
+
+/** A feature that the head does not have is not kept. */
+function follow(before, held) {
+  return { feature: featureOf({ ...before, ...held }) };
+}
+
+export default live({
+  name: "WhatTurns",
+  title: "One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom",
+  height,
+  draw,
+  readout,
+  follow,
+});

@@ -1,0 +1,20 @@
+// A part of a head: the same as rope_edu/encodings/partial.py.
+import { invFreq } from "./frequencies.js";
+
+/**
+ * The frequencies of partial rotary: those of a head as wide as the part that turns.
+ * @param {number} rotaryDim
+ * @param {number} [base]
+ */
+export const partialRope = (rotaryDim, base = 10000) => invFreq(rotaryDim, base);
+
+/**
+ * The frequencies of p-RoPE: those of the whole head, the slowest set to 0.
+ * @param {number} headDim
+ * @param {number} p
+ * @param {number} [base]
+ */
+export function pRope(headDim, p, base = 10000) {
+  const turning = Math.floor((p * headDim) / 2);
+  return invFreq(headDim, base).map((frequency, i) => (i < turning ? frequency : 0));
+}

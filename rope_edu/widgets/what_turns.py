@@ -1,0 +1,32 @@
+"""Chapter 19: tell variants apart."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+
+class WhatTurns(LiveFigure):
+    """Show what turns in one head under RoPE, partial rotary, p-RoPE and NoPE, how fast, and who turns with whom.
+
+    Each row is the head once more: a cell for each feature, coloured by its speed, empty where nothing turns it;
+    an arc joins two features that are turned together. ``fraction`` is partial rotary's share of features and
+    p-RoPE's share of pairs; ``pairing`` the layout. ``feature`` is followed through all rows. Below stands the
+    wavelength of each turning pair, beside ``trained_length`` (tokens).
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> WhatTurns(fraction=0.5, pairing="interleaved")
+    WhatTurns(pairing='interleaved', fraction=0.5)
+
+    Source: GPT-NeoX, arXiv 2204.06745, §2.1; p-RoPE, arXiv 2410.06205, §6; NoPE, arXiv 2305.19466. Chapter 19.
+    """
+
+    feature = Slider(1, 0, 15, label="Feature to follow, j")
+    pairing = Choice(
+        "half_split",
+        {"half_split": "half split: i with i + half", "interleaved": "interleaved: 2i with 2i + 1"},
+        label="Layout",
+    )
+    fraction = Choice(0.25, {0.25: "a quarter", 0.5: "a half", 0.75: "three quarters"}, label="Fraction")
+    head_dim = Choice(16, {8: "8 (4 pairs)", 16: "16 (8 pairs)"}, label="Head width, d")
+    base = Slider(10_000.0, 10.0, 1_000_000.0, log=True, label="Base, b")
+    trained_length = Slider(4096, 16, 131_072, log=True, label="Trained length, L", unit="tokens")
