@@ -51,17 +51,6 @@ def test_numbers_without_a_format_are_short():
     assert shown.rows == [("1,234,567", "3.14", "True")]
 
 
-def test_words_break_into_lines_only_where_a_column_is_named():
-    wrapped = Table(COLUMNS, caption="c", wrap=["way"])._repr_html_()
-    cells = [row.findall("*") for row in ElementTree.fromstring(wrapped).iter("tr")]
-    assert [["white-space: normal" in cell.get("style") for cell in row] for row in cells] == [
-        [True, False, False]
-    ] * 3
-    assert "white-space" not in table()._repr_html_()
-    with pytest.raises(ValueError, match=r"wrap must name columns \(way, .*\), got \['a'\]"):
-        Table(COLUMNS, caption="c", wrap=["a"])
-
-
 @pytest.mark.parametrize(
     ("columns", "formats", "message"),
     [

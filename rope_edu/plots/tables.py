@@ -20,10 +20,9 @@ class Table:
         caption: a sentence or a title that says what the numbers are.
         formats: {heading: format}, as in ``format(value, ".2f")``. Without one, whole numbers have
             commas between thousands and others three digits.
-        wrap: headings of columns whose words may break into lines, as sentences do.
 
     Raises:
-        ValueError: the columns differ in length, there is none, or a format or `wrap` names no column.
+        ValueError: the columns differ in length, there is none, or a format names no column.
 
     Example:
         >>> Table({"pair": [0, 1], "turn (rad)": [1.0, 0.1]}, caption="Angles at position 1")
@@ -39,7 +38,6 @@ class Table:
         *,
         caption: str,
         formats: Mapping[str, str] | None = None,
-        wrap: Sequence[str] = (),
     ) -> None:
         formats = formats or {}
         lengths = {heading: len(values) for heading, values in columns.items()}
@@ -47,10 +45,7 @@ class Table:
             raise ValueError(f"columns must be there and have the same number of values, got {lengths}")
         if unknown := set(formats) - set(columns):
             raise ValueError(f"formats must name columns ({', '.join(columns)}), got {sorted(unknown)}")
-        if unknown := set(wrap) - set(columns):
-            raise ValueError(f"wrap must name columns ({', '.join(columns)}), got {sorted(unknown)}")
         self.caption = caption
-        self.wrapped = [heading in wrap for heading in columns]
         self.headings = list(columns)
         self.numeric = [all(map(is_number, values)) for values in columns.values()]
         self.cells = [
@@ -92,9 +87,8 @@ class Table:
     def _cell(self, tag: str, column: int, text: str, scope: str = "") -> str:
         """Return one cell of a column, aligned as the column is."""
         scope = f' scope="{scope}"' if scope else ""
-        lines = "white-space: normal; line-height: 1.4; min-width: 8em; " if self.wrapped[column] else ""
         side = "right" if self.numeric[column] else "left"
-        return f'<{tag}{scope} style="{lines}text-align: {side}">{html.escape(text)}</{tag}>'
+        return f'<{tag}{scope} style="text-align: {side}">{html.escape(text)}</{tag}>'
 
 
 def is_number(value: object) -> bool:
