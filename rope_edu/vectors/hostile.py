@@ -73,6 +73,6 @@ CONFIGS: dict[str, tuple[object, str, str, dict]] = {  # name: (config, source, 
     "a part above one": (LLAMA | {"partial_rotary_factor": 1.5}, OURS, "more features than there are", {}),
     "rope_scaling a list": (LLAMA | {"rope_scaling": [8.0]}, OURS, "a list taken for an object", {}),
     "a list": ([LLAMA], OURS, "a list taken for a config", {}),
-    "alibi": ({"model_type": "bloom", "hidden_size": 64, "n_head": 8, "alibi": True}, "falcon's alibi",
-              "rotation where there is none", {}),
+    "alibi": ({"model_type": "falcon", "hidden_size": 64, "num_attention_heads": 8, "alibi": True},
+              "falcon's alibi", "rotation where there is none", {}),
 }  # fmt: skip
