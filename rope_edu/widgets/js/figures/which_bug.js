@@ -122,7 +122,7 @@ function otherEntry(person, guessed) {
   const entries = person.matrix.flatMap((row, r) =>
     row.map((value, c) => ({ r, c, value, other: guessed.matrix[r][c], gap: Math.abs(value - guessed.matrix[r][c]) })),
   );
-  return entries.reduce((most, entry) => (entry.gap > most.gap ? entry : most));
+  return entries.sort((one, other) => other.gap - one.gap)[0];
 }
 
 /** The first symptom that does not go with a diagnosis. */
