@@ -269,7 +269,7 @@ def visit(reader) -> Iterator[Callable[..., Visit]]:
 # what is not there yet, once nothing is missing or patience ends; it needs no eval, which the page's policy forbids
 LACKING = """([maths, patience]) => new Promise((done) => {
     const all = (selector) => [...document.querySelectorAll(selector)];
-    const drawn = (slot) => slot.querySelector('[data-ready="true"], .live-note');
+    const drawn = (slot) => slot.querySelector('[data-ready="true"]:not([aria-busy="true"]), .live-note');
     const set = (math) => !maths || math.querySelector("mjx-container");
     const lacking = () => [
         ...(document.readyState === "complete" ? [] : ["the page is loading"]),

@@ -55,8 +55,9 @@ window.book = (() => {
     return heard;
   }
 
-  const alive = (name) => // and nothing will move any more
-    figure(name)?.dataset.ready === "true" && document.readyState === "complete" && document.fonts.status === "loaded";
   const rests = (name) => figure(name).getAttribute("aria-busy") !== "true";
+  const alive = (name) => // and nothing will move any more
+    figure(name)?.dataset.ready === "true" && rests(name) &&
+    document.readyState === "complete" && document.fonts.status === "loaded";
   return { errors, figure, picture, controls, place, listen, alive, rests };
 })();

@@ -65,7 +65,7 @@ function mount(figure, model, el) {
     controls.show(now, figure.uses?.(now) ?? state.names);
     bar.show(now);
     root.setAttribute("aria-busy", String(work.busy()));
-    if (!work.busy()) root.dataset.ready = "true";
+    root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in
   }
   function change() {
     touched = true;
