@@ -1,34 +1,94 @@
 // How large the base must be: the same as rope_edu/encodings/base_bound.py, by another walk.
 
+const DOUBT = 1e-9; // far above what rounding adds up to on a walk
+
 /**
  * The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0; nothing where there is none.
  *
  * Most distances need no look. Let the i fastest pairs be as low as they can, −1 each: the sum stays above 0 as long as the
- * others sum to more than i, and within δ tokens those change by at most δ Σ θ. The best i says how far to leap.
- * @param {Vector} frequencies
+ * others sum to more than i. Theirs is S now, with slope S′, and bends by at most C = Σ θ²: δ tokens on it is at least
+ * S + S′δ − Cδ²/2. The best i says how far to leap. A leap is a power of two, so that the turns of all leaps are known and a
+ * step multiplies where it would take cosines.
+ * @param {Vector} frequencies falling
  * @param {number} limit
  * @returns {number | null}
  */
 export function firstNegativeDistance(frequencies, limit) {
-  const rates = slowerRates(frequencies);
+  const rates = Float64Array.from(frequencies);
+  const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may stand still
+  const leaps = Array.from({ length: 1 + Math.ceil(Math.log2(limit)) }, (_, power) => turnsAt(rates, 2 ** power));
+  const here = turnsAt(rates, 0);
   for (let r = 0; r < limit; ) {
-    let [sum, leap] = [0, 1];
-    for (let i = frequencies.length - 1; i >= 0; i--) {
-      sum += Math.cos(r * frequencies[i]);
-      leap = Math.max(leap, (sum - i) / rates[i]);
-    }
-    if (sum < 0) return r;
-    r += Math.floor(leap);
+    const { sum, reach } = outlook(rates, bends, here);
+    if (sum < DOUBT && cosineSum(rates, r) < 0) return r;
+    const power = Math.min(Math.floor(Math.log2(reach)), leaps.length - 1);
+    turnOn(here, leaps[power]);
+    r += 2 ** power;
   }
   return null;
 }
 
+/** @typedef {{cos: Float64Array, sin: Float64Array}} Turns */
+
 /**
- * For each pair the sum of its frequency and all slower ones.
- * @param {Vector} frequencies falling
+ * Σ cos here, and how many tokens on it is above 0 for certain (at least 1: the next token has to be looked at).
+ * @param {Float64Array} rates
+ * @param {Float64Array} bends
+ * @param {Turns} here
  */
-function slowerRates(frequencies) {
-  const rates = [...frequencies];
-  for (let i = rates.length - 2; i >= 0; i--) rates[i] += rates[i + 1];
-  return rates;
+function outlook(rates, bends, { cos, sin }) {
+  let sum = 0;
+  let slope = 0;
+  let reach = 1;
+  for (let i = bends.length - 1; i >= 0; i--) {
+    sum += cos[i];
+    slope -= rates[i] * sin[i];
+    const above = sum - i - DOUBT;
+    if (above > 0) reach = Math.max(reach, (slope + Math.sqrt(slope * slope + 2 * bends[i] * above)) / bends[i]);
+  }
+  return { sum, reach };
+}
+
+/**
+ * @param {Float64Array} rates
+ * @param {number} distance
+ * @returns {Turns}
+ */
+function turnsAt(rates, distance) {
+  const angles = rates.map((rate) => distance * rate);
+  return { cos: angles.map(Math.cos), sin: angles.map(Math.sin) };
+}
+
+/**
+ * Turn on, in place.
+ * @param {Turns} here
+ * @param {Turns} by
+ */
+function turnOn({ cos, sin }, by) {
+  for (let i = 0; i < cos.length; i++) {
+    const c = cos[i];
+    const s = sin[i];
+    cos[i] = c * by.cos[i] - s * by.sin[i];
+    sin[i] = s * by.cos[i] + c * by.sin[i];
+  }
+}
+
+/**
+ * @param {Float64Array} rates
+ * @param {number} distance
+ */
+function cosineSum(rates, distance) {
+  let sum = 0;
+  for (const rate of rates) sum += Math.cos(distance * rate);
+  return sum;
+}
+
+/**
+ * For each pair the sum of its value and those of all slower ones.
+ * @param {Float64Array} values
+ */
+function slowerSums(values) {
+  const sums = values.slice();
+  for (let i = sums.length - 2; i >= 0; i--) sums[i] += sums[i + 1];
+  return sums;
 }
