@@ -1,10 +1,11 @@
-"""Measure what the live figures cost in a browser: python book/tools/bench.py [page …]. Build the book first.
+"""Measure what the live figures cost in a browser: python book/tools/bench.py [15_ 17_ …]. Build the book first.
 
-For every slider of every figure: 200 moves, each dispatched at the start of a frame as a browser does with real
-input, timed until the frame is painted. For a figure that works longer than a move may: 9 moves at some lengths,
-each timed until the first result and until the last is painted. For every page with figures: its weight (gzip) and
-the time until the first figure is drawn, from this machine and over a line of 10 Mbit/s with 40 ms to an answer.
-The machine's load is said first: it is in every time, as is a slice of work in the moves of a figure that works.
+For every slider of every figure, brought to the top of the window: 200 moves, each dispatched at the start of a
+frame as a browser does with real input, timed until the frame is painted. For a figure that works longer than a
+move may: 9 moves at some lengths, each timed until the first result and until the last is painted. For every page
+with figures: its weight (gzip) and the time until the first figure is drawn, from this machine and over a line of
+10 Mbit/s with 40 ms to an answer. The machine's load is said first: it is in every time, as is a slice of work in
+the moves of a figure that works.
 """
 
 import gzip
@@ -25,6 +26,8 @@ MOVES = 200
 MEASURE = """async ([figure, trait, moves]) => {
     const input = document.querySelector(`[data-live="${figure}"] [data-trait="${trait}"] input`);
     const [low, high, step] = [input.min, input.max, input.step].map(Number);
+    input.closest("[data-live]").scrollIntoView({ block: "start", behavior: "instant" });
+    await new Promise((resolve) => setTimeout(resolve, 300));  // what it brings into sight is drawn
     const times = [];
     for (let i = 0; i < moves; i++) {
         const share = (i * 0.618034) % 1;  // spread over the whole range, far from the last value
@@ -59,6 +62,7 @@ WORK = """async ([figure, trait, size, length, moves]) => {
     const picture = () => root.querySelector("svg").innerHTML;
     move(size, () => length);
     await rested();
+    root.scrollIntoView({ block: "start", behavior: "instant" });
     const times = [];
     for (let i = 0; i < moves; i++) {
         await painted();
@@ -142,9 +146,12 @@ def measure_work(page: Page, figure: str) -> None:
 
 
 def main(paths: list[str]) -> None:
-    """Measure the given pages (all chapters, where none is given)."""
+    """Measure the chapters with one of these words in their names (all, where none is given)."""
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    chapters = paths or sorted(f"notebooks/{page.name}" for page in (SITE / "notebooks").glob("*.html"))
+    built = sorted(f"notebooks/{page.name}" for page in (SITE / "notebooks").glob("*.html"))
+    chapters = [page for page in built if not paths or any(path in page for path in paths)]
+    if not chapters:
+        raise SystemExit(f"no page of {SITE / 'notebooks'} has {' or '.join(paths)} in its name")
     with launched() as browser, served(Quiet) as near, served(Slow) as far:
         for path in chapters:
             alive = [first_figure(browser, root + path) for root in (near, far)]

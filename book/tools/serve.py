@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -68,8 +69,9 @@ class Slow(Quiet):
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        for chunk in self.line.chunks(body):
-            self.wfile.write(chunk)
+        with suppress(ConnectionError):  # a reader who has left
+            for chunk in self.line.chunks(body):
+                self.wfile.write(chunk)
 
 
 @lru_cache(maxsize=1000)

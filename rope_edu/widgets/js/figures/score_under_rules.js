@@ -10,7 +10,7 @@ import { listed } from "../lib/words.js";
 import { scoreTrend, stretched } from "../maths/stretch.js";
 
 const SPREAD = 0.1; // of the distances over which a smooth curve is the mean
-const POINTS = 140; // of a curve
+const POINTS = 112; // of a curve
 
 /** The switch of each rule and how its curve is drawn, the plainest first. */
 const CURVES = {
@@ -69,8 +69,8 @@ function drawAxes(pen, box, state, values, width) {
     yTicks: range(low, high, 0.25),
   });
   pen.line(box.x, scales.Y(0), box.x + box.w, scales.Y(0), { stroke: ink.muted, width: 1 });
-  if (box.w - beyond > 70)
-    pen.text(box.x + box.w - 4, box.y + box.h - 6, "beyond training", { size: 12, anchor: "end", fill: ink.muted });
+  const words = box.w - beyond > 70 ? "beyond training" : "";
+  pen.text(box.x + box.w - 4, box.y + box.h - 6, words, { size: 12, anchor: "end", fill: ink.muted });
   return scales;
 }
 

@@ -34,9 +34,12 @@ function counter(dots, box) {
     (all) => (/** @type {number} */ v) => clamp(Math.round(v / CELL), 0, all - 1),
   );
   for (const [x, y] of dots) sums[row(y) * columns + column(x)] += 1;
-  for (let i = 1; i < columns; i++) sums[i] += sums[i - 1];
-  for (let i = columns; i < sums.length; i++) {
-    sums[i] += sums[i - columns] + (i % columns ? sums[i - 1] - sums[i - columns - 1] : 0);
+  for (let start = 0; start < sums.length; start += columns) {
+    let along = 0;
+    for (let i = start; i < start + columns; i++) {
+      along += sums[i];
+      sums[i] = along + (start && sums[i - columns]);
+    }
   }
   /** @type {(c: number, r: number) => number} */
   const upTo = (c, r) => (c < 0 || r < 0 ? 0 : sums[r * columns + c]);

@@ -29,12 +29,18 @@ export function keepInView(root, signal) {
 const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 
 /**
- * How much of an element is in the window, from 0 to 1.
+ * A function that says whether enough of an element is in the window. It is told so by the browser: to measure while a figure
+ * is drawn would lay the page out twice.
  * @param {Element} element
+ * @param {AbortSignal} signal
  */
-function shareSeen(element) {
-  const { top, bottom, height } = element.getBoundingClientRect();
-  return Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, roof())) / (height || 1);
+function watched(element, signal) {
+  let share = 1;
+  const options = { rootMargin: `-${roof()}px 0px 0px`, threshold: ENOUGH };
+  const watch = new IntersectionObserver((seen) => (share = seen[seen.length - 1].intersectionRatio), options);
+  watch.observe(element);
+  signal.addEventListener("abort", () => watch.disconnect());
+  return () => share >= ENOUGH;
 }
 
 /**
@@ -45,6 +51,7 @@ function shareSeen(element) {
  * @param {AbortSignal} signal
  */
 export function keepInSight(root, picture, signal) {
+  const inSight = watched(picture, signal);
   /** @type {Element | undefined} */
   let used;
   function release() {
@@ -53,7 +60,7 @@ export function keepInSight(root, picture, signal) {
     picture.style.height = "";
   }
   function hold(/** @type {Element} */ control) {
-    if (shareSeen(picture) >= ENOUGH) return release();
+    if (inSight()) return release();
     const { top, bottom } = control.getBoundingClientRect();
     const [above, below] = [top - roof(), innerHeight - bottom];
     if (!used) picture.style.height = `${picture.getBoundingClientRect().height}px`;

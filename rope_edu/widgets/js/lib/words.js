@@ -5,6 +5,8 @@ const WIDE = "mwMW@…";
 const EMOJI = /\p{Extended_Pictographic}/u;
 const FULL_WIDTH = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
 const BOLD = 1.13; // times as wide
+const PLAIN = /^[\x20-\x7e]*$/; // each code point a character of its own
+const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to make
 
 /**
  * What a reader sees as single characters: an emoji of several code points is one.
@@ -12,8 +14,8 @@ const BOLD = 1.13; // times as wide
  * @returns {string[]}
  */
 export function graphemes(text) {
-  if (!globalThis.Intl?.Segmenter) return Array.from(text);
-  return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+  if (!segmenter || PLAIN.test(text)) return Array.from(text);
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
 /**
@@ -33,8 +35,10 @@ export function textWidth(text, size = 13, bold = false) {
  */
 function widthOf(character) {
   if (NARROW.includes(character)) return 0.36;
+  if (WIDE.includes(character)) return 1;
+  if (PLAIN.test(character)) return 0.6;
   if (EMOJI.test(character)) return 1.3;
-  return WIDE.includes(character) || FULL_WIDTH.test(character) ? 1 : 0.6;
+  return FULL_WIDTH.test(character) ? 1 : 0.6;
 }
 
 /**
