@@ -246,7 +246,7 @@ def decode(peers: list[Peer], dtype: str, rounds: int) -> list[dict]:
     """Rotate q and k of one token at position 10⁶, in microseconds, and as a ratio to one product of torch."""
     q, k = pair_of_tensors(32, 1, dtype)
     packed, other = torch.randn(2, 1, 64, 1, HEAD_DIM).to(q.dtype).unbind()
-    place = torch.empty_like(packed)
+    place, places = torch.empty_like(packed), (torch.empty_like(q), torch.empty_like(k))
     calls: Calls = {"torch.mul, out=": lambda: torch.mul(packed, other, out=place)}
     for layout in LAYOUTS:
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
@@ -257,6 +257,7 @@ def decode(peers: list[Peer], dtype: str, rounds: int) -> list[dict]:
 
         calls |= {
             f"ours, {layout}, new": functools.partial(step, q, k),
+            f"ours, {layout}, out=": functools.partial(step, q, k, out=places),
             f"ours, {layout}, in place": functools.partial(step, q, k, out=(q, k)),
             f"ours, {layout}, in place, packed": functools.partial(step, packed, out=packed),
             f"ours, {layout}, in place, packed, turns held": functools.partial(rotate_, packed, held),

@@ -32,6 +32,7 @@ class NotCompiledError(ValueError):
 class Plan(NamedTuple):
     """How the kernel rotates an x into an `out`: what follows from their looks, wherever they lie."""
 
+    at: Callable  # the address of an array of this kind
     turn: Callable | None  # (address of x, of out, of turns, sign, first run of rows, end of runs)
     runs: int
     long: bool  # worth several threads
@@ -54,24 +55,20 @@ def rotate(x: Array, turns: Turns, plan: Plan, out: Array | None = None, sign: i
     if plan.refusal:
         raise NotCompiledError(plan.refusal)
     is_tensor, fresh = not isinstance(x, np.ndarray), out is None
-    if is_tensor:
-        torch = sys.modules["torch"]
-        if x.is_neg() or (not fresh and out.is_neg()):
-            raise NotCompiledError(NOT_PLAIN)
-        out = torch.empty_like(x) if fresh else out
-        x_at, out_at = x.data_ptr(), out.data_ptr()
-    else:
-        out = np.empty_like(x) if fresh else out
-        x_at, out_at = address(x), address(out)
-        if not out.flags.writeable:
-            raise ValueError(NO_PLACE)
-    threads = torch.get_num_threads() if plan.long and is_tensor else 1
+    lib = sys.modules["torch"] if is_tensor else np
+    if is_tensor and (x.is_neg() or (not fresh and out.is_neg())):
+        raise NotCompiledError(NOT_PLAIN)
+    out = lib.empty_like(x) if fresh else out
+    if not is_tensor and not out.flags.writeable:
+        raise ValueError(NO_PLACE)
+    x_at, out_at = plan.at(x), plan.at(out)
+    threads = lib.get_num_threads() if plan.long and is_tensor else 1
     if threads == 1:
         plan.turn(x_at, out_at, turns.address, sign, 0, plan.runs)
     else:
         _share(plan, (x_at, out_at, turns.address, sign), threads)
     if is_tensor and not fresh and not out.is_inference():
-        torch.autograd.graph.increment_version(out)  # a write that autograd has not seen
+        lib.autograd.graph.increment_version(out)  # a write that autograd has not seen
     return out
 
 
@@ -89,13 +86,12 @@ def make_plan(x: Array, turns: Turns, out: Array | None = None) -> Plan:
     block next. Raises ValueError for an `out` that is broadcast.
     """
     (*counts, head_dim), size, kept = x.shape, x.itemsize, 8 if dtype_name(turns) == "float64" else 4
-    if out is None:  # the strides that a new array gets
-        place = (
-            np.empty_like(x)
-            if isinstance(x, np.ndarray)
-            else sys.modules["torch"].empty_like(x, device="meta")
-        )
-    x_steps, out_steps = _steps(x), _steps(place if out is None else out)
+    lib, at, meta = np, address, {}
+    if not isinstance(x, np.ndarray):
+        lib = sys.modules["torch"]
+        at, meta = lib.Tensor.data_ptr, {"device": "meta"}
+    x_steps = _steps(x)
+    out_steps = _steps(lib.empty_like(x, **meta) if out is None else out)  # a new array's, where one is made
     nbytes = math.prod(x.shape) * size
     if nbytes and any(n > 1 and not step for n, step in zip(x.shape, out_steps, strict=True)):
         raise ValueError(NO_PLACE)
@@ -113,7 +109,7 @@ def make_plan(x: Array, turns: Turns, out: Array | None = None) -> Plan:
     side_by_side = not nbytes or head_dim == 1 or x_steps[-1] == out_steps[-1] == size
     turn, refusal = _kernel(x, np.array(told, dtype=np.int64), side_by_side)
     reach = max(_reach(x, x_steps, out_steps), _reach(x, out_steps, x_steps)) if nbytes else 0
-    return Plan(turn, runs, runs > 1 and nbytes >= SEVERAL_THREADS, reach, refusal)
+    return Plan(at, turn, runs, runs > 1 and nbytes >= SEVERAL_THREADS, reach, refusal)
 
 
 def _kernel(x: Array, told: np.ndarray, side_by_side: bool) -> tuple[Callable | None, str | None]:
@@ -127,10 +123,12 @@ def _kernel(x: Array, told: np.ndarray, side_by_side: bool) -> tuple[Callable | 
         from rope_edu.fast.kernels import rotate_rows  # here, as numba takes half a second
     except ImportError as error:
         return None, f'compiled=True needs numba, pip install "rope-edu[fast]": {error}'
-    turn = functools.partial(rotate_rows, told, np.empty(0, STORED[dtype_name(x)]))
+    given = told, np.empty(0, STORED[dtype_name(x)])
+    nowhere = 0, 0, 0, 1, 0, 0
     with contextlib.suppress(OSError):  # compiled, but there was no place to keep it
-        turn(0, 0, 0, 1, 0, 0)
-    return turn, None
+        rotate_rows(*given, *nowhere)
+    code = rotate_rows.get_overload(tuple(map(rotate_rows.typeof_pyval, (*given, *nowhere))))
+    return functools.partial(code, *given), None  # past numba's look at types, a fifth of a microsecond
 
 
 def _steps(x: Array) -> tuple[int, ...]:

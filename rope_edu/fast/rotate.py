@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, address, check_float_array, check_kind, check_out, check_tokens
+from rope_edu.encodings._checks import Array, check_float_array, check_kind, check_out, check_tokens
 from rope_edu.encodings.turning import is_compiling, is_watched, rotate_with
 from rope_edu.fast import launch
 from rope_edu.fast.table import RotaryTable
@@ -163,7 +163,7 @@ def _plan(
         if len(PLANS) == 1024:
             PLANS.clear()
         plan = PLANS[look] = launch.make_plan(x, turns, out)
-    elif out is not None and out is not x and abs(address(x) - address(out)) < plan.reach:
+    elif out is not None and out is not x and abs(plan.at(x) - plan.at(out)) < plan.reach:
         check_out(out, x)
     return plan
 

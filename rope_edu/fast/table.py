@@ -67,7 +67,7 @@ class RotaryTable:
         self._numbers = tuple(self._spec.inv_freq.tolist())
         self._fine = _fine_turns(self._spec.inv_freq)  # (BLOCK, pairs)
         self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; read without the lock
-        self._last: tuple[tuple | None, Turns | None] = None, None  # what was asked last, and its answer
+        self._last: tuple = None, None, None, None  # what was asked last (kind and place), and what answered
         self._lock = threading.Lock()
 
     @property
@@ -93,18 +93,20 @@ class RotaryTable:
         """Return the turns as `turns` does, where no graph is traced; `name` is that of `like` in sentences."""
         if not (type(start) is type(length) is int and start >= 0 <= length):
             start, length = check_whole_number("start", start), check_whole_number("length", length)
-        asked = start, length, getattr(like, "dtype", None), getattr(like, "device", None)
-        last, turns = self._last
-        if asked == last:  # the layers of a model ask for the same
+        kind = getattr(like, "dtype", None), getattr(like, "device", None)
+        place = start, length
+        last_kind, window, last_place, turns = self._last
+        if kind != last_kind:
+            window = self._windows.get((wide_dtype(kind[0]), kind[1]))
+        elif place == last_place:  # the layers of a model ask for the same
             return turns
-        window = self._windows.get((wide_dtype(asked[2]), asked[3]))
         if window is None or start < window.start or start + length > window.stop:
             check_float_array(name, like)
             if not values_known(like):  # torch's meta device
                 return self._taken_in_graph(start, length, like)
             window = self._grown(start, start + length, like)
         turns = window.turns.run(start - window.start, length)
-        self._last = asked, turns
+        self._last = kind, window, place, turns
         return turns
 
     def turns_at(self, positions: int | list | range | Array, *, like: Array | None = None) -> Turns:
