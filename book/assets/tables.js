@@ -18,7 +18,7 @@
     return [...table.tBodies[0].rows].map((element, order) => {
       const cells = [...element.cells].map(words);
       const keys = [...element.cells].map((cell) => cell.dataset.key ?? words(cell));
-      return { element, order, cells, keys, text: plain(cells.join(" ")) };
+      return { element, order, cells, keys, text: plain([...cells, ...keys].join(" ")) };
     });
   }
 

@@ -28,7 +28,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Contents:
-    """A table: its caption, a noun for its rows, columns, rows; a cell is its text, or text and filter key."""
+    """A table: its caption, a noun for its rows, columns, rows; a cell is its text, or text and key: what a filter
+    lists, and what a search finds besides."""
 
     caption: str
     noun: str
@@ -56,7 +57,8 @@ def _architecture(entry: dict) -> list[str | tuple[str, str]]:
     """Return one row of the census."""
     layout = entry["layout"] + (f"; {entry['or_by_config']} by config" if entry["or_by_config"] else "")
     shares = ", ".join(f"{share:g}" for share in entry["shares"])
-    rules = ", ".join(entry["rules"]).replace("every rule of transformers", "every rule") or "its own"
+    rules = ", ".join(entry["rules"]).replace(census.EVERY, "every rule") or "its own"
+    named = ", ".join(census.EVERY_RULE if census.EVERY in entry["rules"] else ()) + ", " + rules
     others = "; ".join(f"{part}: {how}" for part, how in entry["other_parts"].items())
     return [
         entry["name"],
@@ -64,7 +66,7 @@ def _architecture(entry: dict) -> list[str | tuple[str, str]]:
         (entry["width"] + (f" ({shares})" if shares else ""), entry["width"]),
         entry["axes"] or "one",
         entry["without_position"] or "none",
-        rules + (", by layer" if entry["frequencies_by_layer"] else ""),
+        (rules + (", by layer" if entry["frequencies_by_layer"] else ""), named),
         others or "–",
         f"{Path(entry['file']).name}:{entry['lines']['layout']}",
     ]
@@ -169,6 +171,7 @@ def numbers() -> dict[str, str]:
         "some": without["some layers"],
         "by_config": without["whole model, by config"],
         "by_layer": sum(entry["frequencies_by_layer"] for entry in entries),
+        "every_rule": ", ".join(census.EVERY_RULE),
         "methods": len(read_methods()),
         "cases": sum(len(load(name)) for name in FILES),
     }

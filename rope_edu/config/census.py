@@ -26,6 +26,8 @@ from pathlib import Path
 CENSUS = Path(__file__).with_name("census.json")
 BY_HAND = Path(__file__).with_name("census_by_hand.json")
 FORMAT = "rope_edu census 2"
+EVERY = "every rule of transformers"  # in place of their names:
+EVERY_RULE = ("linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
 COMPARED = (
     *("part", "layout", "or_by_config", "other_parts", "sense", "width", "axes", "without_position", "rules"),
     "frequencies_by_layer",
@@ -302,7 +304,7 @@ class Architecture:
     def rules(self) -> tuple[list[str], bool, int]:
         """Return the rules that it can take, whether layers may differ in frequencies, and the line."""
         own = re.findall(r"def compute_(\w+?)_(?:rope_)?parameters", self.frequencies)
-        every = ["every rule of transformers"] if "ROPE_INIT_FUNCTIONS" in self.frequencies else []
+        every = [EVERY] if "ROPE_INIT_FUNCTIONS" in self.frequencies else []
         by_layer = re.search(r"\[layer_type\]", self.frequencies) or "layer_rope_theta" in self.source.text
         return (
             [*every, *sorted(set(own) - ({"default"} if every else set()))],

@@ -76,6 +76,16 @@ def test_a_reader_searches_and_the_count_is_told(visit, width):
 
 
 @pytest.mark.browser
+def test_a_rule_finds_the_architectures_that_take_every_rule(visit):
+    page = visit("book/census.html", maths=False).page
+    page.get_by_label("Search the architectures").fill("yarn")
+    entries = census.committed()["architectures"]
+    wanted = {e["name"] for e in entries if census.EVERY in e["rules"] or "yarn" in e["rules"]}
+    assert {row[0] for row in rows(page)} == wanted
+    assert 0 < len(wanted) < len(entries)
+
+
+@pytest.mark.browser
 def test_filters_and_search_hold_together(visit):
     page = visit("book/census.html", maths=False).page
     page.get_by_label("Layout").select_option("interleaved")

@@ -164,6 +164,13 @@ def test_a_layout_is_read_from_what_the_function_makes(tmp_path, turns, layout):
     assert found["width"] == "whole head"
 
 
+@installed
+def test_every_rule_is_what_transformers_has_for_all_models():
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    assert tuple(ROPE_INIT_FUNCTIONS) == census.EVERY_RULE
+
+
 def test_neighbours_in_and_halves_out_is_a_layout_of_its_own(tmp_path):
     chosen = ATTENTION.replace("apply_rotary_pos_emb(", "apply_rotary_pos_emb_interleave(")
     found = entry(tmp_path, HALVES, APPLY, IN_AND_OUT, FREQUENCIES, chosen, MODEL)
