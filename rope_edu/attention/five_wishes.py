@@ -2,7 +2,7 @@ r"""Five things that one may wish of a positional encoding, each tested by a sma
 
 order       swap two words: does any output change?
 distance    move the text by 100 tokens: does every score stay?
-any length  has it a value at position 100 000? (How well a trained model reads there is another question.)
+any length  has it a value at position 100,000? (How well a trained model reads there is another question.)
 cache       append a word: do the earlier keys and values stay?
 cost        for 1,000 tokens in one head of 64: on how many numbers must it compute?
 """

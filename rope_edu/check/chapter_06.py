@@ -43,7 +43,7 @@ def _outlasts(smallest_base: Callable[[float, int], Any]) -> Verdict:
 
 
 def _counts_llama_3(pairs: object) -> Verdict:
-    """Judge exercise 6.2: pairs of a head of 128 with base 500 000 that turn within 8192 tokens."""
+    """Judge exercise 6.2: pairs of a head of 128 with base 500,000 that turn within 8192 tokens."""
     expected = sum(2 * math.pi * 500_000 ** (i / 64) <= 8192 for i in range(64))
     pairs = number(pairs, "The answer is a number of pairs.")
     if pairs % 1:
@@ -55,7 +55,7 @@ def _counts_llama_3(pairs: object) -> Verdict:
     if pairs == 64 - expected:
         return "Those are the ones that do not complete a turn."
     if pairs == sum(2 * math.pi * 10_000 ** (i / 64) <= 8192 for i in range(64)):
-        return "That is so for a base of 10 000; Llama-3's is 500 000."
+        return "That is so for a base of 10,000; Llama-3's is 500,000."
     return pairs == expected or f"{pairs:g} of 64 it is not: which i has a wavelength of 8192?"
 
 
@@ -106,7 +106,7 @@ def _separates(head_dim: object) -> Verdict:
 
 
 def _neighbours_are_nearest(head_dim: int) -> bool:
-    """Tell whether no offset from 2 to 99 999 brings all hands closer to their start than offset 1."""
+    """Tell whether no offset from 2 to 99,999 brings all hands closer to their start than offset 1."""
     offsets = np.arange(1, 100_000)
     squared = sum(2 - 2 * np.cos(offsets * 10_000 ** (-2 * i / head_dim)) for i in range(head_dim // 2))
     return bool(squared.argmin() == 0)
@@ -151,6 +151,6 @@ EXERCISES = (
             "You want the first d for which argmin of the distances is offset 1.",
             "It lies between 10 and 20.",
         ),
-        shows="A few hands with speeds in geometric steps are enough for 100 000 positions.",
+        shows="A few hands with speeds in geometric steps are enough for 100,000 positions.",
     ),
 )

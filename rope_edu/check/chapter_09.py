@@ -128,7 +128,7 @@ EXERCISES = (
         hints=(
             "Set the straight line 1 − (ln r + γ)/ln b to 0.3 at r = 1000.",
             "Then ln b = (ln 1000 + 0.577)/0.7.",
-            "b = exp(10.69), about 44 000.",
+            "b = exp(10.69), about 44,000.",
         ),
         shows="The base sets the slope: what is left at a distance r depends on ln r / ln b.",
     ),

@@ -52,7 +52,7 @@ def _comes_round(answer: object) -> Verdict:
     again, as_at = numbers(answer, 2, "The answer is two numbers of tokens.")
     turn = float(wavelength(inv_freq(128))[55])
     if close(again, turn, 1) and not close(again, math.ceil(turn), 1e-6):
-        return "The turn takes a hair less than 17 206 tokens: which whole distance is the first beyond it?"
+        return "The turn takes a hair less than 17,206 tokens: which whole distance is the first beyond it?"
     if close(again, round(20_000 - turn), 1):
         return "The other way round: first the distance from which it is known again."
     if close(again, turn + 4096, 1):
@@ -64,7 +64,7 @@ def _comes_round(answer: object) -> Verdict:
     if close(as_at, 20_000 % 4096, 1):
         return "Take off whole turns of the pair, not whole trained lengths."
     if not close(as_at, 20_000 - turn, 0.51):
-        return "The first is right. At 20 000 it has made one turn; which distance leaves the same rest?"
+        return "The first is right. At 20,000 it has made one turn; which distance leaves the same rest?"
     return True
 
 
@@ -140,7 +140,7 @@ EXERCISES = (
         hints=(
             "Its arc begins at angle 0. When is it back there?",
             "After one wavelength, 2π · 10000^(55/64) tokens.",
-            "The wavelength is 17 205.998: the first whole distance beyond it, and 20 000 less it.",
+            "The wavelength is 17,205.998: the first whole distance beyond it, and 20,000 less it.",
         ),
         shows="A slow pair is not wrong for ever beyond the trained length. It is wrong, then misleading.",
     ),

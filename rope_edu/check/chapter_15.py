@@ -191,7 +191,7 @@ EXERCISES = (
             "Pair j, the first that completes no turn, is slowed down by s^(j/(d/2 − 1)); it needs length / L.",
             "j = completes_turn(inv_freq(head_dim, base), L).sum(); (length / L) ** ((head_dim / 2 - 1) / j)",
         ),
-        shows="From 8 192 to 120 000 it takes 125, not 15; the base is then 68 million.",
+        shows="From 8,192 to 120,000 it takes 125, not 15; the base is then 68 million.",
     ),
     Exercise(
         "15.5",

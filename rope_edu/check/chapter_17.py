@@ -120,10 +120,10 @@ EXERCISES = (
         _inverts_the_line,
         hints=(
             "Set 1 − (ln r + γ)/ln b to 0.",
-            "ln b = ln r + γ, with r = 100 000 and γ = 0.577.",
-            "b = 100 000 · e^0.577, about 178 000.",
+            "ln b = ln r + γ, with r = 100,000 and γ = 0.577.",
+            "b = 100,000 · e^0.577, about 178,000.",
         ),
-        shows="The trend asks for 178 000; the wiggles ask for millions.",
+        shows="The trend asks for 178,000; the wiggles ask for millions.",
     ),
     Exercise(
         "17.3",
@@ -141,7 +141,7 @@ EXERCISES = (
         hints=(
             "The first window of good bases is half a percent wide.",
             "Try 1 % more than smallest_base(2048), and ask first_negative_distance.",
-            "12 000 lies between the first window and the second.",
+            "12,000 lies between the first window and the second.",
         ),
         shows="Larger than the bound is no promise: ask about the base itself.",
     ),

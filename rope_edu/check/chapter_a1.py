@@ -105,7 +105,7 @@ EXERCISES = (
             "Write 255, 256 and 257 in binary.",
             "With p digits you can write all numbers below 2^p. Does 2^p itself need more digits than p?",
         ),
-        shows="256 in bfloat16, 2048 in float16, 16 777 216 in float32.",
+        shows="256 in bfloat16, 2048 in float16, 16,777,216 in float32.",
     ),
     Exercise(
         id="A1.2",

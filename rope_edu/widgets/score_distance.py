@@ -9,7 +9,7 @@ class ScoreDistance(LiveFigure):
 
     ``vectors`` chooses q and k: "constant" (all ones), "identical" (k = q, Gaussian), "independent" (both
     Gaussian) or "rotated" (k is q turned ``peak`` positions on). ``seed`` draws the Gaussian ones.
-    ``distance`` (tokens, m − n) is the cursor; ``reach`` the distances shown, 100 000 on a logarithmic axis.
+    ``distance`` (tokens, m − n) is the cursor; ``reach`` the distances shown, 100,000 on a logarithmic axis.
     Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
 
     Values out of range raise TraitError with a sentence.
@@ -39,7 +39,7 @@ class ScoreDistance(LiveFigure):
     seed = Slider(1, 0, 99, label="Gaussian draw", unit="")
     reach = Choice(
         256,
-        {256: "0 to 256", 1024: "0 to 1 024", 100_000: "1 to 100 000, logarithmic"},
+        {256: "0 to 256", 1024: "0 to 1,024", 100_000: "1 to 100,000, logarithmic"},
         label="Distances shown (tokens)",
     )
     bound = Toggle(False, label="RoFormer bound")

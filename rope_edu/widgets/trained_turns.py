@@ -23,7 +23,7 @@ class TrainedTurns(LiveFigure):
     times = Slider(1.5, 0.0, 8.0, step=0.01, label="Distance, r", unit="× L")
     trained = Choice(
         4096,
-        {512: "512", 2048: "2 048", 4096: "4 096", 8192: "8 192", 32768: "32 768"},
+        {512: "512", 2048: "2,048", 4096: "4,096", 8192: "8,192", 32768: "32,768"},
         label="Trained length, L (tokens)",
     )
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")

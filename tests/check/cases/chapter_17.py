@@ -61,7 +61,7 @@ WRONG = {
     "17.4": [
         (10_000, "It must be above smallest_base(2048)"),
         (1e6, "that one will do"),
-        ("12 000", "The answer is one base."),
+        ("12,000", "The answer is one base."),
     ],
     "17.5": [
         (lambda rotary, head, base: reach_of(rotary, rotary, base), "adds its cosine of 1"),

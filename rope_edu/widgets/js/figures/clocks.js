@@ -31,7 +31,7 @@ const height = (width, { head_dim }) => {
   return TOP + row * rows + 4;
 };
 
-/** 6.3, 628, 54 410, 2.6 M: a wavelength that fits under a face. */
+/** 6.3, 628, 54,410, 2.6 M: a wavelength that fits under a face. */
 function shortly(value) {
   if (value < 99.95) return fmt(value, 1);
   if (value < 999999.5) return grouped(value);

@@ -45,7 +45,7 @@ function kernel({ vectors, head_dim, base, peak, seed }) {
 }
 
 /**
- * The whole distances at which a curve is computed: to 256 every one, to 1 024 every `step`-th (the fastest pair turns by
+ * The whole distances at which a curve is computed: to 256 every one, to 1,024 every `step`-th (the fastest pair turns by
  * one radian a token, so up to 3 catch its wave), on the logarithmic axis some 300; always those around the peak.
  */
 function sampled({ reach, vectors, peak }, step) {

@@ -13,7 +13,7 @@ const LENGTHS = geometric(SHORTEST, LONGEST, 160);
 const LINES = [
   { words: "no factor, a = 1", style: { stroke: ink.text, width: 2, dash: "7 4" } },
   { words: "YaRN, static", style: { stroke: ink.other, width: 4 } },
-  { words: "YaRN, s = length / 4 096", style: { stroke: ink.value, width: 2.5, dash: "2 4" } },
+  { words: "YaRN, s = length / 4,096", style: { stroke: ink.value, width: 2.5, dash: "2 4" } },
 ];
 
 /** a² of each line at a length. */
@@ -67,7 +67,7 @@ function draw(pen, state, { width, height: tall }) {
   const raise = (value) => (shown === "share" ? value : powerOf(Math.max(value, 1)));
 
   pen.line(X(TRAINED), box.y, X(TRAINED), box.y + box.h, { stroke: ink.muted, width: 1.5 });
-  pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? "trained" : "trained on 4 096", {
+  pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? "trained" : "trained on 4,096", {
     anchor: "end",
     size: 12,
     fill: ink.muted,
@@ -105,7 +105,7 @@ function readout(state) {
   return (
     `At ${grouped(length)} tokens ${what} ${say(plain)} without a factor, ${say(fixed)} with YaRN's ` +
     `(scores times ${fmt(a2, 3)}), and ${say(dynamic)} where s follows the length. ` +
-    `At the trained 4 096 tokens it was ${say(trained)}.`
+    `At the trained 4,096 tokens it was ${say(trained)}.`
   );
 }
 

@@ -11,12 +11,12 @@ export function fmt(value, decimals = 2) {
 }
 
 /**
- * A number with narrow spaces, which do not break, between thousands: 54 410.
+ * A whole number with commas between thousands: 54,410.
  * @param {number} value
  */
 export function grouped(value) {
   return String(Math.round(value))
-    .replace(/\B(?=(\d{3})+$)/g, "\u202f")
+    .replace(/\B(?=(\d{3})+$)/g, ",")
     .replace("-", "−");
 }
 
