@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
 from rope_edu.encodings import inv_freq, mean_cosine, score_curve
 
 FREQUENCIES = inv_freq(64)
@@ -58,7 +58,7 @@ def _why_not_so_many(found: float, head_dim: int, base: float, far: int, steps: 
         " Does the base reach inv_freq?": (usual > 0).sum(),
         " Those are all steps.": far,
     }
-    return next((why for why, slip in slips.items() if close(found, slip)), "")
+    return slip_of(found, slips)
 
 
 def _keeps_three_tenths(base: object) -> Verdict:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 BATCHES = (
@@ -38,16 +38,16 @@ def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
         if close(found, expected):
             continue
         slips = {
-            free // (numbers * each): "There is a value beside every key.",
-            free
-            // (2 * layers * d_model * each): "Only key heads are stored, not a key for every query head.",
-            free // (2 * numbers): "Count bytes, not numbers.",
-            free // (2 * numbers // layers * each): "Every layer has keys and values of its own.",
+            "There is a value beside every key.": free // (numbers * each),
+            "Only key heads are stored, not a key for every query head.": free
+            // (2 * layers * d_model * each),
+            "Count bytes, not numbers.": free // (2 * numbers),
+            "Every layer has keys and values of its own.": free // (2 * numbers // layers * each),
         }
         if not close(np.floor(found), found):
             return "Whole tokens only: round down."
         right = f"With {free:,} bytes, {layers} layers and {n_kv_heads} key heads {expected:,} fit, not {found:,}."
-        return next((why for slip, why in slips.items() if close(found, slip)), right)
+        return slip_of(found, slips, right)
     return True
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function, truth
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
 from rope_edu.clinic import BROKEN, right
 from rope_edu.encodings import apply_rope, inv_freq, plain_rope, rope_angles
 
@@ -79,7 +79,7 @@ def _why_not_base(found: float, base: float) -> str:
         " The exponent of pair 1 is −2/8.": base**0.5,
         " Pair 0 turns by 1 radian whatever the base: look at pair 1.": 1.0,
     }
-    return next((why for why, slip in slips.items() if close(abs(found) / slip, 1.0, 1e-4)), "")
+    return slip_of(abs(found), slips, tol=1e-4, ratio=True)
 
 
 @of_function
@@ -123,10 +123,9 @@ def _slides(slide: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
             "That turns them on by what was dropped: their new positions are smaller.": places + dropped,
             "They are as they were.": places,
         }
-        for why, wrong in slips.items():
-            if close(found, right(SPEC)(keys, wrong), 1e-9):
-                return why
-        return f"With {dropped} dropped, a key at 300 must come out as one at {300 - dropped}."
+        made = {why: right(SPEC)(keys, wrong) for why, wrong in slips.items()}
+        otherwise = f"With {dropped} dropped, a key at 300 must come out as one at {300 - dropped}."
+        return slip_of(found, made, otherwise, tol=1e-9)
     return True
 
 

@@ -93,8 +93,17 @@ def check_floats(name: str, x: Array) -> None:
     """Refuse all but arrays of 16-, 32- or 64-bit floats."""
     if not is_array_api_obj(x):
         raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
+    check_unmasked(name, x)
     if dtype_name(x) not in FLOAT_DTYPES:
         raise ValueError(f"{name} must hold floats ({', '.join(FLOAT_DTYPES)}), got {dtype_name(x)}")
+
+
+def check_unmasked(name: str, x: Array) -> None:
+    """Refuse NumPy's masked arrays: a rotation would use what lies under the mask."""
+    if isinstance(x, np.ndarray) and type(x).__name__ == "MaskedArray":
+        raise ValueError(
+            f"{name} must be a plain array, got MaskedArray: say what stands there, {name}.filled(0)"
+        )
 
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], hint: str) -> None:
@@ -169,6 +178,7 @@ def wide_dtype(dtype: Any) -> Any:
 def as_real(name: str, values: object) -> Array:
     """Return `values` as a float64 array of its own kind (numbers, lists and ranges become NumPy)."""
     array = values if is_array_api_obj(values) else np.asarray(values)
+    check_unmasked(name, array)
     xp = array_namespace(array)
     if not xp.isdtype(array.dtype, ("integral", "real floating")):
         raise ValueError(f"{name} must be real numbers (ints or floats), got {dtype_name(array)}")

@@ -360,6 +360,14 @@ def test_x_that_is_no_array_or_one_number_is_refused(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_what_lies_under_a_mask_is_not_used(form):
+    with pytest.raises(ValueError, match="x must be a plain array, got MaskedArray"):
+        form(np.ma.masked_array(np.ones((5, 8)), mask=False), angles_for(5, 8))
+    with pytest.raises(ValueError, match="positions must be a plain array, got MaskedArray"):
+        rope_angles(np.ma.masked_array([0.0, 9.0], mask=[False, True]), inv_freq(8))
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_more_pairs_than_the_head_holds_are_refused(form):
     with pytest.raises(ValueError, match="head_dim = 8, got 5 pairs"):
         form(example(5, 8), np.zeros((5, 5)))

@@ -332,6 +332,7 @@ TABLE = RotaryTable(inv_freq(8))
     ("call", "sentence"),
     [
         (lambda: rotate([[1.0, 0.0]], table=TABLE), "q must be a NumPy array or a torch tensor, got list"),
+        (lambda: rotate(np.ma.ones((5, 8)), table=TABLE), "q must be a plain array, got MaskedArray"),
         (lambda: rotate(np.ones((5, 8), int), table=TABLE), "q must hold floats .*, got int64"),
         (lambda: rotate(np.ones(8), table=TABLE), r"q must be \(…, seq, head_dim\), got shape \(8,\)"),
         (
