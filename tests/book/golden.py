@@ -193,6 +193,15 @@ def of_base_bound():
         for limit in (1, 300, 20_000):
             found = rope_edu.encodings.first_negative_distance(rates, limit)
             yield Call("firstNegativeDistance", [rates, limit], found, exactly=True)
+    for rates in (
+        [0.0],
+        [1.0, 0.1, 0.0],
+        [1.0, 0.5, 0.0, 0.0],
+        [3.0, 2.0],
+        [1.0, 1.0],
+    ):  # still pairs, equal ones
+        found = rope_edu.encodings.first_negative_distance(rates, 2000)
+        yield Call("firstNegativeDistance", [rates, 2000], found, exactly=True)
 
 
 @room

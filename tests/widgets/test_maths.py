@@ -8,7 +8,7 @@ import pytest
 from rope_edu import inv_freq
 from rope_edu.encodings import PIPELINES, Pipeline, angle_error, mean_cosine, round_to
 from rope_edu.encodings.precision import NUMBER_FORMATS
-from rope_edu.widgets.maths import decoding, derivation, error_curve, order, stretch
+from rope_edu.widgets.maths import decoding, derivation, error_curve, gained, order, stretch
 
 POSITIONS = [1, 2, 255, 257, 1023, 2049, 4100, 65_519, 99_999, 2**20 - 1]
 
@@ -72,3 +72,23 @@ def test_the_trend_of_the_score_is_its_mean_over_the_distances_around(rule):
         exact = spec.attention_factor**2 * mean_cosine(spec.inv_freq, middles).mean()
         found = stretch.score_trend(spec.inv_freq, spec.attention_factor, distance, 0.1)
         assert found == pytest.approx(exact, abs=1e-4)
+
+
+def test_gains_after_the_turn_let_the_score_swing_by_what_the_parts_say():
+    q, k, distance, theta, gains = (1.1, 0.3), (0.7, -0.8), 4, 0.37, (1.6, 0.7)
+    stays, swing = gained.gained_parts(q, k, distance, theta, gains)
+    turn = np.exp(1j * theta * (np.arange(2000)[:, None] + [distance, 0]))  # of the query, of the key
+    q_turned, k_turned = (complex(*pair) * turn[:, i] for i, pair in enumerate((q, k)))
+    squares = np.square(gains)
+    scores = squares[0] * q_turned.real * k_turned.real + squares[1] * q_turned.imag * k_turned.imag
+    found = [gained.gained_score(q, k, n, distance, theta, gains, after=True) for n in range(2000)]
+    np.testing.assert_allclose(found, scores, rtol=0, atol=1e-12)
+    # 2000 angles spread over the circle: one comes within 0.01 rad of each end
+    assert [scores.min(), scores.max()] == pytest.approx([stays - swing, stays + swing], abs=1e-4)
+
+
+@pytest.mark.parametrize(("pair", "gains"), [((1.0,), (1.0, 1.0)), ((1.0, 2.0), (1.0, 1.0, 3.0))])
+@pytest.mark.parametrize("after", [True, False])
+def test_a_pair_and_gains_have_two_members(pair, gains, after):
+    with pytest.raises(ValueError, match="pair and gains must have 2 members each"):
+        gained.gained_pair(pair, 0.1, gains, after)

@@ -15,6 +15,8 @@ def gained_pair(pair: Pair, angle: float, gains: Pair, after: bool) -> tuple[flo
 
         after:  G R(α) x      before:  R(α) G x,      G = diag(gains)
 
+    `pair` and `gains` are two numbers each, `angle` is in radians; a pair of another length raises ValueError.
+
     >>> gained_pair((1.0, 0.0), math.pi / 2, (2.0, 3.0), after=True)[1]  # turned to the second feature, times 3
     3.0
     >>> gained_pair((1.0, 0.0), math.pi / 2, (2.0, 3.0), after=False)[1]
@@ -22,6 +24,8 @@ def gained_pair(pair: Pair, angle: float, gains: Pair, after: bool) -> tuple[flo
 
     Chapter 23.
     """
+    if not len(pair) == len(gains) == 2:
+        raise ValueError(f"pair and gains must have 2 members each, got {len(pair)} and {len(gains)}")
     first, second = gains
     if after:
         x, y = rotate_pair(pair, angle)
@@ -33,6 +37,16 @@ def gained_score(
     q: Pair, k: Pair, position: float, distance: float, inv_freq: float, gains: Pair, after: bool
 ) -> float:
     r"""Score a query pair at `position` + `distance` and a key pair at `position`, both with the same gains.
+
+    Positions and distances are in tokens, `inv_freq` in radians per token; the rest is as for `gained_pair`.
+
+    >>> turned = dict(distance=1, inv_freq=0.5, gains=(2.0, 1.0))
+    >>> before = [gained_score((1.0, 0.0), (1.0, 0.0), n, after=False, **turned) for n in (0, 3)]
+    >>> [round(score, 3) for score in before]  # no position in it
+    [3.51, 3.51]
+    >>> after = [gained_score((1.0, 0.0), (1.0, 0.0), n, after=True, **turned) for n in (0, 3)]
+    >>> [round(score, 3) for score in after]
+    [3.51, 0.789]
 
     Chapter 23.
     """
@@ -46,7 +60,7 @@ def gained_parts(q: Pair, k: Pair, distance: float, inv_freq: float, gains: Pair
 
         s(n) = |q||k| [ (a+b)/2 · cos(rθ + φ_q − φ_k) + (a−b)/2 · cos((2n+r)θ + φ_q + φ_k) ]
 
-    a and b are the squares of the two gains; r is `distance`, n the key's position, φ the pairs' angles.
+    a and b are the squares of the two gains; r is `distance` in tokens, n the key's position, φ the pairs' angles.
 
     Returns:
         (first term, |q||k||a−b|/2).
