@@ -251,7 +251,7 @@ def names_in(tree: ast.Module) -> tuple[set[str], set[str]]:
     """Return the global names that a cell reads, in functions too, and those that it binds or writes into."""
     cell = symtable.symtable(ast.unparse(tree), "cell", "exec")
     reads = {symbol.get_name() for symbol in cell.get_symbols() if symbol.is_referenced()}
-    writes = {symbol.get_name() for symbol in cell.get_symbols() if symbol.is_assigned()}
+    writes = {symbol.get_name() for symbol in cell.get_symbols() if symbol.is_assigned()} - counters(tree)
     inner = list(cell.get_children())
     while inner:
         table = inner.pop()
@@ -261,6 +261,16 @@ def names_in(tree: ast.Module) -> tuple[set[str], set[str]]:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             writes |= {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
     return reads, writes
+
+
+def counters(tree: ast.Module) -> set[str]:
+    """Return the names that comprehensions alone bind; from Python 3.12 on symtable has them too."""
+    stored = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.comprehension)]
+    within = [part for loop in loops for part in ast.walk(loop.target)]
+    return {name.id for name in stored if name in within} - {name.id for name in stored if name not in within}
 
 
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)

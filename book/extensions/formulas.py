@@ -5,6 +5,7 @@ finished HTML: glyphs for the eye, MathML for screen readers. Nothing moves when
 readers without JavaScript have the formulas too.
 """
 
+import atexit
 import importlib.util
 import json
 import shutil
@@ -54,6 +55,9 @@ class Typesetter:
         }
         parts = [(MATHJAX / f"{part}.js").read_text(encoding="utf-8") for part in PARTS]
         self.engine = MiniRacer()
+        atexit.register(
+            self.engine.close
+        )  # its thread is gone later, and Python 3.13 would wait for it for ever
         start = f"globalThis.global = globalThis; globalThis.MathJax = {json.dumps(settings)}"
         self.engine.eval(";\n".join([start, *parts, SET, "0"]))
 
