@@ -55,9 +55,8 @@ class Typesetter:
         }
         parts = [(MATHJAX / f"{part}.js").read_text(encoding="utf-8") for part in PARTS]
         self.engine = MiniRacer()
-        atexit.register(
-            self.engine.close
-        )  # its thread is gone later, and Python 3.13 would wait for it for ever
+        # later the engine's thread is gone, and Python 3.13 would wait for it for ever
+        atexit.register(self.engine.close)
         start = f"globalThis.global = globalThis; globalThis.MathJax = {json.dumps(settings)}"
         self.engine.eval(";\n".join([start, *parts, SET, "0"]))
 
