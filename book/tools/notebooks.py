@@ -10,6 +10,7 @@ and a Chromium.
 """
 
 import base64
+import hashlib
 import json
 import re
 import sys
@@ -52,9 +53,10 @@ def execute(path: Path) -> nbformat.NotebookNode:
 
 def settle(notebook: nbformat.NotebookNode, prefix: str) -> None:
     """Make ids and metadata the same on every run; keep solutions folded in Colab and JupyterLab."""
-    for number, cell in enumerate(notebook.cells):
-        cell.id = f"{prefix}-{number:03d}"
-        cell.metadata.pop("execution", None)
+    name_new_cells(notebook.cells, prefix)
+    for cell in notebook.cells:
+        for stray in ("execution", "collapsed", "colab", "outputId", "id"):
+            cell.metadata.pop(stray, None)
         if cell.cell_type == "code":
             cell.outputs = joined(cell.outputs)
             shrink_pictures(cell.outputs)
@@ -78,6 +80,18 @@ def settle(notebook: nbformat.NotebookNode, prefix: str) -> None:
         if cell.cell_type == "code":
             cell.outputs = [nbformat.from_dict(output) for output in fresh]
     notebook.metadata["widgets"] = nbformat.from_dict({STATE: state})
+
+
+def name_new_cells(cells: list, prefix: str) -> None:
+    """Keep the ids that cells have, and name a new cell after its words, so that no other cell changes."""
+    taken: set[str] = set()
+    for cell in cells:
+        if not cell.id.startswith(f"{prefix}-") or cell.id in taken:
+            named = f"{prefix}-{hashlib.sha256(cell.source.encode()).hexdigest()[:6]}"
+            cell.id = next(
+                name for name in (named, *(f"{named}-{n}" for n in range(2, 99))) if name not in taken
+            )
+        taken.add(cell.id)
 
 
 def joined(outputs: list) -> list:
@@ -191,8 +205,9 @@ def main(starts: list[str]) -> None:
             settle(notebook, prefix=f"c{path.name[:2]}")
             add_stills(notebook, page)
             nbformat.validate(notebook)
-            text = json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True)
-            path.write_text(text + "\n", encoding="utf-8")
+            path.write_text(
+                nbformat.writes(notebook, indent=1, sort_keys=True).rstrip("\n") + "\n", encoding="utf-8"
+            )
             print("done")
 
 
