@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from table_data import METHODS, TABLES, Column, numbers
 
-from rope_edu.config.census import BY_HAND, CENSUS
+from makers.census import BY_HAND, CENSUS
 
 
 class SearchTable(SphinxDirective):

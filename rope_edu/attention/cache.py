@@ -6,7 +6,13 @@ from numbers import Integral
 
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from rope_edu.encodings._checks import Array, check_float_array, check_one_of, check_positive_int, dtype_name
+from rope_edu.encodings.validation import (
+    Array,
+    check_float_array,
+    check_one_of,
+    check_positive_int,
+    dtype_name,
+)
 
 
 class KVCache:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from array_api_compat import array_namespace
 
-from rope_edu.encodings._checks import Array, as_kind_of, as_positions, compute_dtype
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec, check_width, rope_parts
+from rope_edu.encodings.validation import Array, as_kind_of, as_positions, compute_dtype
 from rope_edu.encodings.xpos import xpos_scale
 
 

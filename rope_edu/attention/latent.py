@@ -7,7 +7,7 @@ import math
 from array_api_compat import array_namespace
 
 from rope_edu.attention.dot_product import attention_scores
-from rope_edu.encodings._checks import Array, check_finite_number, check_float_array
+from rope_edu.encodings.validation import Array, check_finite_number, check_float_array
 
 
 def decoupled_scores(

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from rope_edu.encodings._checks import Array, check_float_array, check_positive_int, compute_dtype
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
+from rope_edu.encodings.validation import Array, check_float_array, check_positive_int, compute_dtype
 
 
 class LinearState(NamedTuple):

@@ -7,7 +7,7 @@ from array_api_compat import array_namespace, device
 from rope_edu.attention.cache import KVCache
 from rope_edu.attention.dot_product import attention
 from rope_edu.attention.encoding import NoPosition, PositionEncoding
-from rope_edu.encodings._checks import Array, check_float_array, check_positive_int
+from rope_edu.encodings.validation import Array, check_float_array, check_positive_int
 
 _NO_POSITION = NoPosition()
 

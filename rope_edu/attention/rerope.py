@@ -8,8 +8,8 @@ from array_api_compat import array_namespace, device
 
 from rope_edu.attention.dot_product import attention_scores, causal_mask, check_qkv, softmax
 from rope_edu.attention.encoding import Rotary
-from rope_edu.encodings._checks import Array, as_kind_of, check_at_least_one, check_positive_int
 from rope_edu.encodings.spec import RopeSpec
+from rope_edu.encodings.validation import Array, as_kind_of, check_at_least_one, check_positive_int
 
 
 def rerope_attention(

@@ -11,8 +11,8 @@ from rope_edu.clinic import frequencies, reading
 from rope_edu.clinic.broken import Rotation
 from rope_edu.clinic.mistakes import MISTAKES
 from rope_edu.clinic.probe import Probe
-from rope_edu.encodings._checks import check_positive_int
 from rope_edu.encodings.spec import RopeSpec
+from rope_edu.encodings.validation import check_positive_int
 
 COARSE = {8: 0.01, 11: 0.002}  # how near frequencies are known, relative, where results have so few bits
 SAME = 1e-4  # of an attention factor

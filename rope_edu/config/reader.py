@@ -20,6 +20,7 @@ from rope_edu.config.rotation import (
     head_dim_of,
     layout_of,
     rope_type_of,
+    section_order,
 )
 from rope_edu.config.values import RULES, Part, checked, refuse
 from rope_edu.encodings.spec import RopeSpec
@@ -140,7 +141,7 @@ def read_config(
         trained=at.trained,
         layer_type=label,
         layer_types=labels,
-        section_order=_section_order(at.part),
+        section_order=section_order(at.part),
         remarks=tuple(Remark(kind, RULES["remarks"][kind].format(**words)) for kind, words in notes),
         call=call,
     )
@@ -179,10 +180,3 @@ def _still(at: Source, layout: str) -> Call:
     if head_dim % 2:
         raise refuse("odd width", at.body.path_of("head_dim"), value=head_dim, width=head_dim, least=2)
     return Call(STILL, (head_dim,), {"layout": layout})
-
-
-def _section_order(part: Part) -> str | None:
-    if "mrope_section" not in part:
-        return None
-    mixed = part.get("mrope_interleaved", False) or part.get("interleaved", False)
-    return "interleaved" if mixed else "contiguous"

@@ -10,6 +10,7 @@ from rope_edu import encodings
 from rope_edu.config.layers import STILL, THETA, Notes, listed, same
 from rope_edu.config.values import RULES, Part, checked, missing, refuse, said
 from rope_edu.encodings.scaling.temperature import ramp_ends, yarn_mscale
+from rope_edu.encodings.spatial import section_axes
 from rope_edu.encodings.spec import RopeSpec
 
 LONGEST, ORIGINAL, PARTIAL = (
@@ -27,7 +28,7 @@ class Call:
     arguments: tuple
     settings: dict[str, Any]
     divided_by: float = 1.0
-    sections: tuple[int, ...] | None = None
+    axes: tuple[int, ...] | None = None
 
     def spec(self) -> RopeSpec:
         """Return what the rule gives."""
@@ -35,7 +36,7 @@ class Call:
             head_dim = self.arguments[0]
             return RopeSpec([0.0] * (head_dim // 2), head_dim=head_dim, kind=STILL, **self.settings)
         made = getattr(encodings, self.rule)(*self.arguments, **self.settings)
-        return made.replace(inv_freq=made.inv_freq / self.divided_by, sections=self.sections)
+        return made.replace(inv_freq=made.inv_freq / self.divided_by, axes=self.axes)
 
     def line(self) -> str:
         """Return the call as a line of Python, or the reader's own where a list, sections or no rule is needed.
@@ -43,7 +44,7 @@ class Call:
         >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5, "layout": "half_split"}).line()
         'llama3(128, 8, 8192, base=500000, layout="half_split")'
         """
-        if self.rule in (STILL, "longrope") or self.divided_by != 1 or self.sections is not None:
+        if self.rule in (STILL, "longrope") or self.divided_by != 1 or self.axes is not None:
             return 'rope_from_config("config.json")'
         given = [said(each) for each in self.arguments]
         settings = [f"{name}={_literal(value)}" for name, value in self.settings.items()]
@@ -229,7 +230,17 @@ def call_of(at: Source, rule: str, layout: str) -> Call:
     sections = at.part.get("mrope_section")
     if sections is not None and sum(sections) != pairs:
         raise refuse("wrong sum", at.part.path("mrope_section"), pairs=pairs, value=sections)
-    return made if sections is None else replace(made, sections=tuple(sections))
+    if sections is None:
+        return made
+    return replace(made, axes=tuple(section_axes(pairs, sections, section_order(at.part)).tolist()))
+
+
+def section_order(part: Part) -> str | None:
+    """Return how the sections of a part are dealt to the pairs, or None where it has none."""
+    if "mrope_section" not in part:
+        return None
+    mixed = part.get("mrope_interleaved", False) or part.get("interleaved", False)
+    return "interleaved" if mixed else "contiguous"
 
 
 def _default(at: Source, widths: Widths) -> Call:

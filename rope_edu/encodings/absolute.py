@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
-from rope_edu.encodings._checks import (
+from rope_edu.encodings.frequencies import inv_freq, rope_angles
+from rope_edu.encodings.validation import (
     Array,
     as_kind_of,
     as_positions,
@@ -16,7 +17,6 @@ from rope_edu.encodings._checks import (
     dtype_name,
     values_known,
 )
-from rope_edu.encodings.frequencies import inv_freq, rope_angles
 
 
 def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:

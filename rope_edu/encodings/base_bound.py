@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rope_edu.encodings._checks import check_base, check_even_dim, check_positive_int
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
+from rope_edu.encodings.validation import check_base, check_even_dim, check_positive_int
 
 _STEP = 1e-3  # between neighbouring bases on the grid, of the logarithm
 _BATCH = 512  # bases that are judged together

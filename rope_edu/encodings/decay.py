@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from array_api_compat import array_namespace
 
-from rope_edu.encodings._checks import Array, as_kind_of, as_real
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.layouts import check_layout, pair_slices
+from rope_edu.encodings.validation import Array, as_kind_of, as_real
 
 
 def score_curve(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from rope_edu.encodings._checks import (
+from rope_edu.encodings.validation import (
     Array,
     as_kind_of,
     as_positions,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from rope_edu.encodings._checks import Array, check_even_dim, check_one_of, check_positive_int
+from rope_edu.encodings.validation import Array, check_even_dim, check_one_of, check_positive_int
 
 LAYOUTS = ("interleaved", "half_split")
 

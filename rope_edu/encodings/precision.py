@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, as_positions, as_real, check_one_of, check_whole_number
 from rope_edu.encodings.frequencies import rope_angles
+from rope_edu.encodings.validation import Array, as_positions, as_real, check_one_of, check_whole_number
 
 SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
 NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)

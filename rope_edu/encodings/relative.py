@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from rope_edu.encodings._checks import Array, as_kind_of, check_positive_int, values_known
 from rope_edu.encodings.absolute import as_integers, sinusoidal
+from rope_edu.encodings.validation import Array, as_kind_of, check_positive_int, values_known
 
 
 def relative_positions(q_len: int, k_len: int) -> np.ndarray:

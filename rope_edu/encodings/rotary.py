@@ -11,7 +11,9 @@ import math
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from rope_edu.encodings._checks import (
+from rope_edu.encodings.layouts import check_layout, pair_slices
+from rope_edu.encodings.turning import cos_and_sin, rotate_with
+from rope_edu.encodings.validation import (
     Array,
     as_kind_of,
     as_real,
@@ -22,8 +24,6 @@ from rope_edu.encodings._checks import (
     compute_dtype,
     dtype_name,
 )
-from rope_edu.encodings.layouts import check_layout, pair_slices
-from rope_edu.encodings.turning import cos_and_sin, rotate_with
 
 
 def rotate_pair(pair: list | tuple | Array, angle: float) -> list | tuple | Array:

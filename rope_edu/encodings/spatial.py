@@ -11,7 +11,9 @@ import math
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from rope_edu.encodings._checks import (
+from rope_edu.encodings.frequencies import as_pairs
+from rope_edu.encodings.layouts import pair_slices
+from rope_edu.encodings.validation import (
     Array,
     as_kind_of,
     as_real,
@@ -21,8 +23,6 @@ from rope_edu.encodings._checks import (
     check_one_of,
     check_positive_int,
 )
-from rope_edu.encodings.frequencies import as_pairs
-from rope_edu.encodings.layouts import pair_slices
 
 ORDERS = ("contiguous", "interleaved")
 

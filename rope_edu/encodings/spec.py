@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, check_even_dim, check_positive_int, check_positive_number
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import check_layout
+from rope_edu.encodings.validation import (
+    Array,
+    check_even_dim,
+    check_positive_int,
+    check_positive_number,
+    check_whole_number,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,8 +34,8 @@ class RopeSpec:
         layout: "interleaved" or "half_split".
         head_dim: width of the head, at least 2 · pairs; the features behind pass. Default: 2 · pairs.
         kind: name of the rule that made it, such as "rope", "yarn" or "p-rope".
-        sections: how many pairs turn by each coordinate of a position (time, height, width), adding up to
-            `pairs`; None for positions that are one number.
+        axes: for each pair the index of the coordinate by which it turns, `(pairs,)` whole numbers from 0, such as
+            those of `section_axes`; None for positions that are one number.
 
     Raises:
         ValueError: a field is out of range; the sentence names it.
@@ -49,7 +55,7 @@ class RopeSpec:
     layout: str = "interleaved"
     head_dim: int | None = None
     kind: str = "rope"
-    sections: tuple[int, ...] | None = None
+    axes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         frequencies = _as_numbers(self.inv_freq)
@@ -59,7 +65,7 @@ class RopeSpec:
             "layout": check_layout(self.layout),
             "head_dim": _check_head_dim(self.head_dim, 2 * len(frequencies)),
             "kind": _check_kind(self.kind),
-            "sections": _check_sections(self.sections, len(frequencies)),
+            "axes": _check_axes(self.axes, len(frequencies)),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)  # the one moment at which a frozen value is written
@@ -68,6 +74,11 @@ class RopeSpec:
     def rotary_dim(self) -> int:
         """Features that are paired, the first 2 · pairs of the head; still pairs count."""
         return 2 * len(self.inv_freq)
+
+    @property
+    def sections(self) -> tuple[int, ...] | None:
+        """Pairs that turn by each coordinate: (24, 20, 20) in Qwen3-VL; None for positions that are one number."""
+        return None if self.axes is None else tuple(np.bincount(self.axes).tolist())
 
     def replace(self, **changes: Any) -> RopeSpec:
         """Return a spec with some fields changed, checked anew; TypeError for a field that there is not."""
@@ -87,7 +98,7 @@ class RopeSpec:
 
     def _fields(self) -> tuple:
         frequencies = tuple(self.inv_freq.tolist())
-        return frequencies, self.attention_factor, self.layout, self.head_dim, self.kind, self.sections
+        return frequencies, self.attention_factor, self.layout, self.head_dim, self.kind, self.axes
 
     def _said(self) -> list[str]:
         pairs, turning = len(self.inv_freq), self.inv_freq[self.inv_freq != 0]
@@ -102,8 +113,9 @@ class RopeSpec:
             words.append(f"first {self.rotary_dim} of {self.head_dim} features")
         if self.attention_factor != 1:
             words.append(f"attention_factor {self.attention_factor:.6g}")
-        if self.sections is not None:
-            words.append(f"sections {self.sections}")
+        if self.axes is not None:
+            order = "" if list(self.axes) == sorted(self.axes) else ", interleaved"
+            words.append(f"sections {self.sections}{order}")
         return words
 
 
@@ -210,15 +222,14 @@ def _check_kind(kind: object) -> str:
     return kind
 
 
-def _check_sections(sections: object, pairs: int) -> tuple[int, ...] | None:
-    if sections is None:
+def _check_axes(axes: object, pairs: int) -> tuple[int, ...] | None:
+    if axes is None:
         return None
-    if not isinstance(sections, list | tuple) or not sections:
-        raise ValueError(f"sections must list the pairs of each coordinate, got {sections!r}")
-    sections = tuple(check_positive_int("each of sections", section) for section in sections)
-    if sum(sections) != pairs:
-        raise ValueError(f"sections must add up to the {pairs} pairs, got {sections}, {sum(sections)} in all")
-    return sections
+    if isinstance(axes, np.ndarray):
+        axes = axes.tolist()
+    if not isinstance(axes, list | tuple) or len(axes) != pairs:
+        raise ValueError(f"axes must name a coordinate for each of the {pairs} pairs, got {axes!r}")
+    return tuple(check_whole_number("each of axes", axis) for axis in axes)
 
 
 def check_width(rope: RopeSpec | Array, x: Array) -> None:

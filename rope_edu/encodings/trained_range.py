@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, as_positions, check_positive_int
 from rope_edu.encodings.frequencies import as_pairs
+from rope_edu.encodings.validation import Array, as_positions, check_positive_int
 
 _EDGE = 1 + 1e-12  # an angle at the very edge has been seen, however it was rounded
 

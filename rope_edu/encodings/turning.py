@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from rope_edu.encodings._checks import Array
 from rope_edu.encodings.layouts import pair_slices
+from rope_edu.encodings.validation import Array
 
 BLOCK = 2**18  # numbers that are rotated at a time: what is made on the way stays in the cache
 ON_A_GPU = 64  # times as many: it wants long work

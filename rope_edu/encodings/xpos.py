@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array_api_compat import array_namespace, device
 
-from rope_edu.encodings._checks import Array, as_positions, check_even_dim, check_positive_number
+from rope_edu.encodings.validation import Array, as_positions, check_even_dim, check_positive_number
 
 
 def xpos_scale(positions: int | list | range | Array, rotary_dim: int, scale_base: float = 512.0) -> Array:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, address, dtype_name
+from rope_edu.encodings.validation import Array, address, dtype_name
 from rope_edu.fast.turns import Turns
 
 CACHED = 2**17  # bytes of turns that heads share while the cache holds them

@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, check_float_array, check_kind, check_out, check_tokens
 from rope_edu.encodings.turning import is_compiling, is_watched, rotate_with
+from rope_edu.encodings.validation import Array, check_float_array, check_kind, check_out, check_tokens
 from rope_edu.fast import launch
 from rope_edu.fast.launch import Plan
 from rope_edu.fast.table import RotaryTable

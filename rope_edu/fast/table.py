@@ -9,10 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from rope_edu.encodings._checks import Array, check_float_array, check_whole_number, values_known, wide_dtype
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.spec import RopeSpec, rope_parts
 from rope_edu.encodings.turning import is_compiling
+from rope_edu.encodings.validation import (
+    Array,
+    check_float_array,
+    check_whole_number,
+    values_known,
+    wide_dtype,
+)
 from rope_edu.fast.turns import Turns, turns_from_angles
 
 BLOCK = 256  # positions that one coarse turn serves

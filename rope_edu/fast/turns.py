@@ -2,7 +2,8 @@ r"""Turns: by how much each pair turns at each position, as numbers that a kerne
 
 from __future__ import annotations
 
-from rope_edu.encodings._checks import (
+from rope_edu.encodings.layouts import check_layout
+from rope_edu.encodings.validation import (
     Array,
     address,
     as_kind_of,
@@ -12,7 +13,6 @@ from rope_edu.encodings._checks import (
     dtype_name,
     wide_dtype,
 )
-from rope_edu.encodings.layouts import check_layout
 
 
 class Turns:

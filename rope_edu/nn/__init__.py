@@ -1,4 +1,4 @@
-"""PyTorch modules over the library's functions: encodings, a tiny transformer, tasks, training.
+"""PyTorch modules over the library's functions: the encodings as modules, a tiny transformer.
 
 Needs ``pip install "rope-edu[torch]"``; the rest of the library does not.
 """
@@ -12,24 +12,14 @@ except ModuleNotFoundError as error:
     ) from error
 
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS, Encoding, RotaryModule, make_encoding
-from rope_edu.nn.tasks import TASKS, Batch, Task, make_task
-from rope_edu.nn.training import Point, TrainingConfig, TrainingResult, train
 from rope_edu.nn.transformer import Attention, TinyTransformer
 
 __all__ = [
     "ENCODINGS",
     "OPTIONS",
-    "TASKS",
     "Attention",
-    "Batch",
     "Encoding",
-    "Point",
     "RotaryModule",
-    "Task",
     "TinyTransformer",
-    "TrainingConfig",
-    "TrainingResult",
     "make_encoding",
-    "make_task",
-    "train",
 ]

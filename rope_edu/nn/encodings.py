@@ -34,8 +34,8 @@ from rope_edu.encodings import (
     sinusoidal,
     t5_bucket,
 )
-from rope_edu.encodings._checks import check_positive_int
 from rope_edu.encodings.spec import check_width
+from rope_edu.encodings.validation import check_positive_int
 
 Positions = range | torch.Tensor
 

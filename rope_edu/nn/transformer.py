@@ -9,7 +9,7 @@ from torch.nn import functional
 from rope_edu.attention import causal_mask, merge_heads, split_heads
 from rope_edu.attention.cache import KVCache
 from rope_edu.encodings import RopeSpec
-from rope_edu.encodings._checks import check_positive_int
+from rope_edu.encodings.validation import check_positive_int
 from rope_edu.nn.encodings import Encoding, Positions, make_encoding
 
 

@@ -1,7 +1,6 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
-`grid.json` is written by `python -m rope_edu.nn.grid`, `page_models.json` by `python -m rope_edu.nn.page_models`,
-`stretch.json` by `python -m rope_edu.nn.stretch`, `rotation.json` by `python book/tools/bench_rotation.py`,
+`grid.json`, `stretch.json` and `page_models.json` are written by the makers of those names (`book/makers`), `rotation.json` by `python book/tools/bench_rotation.py`,
 `base_bound.json` by `python book/tools/search_bases.py`. `predictions.md` and `stretch_predictions.md` were written
 before the runs that they are about.
 """

@@ -229,7 +229,7 @@ def load_grid(path: str | Path | None = None) -> Grid:
     r"""Read a grid of training runs and check it.
 
     Args:
-        path: of a file that `python -m rope_edu.nn.grid` wrote; the one that comes with the library if None.
+        path: of a file that `python -m makers.grid` wrote; the one that comes with the library if None.
 
     Returns:
         `Grid`.

@@ -53,7 +53,7 @@ def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
     r"""Read the models of the page, or those that you trained.
 
     Args:
-        path: a file of `python -m rope_edu.nn.page_models`; the committed one if not given.
+        path: a file of `python -m makers.page_models`; the committed one if not given.
 
     Returns:
         name of the task -> `PageModel`.

@@ -111,7 +111,7 @@ def load_stretch(path: str | Path | None = None) -> Stretch:
     r"""Read the results of a stretching experiment and check them.
 
     Args:
-        path: of a file that `python -m rope_edu.nn.stretch` wrote; the one that comes with the library if None.
+        path: of a file that `python -m makers.stretch` wrote; the one that comes with the library if None.
 
     Returns:
         `Stretch`.

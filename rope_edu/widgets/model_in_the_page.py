@@ -45,7 +45,7 @@ class ModelInThePage(LiveFigure):
     >>> figure.rope
     <RopeSpec "ntk-by-parts": 16 pairs, 1 … 1.11142e-05 rad/token, half_split>
 
-    Source: the models of ``python -m rope_edu.nn.page_models``, stored in ``rope_edu/results``. Chapter 18.
+    Source: the models of ``python -m makers.page_models``, stored in ``rope_edu/results``. Chapter 18.
     """
 
     task = Choice(
@@ -68,7 +68,7 @@ class ModelInThePage(LiveFigure):
 
     @property
     def rope(self) -> RopeSpec:
-        """The rotation as it is set now, for `rope_edu.nn.page_models.restore` or whatever rotates."""
+        """The rotation as it is set now, for `rope_edu.training.restore.restore` or whatever rotates."""
         model = load_page_models()[self.task]
         settings = {name: getattr(self, name) for name in SETTINGS}
         return page_rope(self.rule, model.length, model.head_dim, model.base, **settings)

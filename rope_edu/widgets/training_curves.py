@@ -26,7 +26,7 @@ class TrainingCurves(LiveFigure):
     >>> TrainingCurves(task="recall", doublings=2)
     TrainingCurves(task='recall', doublings=2)
 
-    Source: the grid of ``python -m rope_edu.nn.grid``, stored in ``rope_edu/results``. Chapter 13.
+    Source: the grid of ``python -m makers.grid``, stored in ``rope_edu/results``. Chapter 13.
     """
 
     task = Choice("back", TASKS, label="Task")

@@ -10,9 +10,9 @@ import torch
 from rope_edu.attention import split_heads
 from rope_edu.encodings import RopeSpec
 from rope_edu.nn import TinyTransformer
-from rope_edu.nn.page_models import restore
 from rope_edu.results import load_page_models
 from rope_edu.results.page_models import packed, read_page_models, unpacked
+from rope_edu.training.restore import restore
 from rope_edu.widgets.maths import long_text
 
 from .golden import RNG, Call, room

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rope_edu.nn.page_models import restore
 from rope_edu.results import load_page_models
+from rope_edu.training.restore import restore
 from rope_edu.widgets import ModelInThePage
 from rope_edu.widgets._bundle import page_script, scopes, style
 from rope_edu.widgets.maths.long_text import page_rope

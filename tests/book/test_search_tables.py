@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from rope_edu.config import census
+from makers import census
 
 from .conftest import SITE
 

@@ -33,9 +33,9 @@ def test_widths_follow_from_the_frequencies_unless_the_head_is_wider():
 
 
 def test_replace_changes_one_field_keeps_the_rest_and_checks_anew():
-    spec = RopeSpec([1.0, 0.1, 0.01], 1.5, "half_split", 8, "made up", (1, 2))
+    spec = RopeSpec([1.0, 0.1, 0.01], 1.5, "half_split", 8, "made up", (0, 1, 1))
     other = spec.replace(layout="interleaved")
-    assert other == RopeSpec([1.0, 0.1, 0.01], 1.5, "interleaved", 8, "made up", (1, 2))
+    assert other == RopeSpec([1.0, 0.1, 0.01], 1.5, "interleaved", 8, "made up", (0, 1, 1))
     assert spec.layout == "half_split"
     with pytest.raises(ValueError, match="layout must be 'interleaved' or 'half_split', got 'halves'"):
         spec.replace(layout="halves")
@@ -47,7 +47,7 @@ def test_replace_changes_one_field_keeps_the_rest_and_checks_anew():
 
 def test_specs_are_equal_and_hash_alike_if_all_fields_are_and_only_then():
     spec = RopeSpec([1.0, 0.1, 0.01], 1.5, "half_split", 8, "made up", [1, 2])
-    same = RopeSpec(np.array([1.0, 0.1, 0.01]), 1.5, "half_split", 8, "made up", (1, 2))
+    same = RopeSpec(np.array([1.0, 0.1, 0.01]), 1.5, "half_split", 8, "made up", (0, 1, 1))
     assert spec == same
     assert {spec: 1}[same] == 1
     changes = [
@@ -56,7 +56,7 @@ def test_specs_are_equal_and_hash_alike_if_all_fields_are_and_only_then():
         {"layout": "interleaved"},
         {"head_dim": 9},
         {"kind": "another"},
-        {"sections": (2, 1)},
+        {"axes": (1, 0, 1)},
     ]
     assert all(spec.replace(**change) != spec for change in changes)
     assert spec != "spec"
@@ -64,14 +64,14 @@ def test_specs_are_equal_and_hash_alike_if_all_fields_are_and_only_then():
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
 def test_a_copy_is_equal_and_as_read_only(again):
-    spec = RopeSpec([1.0, 0.1], 1.5, "half_split", 8, "made up", (1, 1))
+    spec = RopeSpec([1.0, 0.1], 1.5, "half_split", 8, "made up", (0, 1))
     assert again(spec) == spec
     assert not again(spec).inv_freq.flags.writeable
 
 
 def test_its_text_says_what_differs_from_plain_rope():
     assert repr(plain_rope(128)) == '<RopeSpec "rope": 64 pairs, 1 … 0.000115478 rad/token, interleaved>'
-    spec = RopeSpec([1.0, 0.5, 0.0], 1.25, "half_split", 8, "mixed", (1, 2))
+    spec = RopeSpec([1.0, 0.5, 0.0], 1.25, "half_split", 8, "mixed", (0, 1, 1))
     assert repr(spec) == (
         '<RopeSpec "mixed": 3 pairs, 1 of them still, 1 … 0.5 rad/token, half_split, first 6 of 8 features, '
         "attention_factor 1.25, sections (1, 2)>"
@@ -95,9 +95,9 @@ def test_its_text_says_what_differs_from_plain_rope():
         ({"head_dim": 3}, "head_dim must be at least 2 · pairs = 4, got 3"),
         ({"head_dim": 4.0}, "head_dim must be a whole number of at least 1, got 4.0"),
         ({"kind": ""}, "kind must be the name of a rule, such as 'rope' or 'yarn', got ''"),
-        ({"sections": [1, 2]}, r"sections must add up to the 2 pairs, got \(1, 2\), 3 in all"),
-        ({"sections": [2, 0]}, "each of sections must be a whole number of at least 1, got 0"),
-        ({"sections": 2}, "sections must list the pairs of each coordinate, got 2"),
+        ({"axes": [0, 1, 2]}, r"axes must name a coordinate for each of the 2 pairs, got \[0, 1, 2\]"),
+        ({"axes": [0, -1]}, "each of axes must be a whole number of at least 0, got -1"),
+        ({"axes": 2}, "axes must name a coordinate for each of the 2 pairs, got 2"),
     ],
 )
 def test_a_field_out_of_range_is_refused_by_its_name(fields, sentence):

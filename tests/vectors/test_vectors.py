@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from makers import vectors as make
 from rope_edu import apply_rope, clinic, inv_freq, rope_angles, rope_from_config
 from rope_edu.config import ConfigError
 from rope_edu.encodings import (
@@ -22,10 +23,10 @@ from rope_edu.encodings import (
     yarn,
 )
 from rope_edu.encodings.spec import RopeSpec
-from rope_edu.vectors import FILES, load, make, run
+from rope_edu.vectors import FILES, load, run
 from rope_edu.vectors.__main__ import main
 
-HERE = Path(make.__file__).parent
+HERE = make.HERE
 RULES = {
     "rope": plain_rope,
     "linear": position_interpolation,

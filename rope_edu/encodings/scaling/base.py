@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rope_edu.encodings._checks import check_at_least_one, check_positive_int
 from rope_edu.encodings.spec import RopeSpec, plain_rope, start_frequencies
+from rope_edu.encodings.validation import check_at_least_one, check_positive_int
 
 
 def abf(

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from rope_edu.encodings._checks import check_at_least_one, check_positive_int, check_positive_number
 from rope_edu.encodings.spec import RopeSpec, start_frequencies
+from rope_edu.encodings.validation import check_at_least_one, check_positive_int, check_positive_number
 
 
 def ntk_by_parts(

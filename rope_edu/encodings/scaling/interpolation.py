@@ -2,8 +2,8 @@ r"""Position interpolation: squeeze all positions into the trained range, every 
 
 from __future__ import annotations
 
-from rope_edu.encodings._checks import check_at_least_one
 from rope_edu.encodings.spec import RopeSpec, start_frequencies
+from rope_edu.encodings.validation import check_at_least_one
 
 
 def position_interpolation(

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from rope_edu.encodings._checks import Array, as_real, check_positive_int, check_positive_number
 from rope_edu.encodings.scaling.by_parts import check_stretch
 from rope_edu.encodings.spec import RopeSpec, start_frequencies
+from rope_edu.encodings.validation import Array, as_real, check_positive_int, check_positive_number
 
 
 def longrope(

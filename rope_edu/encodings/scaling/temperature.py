@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from rope_edu.encodings._checks import (
+from rope_edu.encodings.scaling.by_parts import blend, check_ordered, check_stretch, kept_by_turns
+from rope_edu.encodings.spec import RopeSpec, start_frequencies
+from rope_edu.encodings.validation import (
     check_at_least_one,
     check_finite_number,
     check_one_of,
 )
-from rope_edu.encodings.scaling.by_parts import blend, check_ordered, check_stretch, kept_by_turns
-from rope_edu.encodings.spec import RopeSpec, start_frequencies
 
 
 def yarn(

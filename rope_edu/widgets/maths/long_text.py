@@ -1,6 +1,6 @@
 r"""A trained model on a text longer than its own: its rotation, what it gets right place by place, what is new.
 
-The other side of `js/maths/long_text.js`; the model itself is `rope_edu.nn.page_models.restore`.
+The other side of `js/maths/long_text.js`; the model itself is `rope_edu.training.restore.restore`.
 """
 
 import math

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rope_edu.nn import make_task
-from rope_edu.nn.rules import SIDES, match_last, rule_accuracy
+from rope_edu.training import make_task
+from rope_edu.training.baselines import SIDES, match_last, rule_accuracy
 
 
 def plainly(row, n, side):

@@ -1,4 +1,4 @@
-r"""Write the test vectors: python -m rope_edu.vectors.make. Same bytes on every run and machine."""
+r"""Write the test vectors: PYTHONPATH=book python -m makers.vectors. Same bytes on every run and machine."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+import rope_edu.vectors
+from makers import vector_reference as reference
+from makers.hostile_configs import CONFIGS
 from rope_edu.clinic import BROKEN
 from rope_edu.config import ConfigError, rope_from_config
 from rope_edu.encodings.spec import RopeSpec
-from rope_edu.vectors import reference
-from rope_edu.vectors.hostile import CONFIGS
 
-HERE = Path(__file__).parent
+HERE = Path(rope_edu.vectors.__file__).parent
 FORMAT = "rope vectors 1"
 ROFORMER = "RoFormer, arXiv 2104.09864, eq. 34"
 YARN = "YaRN, arXiv 2309.00071, §3.4 (attention factor)"

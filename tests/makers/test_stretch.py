@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 import torch
 
+from makers import stretch
+from makers.stretch import PLANS, RULES, UNSTRETCHED, Bench, Fit, GrowingNTK, make_rule, with_encoding
 from rope_edu import apply_rope, rope_angles
 from rope_edu.encodings import plain_rope
 from rope_edu.encodings.scaling import dynamic_ntk, llama3, ntk_aware, ntk_by_parts
-from rope_edu.nn import TinyTransformer, TrainingConfig, make_task, stretch, train
-from rope_edu.nn.stretch import PLANS, RULES, UNSTRETCHED, Bench, Fit, GrowingNTK, make_rule, with_encoding
-from rope_edu.nn.training import score
+from rope_edu.nn import TinyTransformer
 from rope_edu.results.stretch import Place, load_stretch, load_stretch_predictions, parse_stretch
+from rope_edu.training import TrainingConfig, make_task, train
+from rope_edu.training.loop import score
 
 TINY = PLANS["tiny"]
 FITTED = Fit(slow=0.25, fast=1.0, lists={2: [1.0, 1.0, 2.0, 2.0]})

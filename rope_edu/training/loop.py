@@ -18,10 +18,10 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from rope_edu.encodings._checks import check_one_of, check_positive_int, check_positive_number
+from rope_edu.encodings.validation import check_one_of, check_positive_int, check_positive_number
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
-from rope_edu.nn.tasks import Batch, Task, longest, make_task
 from rope_edu.nn.transformer import TinyTransformer
+from rope_edu.training.tasks import Batch, Task, longest, make_task
 
 FORMAT = "rope_edu.nn checkpoint 1"
 TEST_SEED = 0  # every run is tested on the same texts

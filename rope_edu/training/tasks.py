@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from rope_edu.encodings._checks import check_one_of, check_positive_int
+from rope_edu.encodings.validation import check_one_of, check_positive_int
 
 SPLITS = ("train", "test", "tune")  # tuning texts choose learning rates, test texts are reported
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -265,7 +265,7 @@ class Clock(Task):
 
 @dataclass(frozen=True)
 class Text(Task):
-    r"""Predict the next character of the book's own prose (a fixed copy of its first nine chapters, nn/prose.txt).
+    r"""Predict the next character of the book's own prose (prose.txt, a fixed copy of its first nine chapters).
 
     The last tenth is kept for testing, the tenth before it for tuning.
 
@@ -301,7 +301,7 @@ class Text(Task):
 @cache
 def _prose() -> tuple[np.ndarray, str]:
     """Return the text as numbers, and the characters that they stand for."""
-    text = files("rope_edu.nn").joinpath("prose.txt").read_text(encoding="ascii")
+    text = files("rope_edu.training").joinpath("prose.txt").read_text(encoding="ascii")
     alphabet = "".join(sorted(set(text)))
     number = {character: n for n, character in enumerate(alphabet)}
     return np.array([number[character] for character in text]), alphabet

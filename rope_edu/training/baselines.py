@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rope_edu.encodings._checks import check_one_of, check_positive_int
-from rope_edu.nn.tasks import Task
+from rope_edu.encodings.validation import check_one_of, check_positive_int
+from rope_edu.training.tasks import Task
 
 SIDES = ("after", "before")
 
@@ -70,7 +70,7 @@ def rule_accuracy(
     Raises:
         ValueError: an argument is not allowed.
 
-    >>> from rope_edu.nn.tasks import make_task
+    >>> from rope_edu.training.tasks import make_task
     >>> rule_accuracy(make_task("copy"), 2) > 0.8 > 0.2 > rule_accuracy(make_task("back"), 2)
     True
 

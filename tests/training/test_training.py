@@ -6,8 +6,9 @@ import sys
 import pytest
 import torch
 
-from rope_edu.nn import ENCODINGS, TrainingConfig, make_task, train
-from rope_edu.nn.training import learning_rate, make_model, make_optimizer
+from rope_edu.nn import ENCODINGS
+from rope_edu.training import TrainingConfig, make_task, train
+from rope_edu.training.loop import learning_rate, make_model, make_optimizer
 
 SMALL = {"d_model": 16, "n_heads": 2, "d_ff": 16, "batch_size": 8, "rows": 8, "test_rows": 8, "points": 3}
 
@@ -50,7 +51,7 @@ KILLER = """
 import os, random, signal, sys, time
 import torch
 torch.set_num_threads(1)
-from rope_edu.nn import TrainingConfig, train
+from rope_edu.training import TrainingConfig, train
 config = TrainingConfig("recall", "t5", steps=150, checkpoint_every=1, **{small})
 path, kills, rng = sys.argv[1], 0, random.Random(int(sys.argv[2]))
 def fork(target):
@@ -99,20 +100,20 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits_as_one_that_neve
 
 @pytest.mark.parametrize("stop", [1, 7, 9])
 def test_a_run_that_stopped_between_any_two_steps_continues_as_if_it_had_not(tmp_path, monkeypatch, stop):
-    from rope_edu.nn import training
+    from rope_edu.training import loop
 
     config = TrainingConfig("copy", "shaw", steps=9, checkpoint_every=1, **SMALL)
-    whole, path, save = train(config, progress=False), tmp_path / "run.pt", training._Run.save
+    whole, path, save = train(config, progress=False), tmp_path / "run.pt", loop._Run.save
 
     def save_and_die(run, path):
         save(run, path)
         if run.step == stop:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(training._Run, "save", save_and_die)
+    monkeypatch.setattr(loop._Run, "save", save_and_die)
     with pytest.raises(KeyboardInterrupt):
         train(config, path, progress=False)
-    monkeypatch.setattr(training._Run, "save", save)
+    monkeypatch.setattr(loop._Run, "save", save)
     resumed = train(config, path, progress=False)
     assert same(whole, resumed)
     assert whole.tests == resumed.tests
@@ -139,7 +140,7 @@ def test_nothing_half_written_is_ever_under_the_name_of_the_checkpoint(tmp_path,
         raise OSError("no space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    from rope_edu.nn.training import write_atomically
+    from rope_edu.training.loop import write_atomically
 
     with pytest.raises(OSError, match="no space"):
         write_atomically(path, b"half")
@@ -218,10 +219,10 @@ def test_texts_longer_than_the_trained_are_scored_at_their_new_places_alone(monk
         seen.append(batch.weights.clone())
         return answer_loss(logits, batch)
 
-    from rope_edu.nn import training
+    from rope_edu.training import loop
 
-    answer_loss = training.answer_loss
-    monkeypatch.setattr(training, "answer_loss", loss)
+    answer_loss = loop.answer_loss
+    monkeypatch.setattr(loop, "answer_loss", loss)
     train(TrainingConfig("clock", "none", steps=1, **SMALL), progress=False)
     task = make_task("clock")
     trained, twice, fourfold = seen[-3:]
@@ -233,7 +234,7 @@ def test_texts_longer_than_the_trained_are_scored_at_their_new_places_alone(monk
 
 
 def test_a_run_that_chooses_a_rate_never_sees_the_texts_that_are_reported(monkeypatch):
-    from rope_edu.nn.tasks import Task
+    from rope_edu.training.tasks import Task
 
     batch, splits = Task.batch, []
 

@@ -1,7 +1,7 @@
 r"""Train at one length, test at 2, 4 and 16 times it: every rule, without training and after a little.
 
-    python -m rope_edu.nn.stretch                                  # all: 2 tasks × 8 seeds
-    python -m rope_edu.nn.stretch --tasks text --seeds 2 --out mine.json
+    PYTHONPATH=book python -m makers.stretch                                  # all: 2 tasks × 8 seeds
+    PYTHONPATH=book python -m makers.stretch --tasks text --seeds 2 --out mine.json
 
 Each task begins with what is chosen, by the loss on tuning texts of a model that is never reported: the learning
 rate; the thresholds of the fitted rules; LongRoPE's lists, one for each stretch; the learning rate of each rule's
@@ -33,6 +33,7 @@ import torch
 from torch import nn
 
 import rope_edu
+from makers.runs import RunsFile, describe_machine, side_by_side
 from rope_edu.encodings import RopeSpec, plain_rope, rope_angles
 from rope_edu.encodings.scaling import (
     abf,
@@ -45,11 +46,10 @@ from rope_edu.encodings.scaling import (
     yarn,
 )
 from rope_edu.nn.encodings import Encoding, Positions, RotaryModule
-from rope_edu.nn.runs import RunsFile, describe_machine, side_by_side
-from rope_edu.nn.tasks import make_task
-from rope_edu.nn.training import TrainingConfig, make_model, score, train
 from rope_edu.nn.transformer import TinyTransformer
 from rope_edu.results.stretch import FORMAT, RUN_OF, TUNING_OF
+from rope_edu.training.loop import TrainingConfig, make_model, score, train
+from rope_edu.training.tasks import make_task
 
 DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "stretch.json"
 STRETCHED_TASKS = ("text", "copy")
@@ -448,7 +448,7 @@ def add_missing(file: RunsFile, table: str, work: Callable, wanted: dict[tuple, 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line and run the experiment."""
     parser = argparse.ArgumentParser(
-        "python -m rope_edu.nn.stretch",
+        "makers.stretch",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -5,14 +5,17 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rope_edu.nn import ENCODINGS, TASKS, TrainingConfig, grid, make_task
-from rope_edu.nn.training import make_model
+from makers import grid
+from rope_edu.nn import ENCODINGS
 from rope_edu.results import best_setting, load_grid, load_predictions, sign_flip_p, spread
 from rope_edu.results.grid import FORMAT, RUN_OF, parse_grid
+from rope_edu.training import TASKS, TrainingConfig, make_task
+from rope_edu.training.loop import make_model
 
 MACHINE = {"machine": {"cpu": "a processor", "cores": 2, "gpu": None}, "jobs": 1, "threads_per_job": 1}
 
@@ -197,7 +200,11 @@ def test_a_real_run_ends_in_the_file_with_versions_and_machine_and_no_names(tmp_
 
 def test_help_names_every_choice():
     words = subprocess.run(
-        [sys.executable, "-m", "rope_edu.nn.grid", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "makers.grid", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(grid.__file__).parents[1],
     ).stdout
     for option in (
         "--tasks",

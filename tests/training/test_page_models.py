@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from makers.page_models import CONFIGS, LONGEST, REFERENCE, TEXTS
 from rope_edu.encodings import plain_rope
-from rope_edu.nn import make_task
-from rope_edu.nn.page_models import CONFIGS, LONGEST, REFERENCE, TEXTS, restore
-from rope_edu.nn.training import TEST_SEED, answer_loss
 from rope_edu.results import load_page_models
 from rope_edu.results.page_models import packed, unpacked
+from rope_edu.training import make_task, restore
+from rope_edu.training.loop import TEST_SEED, answer_loss
 from rope_edu.widgets.maths.long_text import page_rope
 
 MODELS = load_page_models()

@@ -1,10 +1,10 @@
 r"""Train the models that run in the page, round them to 8 bits, and write them with their texts into one JSON file.
 
-    python -m rope_edu.nn.page_models                      # both: about a minute on one core
-    python -m rope_edu.nn.page_models text --out mine.json
+    PYTHONPATH=book python -m makers.page_models                      # both: about a minute on one core
+    PYTHONPATH=book python -m makers.page_models text --out mine.json
 
 A model that the file already has, trained with the same configuration, is kept: the same command goes on where it
-was stopped. Read the file with `rope_edu.results.load_page_models`, run a model with `restore`.
+was stopped. Read the file with `rope_edu.results.load_page_models`, run a model with `rope_edu.training.restore`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ import numpy as np
 import torch
 
 import rope_edu
-from rope_edu.encodings import RopeSpec, plain_rope
-from rope_edu.nn.tasks import Batch, make_task
-from rope_edu.nn.training import TEST_SEED, TrainingConfig, answer_loss, train, write_atomically
 from rope_edu.nn.transformer import TinyTransformer
-from rope_edu.results.page_models import FORMAT, UNCOUNTED, PageModel, packed, unpacked
+from rope_edu.results.page_models import FORMAT, UNCOUNTED, packed, unpacked
+from rope_edu.training.loop import TEST_SEED, TrainingConfig, answer_loss, train, write_atomically
+from rope_edu.training.tasks import Batch, make_task
 
 SHARED = {"n_heads": 2, "device": "cpu", "points": 1, "rows": 16, "test_rows": 16}
 CONFIGS = (
@@ -37,40 +36,6 @@ LONGEST = 16  # times the trained length
 REFERENCE = 256  # rows behind `reached`
 BASE = 10_000.0
 DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "page_models.json"
-
-
-def restore(
-    model: PageModel, rope: RopeSpec | None = None, *, dtype: torch.dtype = torch.float64
-) -> TinyTransformer:
-    r"""Return a model of the page as a `TinyTransformer`, rotating by any rule.
-
-    Args:
-        model: of `load_page_models`.
-        rope: a RopeSpec for heads of `model.head_dim`, half_split; plain RoPE, as in training, if not given.
-        dtype: of the weights.
-
-    Returns:
-        The model, in evaluation mode: tokens `(…, seq)` -> logits `(…, seq, vocab)`.
-
-    Raises:
-        ValueError: the spec is for heads of another width, or pairs other features.
-
-    >>> from rope_edu.results import load_page_models
-    >>> page_model = load_page_models()["back"]
-    >>> tokens = torch.tensor(page_model.texts[:1, : page_model.trained_places])
-    >>> answers = restore(page_model)(tokens).argmax(-1)[0, 6:]
-    >>> bool((answers == torch.tensor(page_model.answers[0, 6 : page_model.trained_places])).all())
-    True
-
-    Chapter 18.
-    """
-    rope = plain_rope(model.head_dim, model.base, layout="half_split") if rope is None else rope
-    if rope.layout != "half_split" or rope.head_dim != model.head_dim:
-        raise ValueError(f"rope must be half_split, for heads of {model.head_dim} features, got {rope!r}")
-    sizes = {name: model.config[name] for name in ("d_model", "n_layers", "n_heads", "d_ff")}
-    made = TinyTransformer(len(model.alphabet), encoding=rope, **sizes).to(dtype)
-    made.load_state_dict({name: torch.tensor(weight, dtype=dtype) for name, weight in model.weights.items()})
-    return made.eval()
 
 
 def describe_model(config: TrainingConfig, trained: TinyTransformer) -> dict[str, Any]:

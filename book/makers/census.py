@@ -1,7 +1,7 @@
 r"""Read an installed transformers package and list every architecture that rotates.
 
-    python -m rope_edu.config.census                 # writes census.json beside this file
-    python -m rope_edu.config.census --show llama    # one architecture, and where each fact stands
+    PYTHONPATH=book python -m makers.census                 # writes census.json beside this file
+    PYTHONPATH=book python -m makers.census --show llama    # one architecture, and where each fact stands
 
 Nothing is imported or run: each `modeling_*.py` is parsed. A function *turns* if its body makes (−x₂, x₁) out of a
 vector's features, or calls one that does. An architecture rotates if a method of a class that its models make calls
@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-CENSUS = Path(__file__).with_name("census.json")
-BY_HAND = Path(__file__).with_name("census_by_hand.json")
+DATA = Path(__file__).resolve().parents[1] / "data"
+CENSUS = DATA / "census.json"
+BY_HAND = DATA / "census_by_hand.json"
 FORMAT = "rope_edu census 2"
 EVERY = "every rule of transformers"  # in place of their names:
 EVERY_RULE = ("linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
@@ -409,7 +410,7 @@ def agreement() -> tuple[int, int, list[tuple[str, str, object, object]]]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the census, or show one entry."""
-    parser = argparse.ArgumentParser("python -m rope_edu.config.census", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser("makers.census", description=__doc__.split("\n")[0])
     parser.add_argument("--show", metavar="NAME", help="print one architecture's entry; write nothing")
     chosen = parser.parse_args(arguments)
     try:

@@ -1,8 +1,8 @@
 r"""Train every encoding on every task with several seeds, and write curves and tests into one JSON file.
 
-    python -m rope_edu.nn.grid                                     # all: 11 encodings × 5 tasks × 8 seeds
-    python -m rope_edu.nn.grid --tasks back copy --encodings rotary t5 --seeds 2 --out mine.json
-    python -m rope_edu.nn.grid --size large --device cuda          # a wider and deeper model, longer training
+    PYTHONPATH=book python -m makers.grid                             # all: 11 encodings × 5 tasks × 8 seeds
+    PYTHONPATH=book python -m makers.grid --tasks back copy --seeds 2 --out mine.json
+    PYTHONPATH=book python -m makers.grid --size large --device cuda   # a wider and deeper model, longer training
 
 Each task is done in two passes. First every encoding is tuned: trained with every learning rate of `LEARNING_RATES`
 (and, where it has parameters of its own, with these learning `OWN_RATES` times as fast), on seeds and texts that
@@ -21,11 +21,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import rope_edu
+from makers.runs import RunsFile, describe_machine, side_by_side
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
-from rope_edu.nn.runs import RunsFile, describe_machine, side_by_side
-from rope_edu.nn.tasks import TASKS, make_task
-from rope_edu.nn.training import TrainingConfig, TrainingResult, train
 from rope_edu.results.grid import FORMAT, RUN_OF, best_setting
+from rope_edu.training.loop import TrainingConfig, TrainingResult, train
+from rope_edu.training.tasks import TASKS, make_task
 
 SIZES = {
     "small": {},
@@ -200,7 +200,7 @@ def _train_missing(configs: list[TrainingConfig], table: str, file: GridFile, jo
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python -m rope_edu.nn.grid",
+        "makers.grid",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from rope_edu.nn import TASKS, make_task
-from rope_edu.nn.tasks import SPLITS, _prose, longest
+from rope_edu.training import TASKS, make_task
+from rope_edu.training.tasks import SPLITS, _prose, longest
 
 
 def rows(name, seed=0, length=None, split="test", n=32, **options):

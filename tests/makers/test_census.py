@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from rope_edu.config import RULES, ConfigError, census, rope_from_config
+from makers import census
+from rope_edu.config import RULES, ConfigError, rope_from_config
 
 COMMITTED = census.committed()
 ENTRIES = {entry["name"]: entry for entry in COMMITTED["architectures"]}
