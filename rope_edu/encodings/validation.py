@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array, to_device
 
-Array = Any  # a NumPy array, a torch tensor, or another array that array_api_compat knows
+from rope_edu.arrays import Array, ArrayLike
+
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -185,7 +186,7 @@ def as_real(name: str, values: object) -> Array:
     return xp.astype(array, xp.float64, copy=False)
 
 
-def as_positions(positions: object) -> Array:
+def as_positions(positions: ArrayLike) -> Array:
     """Return positions (tokens) as a finite float64 array: int, list, range, NumPy or torch."""
     array = as_real("positions", positions)
     check_finite("positions", array)

@@ -46,7 +46,7 @@ def test_replace_changes_one_field_keeps_the_rest_and_checks_anew():
 
 
 def test_specs_are_equal_and_hash_alike_if_all_fields_are_and_only_then():
-    spec = RopeSpec([1.0, 0.1, 0.01], 1.5, "half_split", 8, "made up", [1, 2])
+    spec = RopeSpec([1.0, 0.1, 0.01], 1.5, "half_split", 8, "made up", [0, 1, 1])
     same = RopeSpec(np.array([1.0, 0.1, 0.01]), 1.5, "half_split", 8, "made up", (0, 1, 1))
     assert spec == same
     assert {spec: 1}[same] == 1
