@@ -29,7 +29,7 @@ def test_the_same_data_give_equal_panels():
 @pytest.mark.parametrize(
     ("changed", "where"),
     [
-        ({"heights": [*HEIGHTS, 0, 0, 0.01]}, "panel 1: path's d"),
+        ({"heights": HEIGHTS * [1, 1, 1.005]}, "panel 1: path's d"),
         ({"heights": HEIGHTS[:2]}, "panel 1: "),
         ({"field": FIELD + 0.05 * (FIELD[1, 1] == FIELD)}, "panel 2: image's pixels"),
         ({"name": "scores"}, "panel 1: "),
