@@ -1,10 +1,10 @@
-r"""Readings of a trained model for `makers.stretch`: distances held or spread, windows, sharper scores, texts with a gap.
+r"""Readings of a trained model for `makers.stretch`: other distances, windows, sharper scores, texts with a gap.
 
-Each is tried on the weights that training left. Three sets:
+The weights stay as training left them. There are three sets:
 
 - remedies: ReRoPE, leaky ReRoPE, a window mask, log-n;
-- causes, on long texts: the slow pairs held at the farthest trained distance (no angle is new, combinations are), the
-  fast ones held (the other way round), all held or spread over trained distances (only the keys are many);
+- causes, on long texts: the slow pairs held at the farthest trained distance (no angle is new, combinations are),
+  the fast ones held (the other way round), all held or spread over trained distances (only the keys are many);
 - causes, on texts of the trained length with a gap: as far apart as long texts, with as few keys as short ones.
 """
 

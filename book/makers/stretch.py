@@ -12,8 +12,8 @@ fine-tune. Then for each of the seeds 0, 1, … a model is trained at the task's
   long, with as many tokens a step as before;
 
 beside a model trained from the start with a base of 500,000 (ABF). Longer texts are scored at their new places
-alone. The same weights are then read otherwise, without training: `makers.readings`. Last, four rules are fine-tuned
-once more, with rates chosen from four instead of two, for texts of 4 times the length on such texts.
+alone. The same weights are then read otherwise, without training: `makers.readings`. Last, four rules are
+fine-tuned once more, each with a rate chosen from four, on tuning texts as long as those that it is tuned on.
 
 Stop it at any time: the file is whole after every run, and the same command goes on with those that it lacks.
 Read the file with `rope_edu.results.load_stretch`.
@@ -284,7 +284,7 @@ class Bench:
         config = make_config(self.name, seed, self.plan, self.fit.learning_rate)
         model = with_encoding(make_model(config), self.rule(rule, 1))
         kept = self.weights and self.weights / f"{self.name}-{rule}-{seed}.pt"
-        return train(config, kept, model=model, test_lengths=(), progress=False).model
+        return train(config, checkpoint=kept, model=model, test_lengths=(), progress=False).model
 
     def tuned(
         self, model: TinyTransformer, seed: int, rule: str, multiple: int, rate: float | None = None
@@ -361,7 +361,7 @@ def read_seed(bench: Bench, seed: int) -> list[list]:
 
 
 def retune_seed(bench: Bench, seed: int, rates: dict[str, dict[str, float]]) -> list[list]:
-    """Return the scores of one seed after fine-tunes with rates chosen from more; `rates`: multiple -> rule -> rate."""
+    """Return the scores of one seed after fine-tunes with these rates: multiple -> rule -> rate."""
     model, rows = bench.base(seed), []
     for multiple, chosen in rates.items():
         for rule, rate in chosen.items():
@@ -427,7 +427,7 @@ def choose_rate(bench: Bench, model: TinyTransformer, rule: str) -> float:
 
 
 def choose_rates(bench: Bench) -> dict[str, dict[str, float]]:
-    """Return multiple -> rule -> rate with which a fine-tune on texts so long loses least on tuning texts as long."""
+    """Return the best rates for a second fine-tune, judged on tuning texts as long: multiple -> rule -> rate."""
     model = bench.base(TUNING_SEED)
 
     def loss(rule: str, multiple: int, rate: float) -> float:
@@ -438,7 +438,7 @@ def choose_rates(bench: Bench) -> dict[str, dict[str, float]]:
         )[0]
 
     return {
-        str(m): {rule: min(RETUNED_RATES, key=lambda rate: loss(rule, m, rate)) for rule in RETUNED}  # noqa: B023
+        str(m): {rule: min(RETUNED_RATES, key=lambda rate: loss(rule, m, rate)) for rule in RETUNED}
         for m in bench.plan.tuned_on
     }
 

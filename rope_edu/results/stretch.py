@@ -20,8 +20,9 @@ class Place(NamedTuple):
     """One way of stretching, tested at one length.
 
     Attributes:
-        way: "zero-shot"; "tuned-4" or "tuned-16", a fine-tune on texts so many times as long, and "retuned-4",
-            "retuned-16", with a rate chosen from more; "from-start"; "few-keys", zero-shot on short texts with a gap.
+        way: "zero-shot"; "tuned-4" or "tuned-16", a fine-tune on texts so many times as long; "retuned-4" or
+            "retuned-16", the same with a rate chosen from more; "from-start"; "few-keys", zero-shot on texts of the
+            trained length with a gap.
         rule: name of a rule, or of a reading that leaves the frequencies alone.
         factor: the stretch that it is set for; 1 for what is not stretched.
         multiple: length of the test, in trained lengths.

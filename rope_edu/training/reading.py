@@ -1,8 +1,8 @@
-r"""A trained model read otherwise: its weights stay, its attention sees other distances, fewer keys or sharper scores.
+r"""Readings: the weights of a trained model stay, its attention sees other distances, fewer keys or sharper scores.
 
-Rules of `encodings.scaling` change the frequencies at which pairs turn. A `Reading` changes the distances themselves:
-ReRoPE and its leaky form, a window mask, queries that grow with the logarithm of the keys, and texts with a gap, which
-are far apart in position though they hold few tokens. Scores are calculated openly, so it is for small models.
+Rules of `encodings.scaling` change the frequencies at which pairs turn. A `Reading` changes the distances: ReRoPE
+and its leaky form, a window mask, queries that grow with the logarithm of the keys, texts with a gap in their
+positions. Every score is held in memory, so it is for small models.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rope_edu.attention import merge_heads, split_heads
 from rope_edu.encodings import RopeSpec, apply_rope, rope_angles
 from rope_edu.nn.transformer import Attention, TinyTransformer
 
-ROWS_AT_ONCE = 8  # texts whose scores are held in memory together
+ROWS_AT_ONCE = 2  # texts whose scores are held in memory together: few, so that they stay in cache
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Reading:
         rope: frequencies, half_split.
         window: tokens; None for plain RoPE at every distance.
         leak: how much slower distances grow beyond the window; ∞ holds them there (ReRoPE).
-        fold: keys beyond the window take the distances window … window + fold − 1 in turn, instead of the window alone.
+        fold: keys beyond the window take the distances window … window + fold − 1 in turn; 1 is the window alone.
         held: the pairs to which the window applies; all if None. The others go on turning.
         sees: a query attends to the nearest `sees` keys, itself among them; all if None.
-        trained: tokens of the training text, for queries times max(1, ln n / ln trained), n the keys so far (log-n);
+        trained: tokens of a training text, for log-n: queries times max(1, ln n / ln trained), n the keys so far.
             None leaves the scores alone.
         gap: (place, tokens): tokens from this place on stand so many positions farther on.
 

@@ -239,11 +239,11 @@ class Recall(Task):
 
 @dataclass(frozen=True)
 class Needle(Task):
-    r"""Find letters again: keys, each followed by a letter, lie anywhere in a hay of letters; at the end each is asked for.
+    r"""Find a letter again: keys lie anywhere in a hay of letters, and at the end each is asked for.
 
-        ^ … B e … A h … … A h B e        (the keys A, B, … are asked for in any order)
+        ^ … B e … A h … … A h B e        (e follows B wherever B is; the order of the questions is random)
 
-    Only the hay grows with the length, so a model that sees no farther than a window has to guess.
+    The hay alone grows with the length, so a model that sees no farther than a window has to guess.
 
     Attributes:
         n_letters, n_keys: letters are the first tokens, the keys follow.
@@ -251,9 +251,9 @@ class Needle(Task):
     >>> task = make_task("needle")
     >>> batch = task.batch(seed=2, step=0, batch_size=1, length=20, split="test")
     >>> task.spell(batch.tokens[0])
-    ''
+    '^ C a h D j p p o B i A m B i D j A m C a'
     >>> [task.spell([target]) for target in batch.targets[0][batch.weights[0] > 0]]
-    []
+    ['i', 'j', 'm', 'a']
 
     Chapter 18.
     """
