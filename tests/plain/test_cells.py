@@ -37,7 +37,14 @@ CHAPTERS = {
     "16": ["blend", "ntk_by_parts", "kept_by_index"],
     "17": ["first_negative_distance", "smallest_base"],
     "19": ["xpos_scale", "apply_xpos", "decoupled_scores"],
-    "20": ["spatial_angles", "section_frequencies"],
+    "20": [
+        "axial_frequencies",
+        "mixed_frequencies",
+        "section_axes",
+        "section_frequencies",
+        "spatial_angles",
+        "lie_rotation",
+    ],
 }
 PAGES = {"README.md": ["inv_freq", "rope_angles", "apply_rope"]}
 PAGES["book/index.md"] = PAGES["README.md"]
