@@ -11,8 +11,8 @@ import math
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
+from rope_edu.encodings.cos_sin import cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.layouts import check_layout, pair_slices
-from rope_edu.encodings.turning import cos_and_sin, rotate_with
 from rope_edu.encodings.validation import (
     Array,
     as_kind_of,
@@ -194,7 +194,7 @@ def apply_rope(
     angles = _fit_angles(x, angles)
     if out is not None:
         check_out(out, x)
-    return rotate_with(x, *cos_and_sin(angles, x, attention_factor), layout, out)
+    return rotate_by_cos_sin(x, *cos_and_sin(angles, x, attention_factor), layout, out)
 
 
 def _as_angles(angles: Array) -> Array:
