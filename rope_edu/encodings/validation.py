@@ -119,12 +119,14 @@ def check_kind(name: str, x: Array, turns: Any) -> None:
     check_floats(name, x)
     kind = "ndarray" if isinstance(turns.dtype, np.dtype) else "Tensor"
     if (kind == "ndarray") != isinstance(x, np.ndarray):
-        raise ValueError(f"{name} must be {kind} as the turns are, got {type(x).__name__}")
+        raise ValueError(f"{name} must be {kind} as the cosines and sines are, got {type(x).__name__}")
     if x.device != turns.device:
-        raise ValueError(f"{name} must be on the device of the turns, {turns.device}, got {x.device}")
+        raise ValueError(
+            f"{name} must be on the device of the cosines and sines, {turns.device}, got {x.device}"
+        )
     if compute_dtype(x) != turns.dtype:
         allowed = "float64" if dtype_name(turns) == "float64" else "float32 or 16 bits"
-        raise ValueError(f"{name} must hold {allowed} for these turns, got {dtype_name(x)}")
+        raise ValueError(f"{name} must hold {allowed} for these cosines and sines, got {dtype_name(x)}")
 
 
 def check_tokens(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq_axis: int) -> None:
@@ -135,12 +137,12 @@ def check_tokens(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq
     if len(shape) < -seq_axis or shape[seq_axis] != turned[seq_axis]:
         tokens = shape[seq_axis] if len(shape) >= -seq_axis else "no"
         raise ValueError(
-            f"{name} has {tokens} tokens on axis {seq_axis}, the turns {turned[seq_axis]}; "
+            f"{name} has {tokens} tokens on axis {seq_axis}, the cosines and sines {turned[seq_axis]}; "
             "heads after the sequence are seq_axis=-3"
         )
     if len(turned) > 2:
         hint = f"{name} is {tuple(shape)} with its sequence on axis {seq_axis}"
-        check_broadcast("the leading axes of the turns", turned[:-1], shape[:-1], hint)
+        check_broadcast("the leading axes of the cosines and sines", turned[:-1], shape[:-1], hint)
 
 
 def check_finite(name: str, array: Array) -> None:

@@ -44,6 +44,7 @@ def ntk_by_parts(
     [1.0, 0.00142]
 
     Source: YaRN, arXiv 2309.00071, §3.2 (definition 2). Chapter 16.
+    Plain form: `rope_edu.plain.ntk_by_parts`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     slow, fast = check_ordered("beta_slow", beta_slow, "beta_fast", beta_fast)
@@ -89,6 +90,7 @@ def llama3(
     [1.0, 0.003183]
 
     Source: Meta's llama-models, `apply_scaling`; transformers' rope type "llama3". Chapter 16.
+    Plain form: `rope_edu.plain.llama3`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     slow, fast = check_ordered("low_freq_factor", low_freq_factor, "high_freq_factor", high_freq_factor)

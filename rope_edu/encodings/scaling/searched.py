@@ -54,6 +54,7 @@ def longrope(
     1.1902
 
     Source: Ding 2024, arXiv 2402.13753; Phi-3's code, as in transformers' rope type "longrope". Chapter 16.
+    Plain form: `rope_edu.plain.longrope`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     frequencies = start_frequencies(head_dim, base, rotary_dim)
