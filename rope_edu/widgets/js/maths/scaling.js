@@ -127,7 +127,9 @@ export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor
  * @param {number} fast
  */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
-  return frequencies.map((frequency) => clip(((trainedLength * frequency) / (2 * Math.PI) - slow) / (fast - slow)));
+  const turns = frequencies.map((frequency) => (trainedLength * frequency) / (2 * Math.PI));
+  if (slow === fast) return turns.map((each) => (each < slow ? 0 : 1)); // a step
+  return turns.map((each) => clip((each - slow) / (fast - slow)));
 }
 
 /**
