@@ -1,5 +1,4 @@
-"""Relative encodings: a term of the score that depends on the distance from query to key.
-The queries are the last q_len of k_len tokens. Biases, (n_heads, q_len, k_len), are added to scaled scores."""
+"""Relative encodings: a term of the score by distance; the queries are the last q_len of the k_len tokens."""
 
 import math
 from collections.abc import Callable

@@ -1,5 +1,4 @@
-"""Rules for texts longer than any in training: each gives new frequencies, (head_dim / 2,), for a stretch s = L′/L.
-YaRN and LongRoPE also give an attention factor a, for cos and sin, and so for the rotated q and k."""
+"""Rules for longer texts: new frequencies for a stretch s = L′/L; in two, a factor a on the rotated q and k."""
 
 import math
 
