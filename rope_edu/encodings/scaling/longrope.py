@@ -64,11 +64,11 @@ def longrope(
     }
     name = "long_factor" if check_positive_int("length", length) > trained_length else "short_factor"
     if attention_factor is None:
-        attention_factor = _growth(factor, trained_length)
+        attention_factor = _longrope_attention_factor(factor, trained_length)
     return RopeSpec(frequencies / divisors[name], attention_factor, layout, head_dim, "longrope")
 
 
-def _growth(factor: float, trained_length: int) -> float:
+def _longrope_attention_factor(factor: float, trained_length: int) -> float:
     """Return a, by the logarithm of the length."""
     if trained_length == 1:
         raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")
