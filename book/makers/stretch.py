@@ -1,6 +1,6 @@
 r"""Train at one length, test at 2, 4 and 16 times it: every rule, without training and after a little.
 
-    PYTHONPATH=book python -m makers.stretch                                  # all: 3 tasks × 8 seeds
+    PYTHONPATH=book python -m makers.stretch                                  # all: 2 tasks and a probe × 8 seeds
     PYTHONPATH=book python -m makers.stretch --tasks text --seeds 2 --out mine.json
 
 Each task begins with what is chosen, by the loss on tuning texts of a model that is never reported: the learning
@@ -11,7 +11,8 @@ fine-tune. Then for each of the seeds 0, 1, … a model is trained at the task's
 - after a fine-tune with each rule set for the longest: a tenth of the steps, on texts 4 and on texts 16 times as
   long, with as many tokens a step as before;
 
-beside a model trained from the start with a base of 500,000 (ABF). Longer texts are scored at their new places
+beside a model trained from the start with a base of 500,000 (ABF). On the probe, needle, models are judged without
+a fine-tune. Longer texts are scored at their new places
 alone. The same weights are then read otherwise, without training: `makers.readings`. Last, four rules are
 fine-tuned once more, each with a rate chosen from four, on tuning texts as long as those that it is tuned on.
 
@@ -54,7 +55,8 @@ from rope_edu.training.loop import TrainingConfig, make_model, score, train
 from rope_edu.training.tasks import make_task
 
 DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "stretch.json"
-STRETCHED_TASKS = ("text", "copy", "needle")
+STRETCHED_TASKS = ("text", "copy")
+PROBES = ("needle",)  # tasks on which the trained models are judged without a fine-tune
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 TUNED_RATES = (1e-3, 3e-3)  # of a fine-tune
 TUNING_SEED = 1000  # the reported seeds count from 0
@@ -337,6 +339,8 @@ def run_seed(bench: Bench, seed: int) -> list[list]:
     """Return all scores of one seed."""
     model = bench.base(seed)
     rows = zero_shot(bench, model)
+    if bench.name in PROBES:
+        return rows
     for multiple in bench.plan.tuned_on:
         for rule in RULES:
             tuned = bench.tuned(model, seed, rule, multiple)
@@ -382,7 +386,8 @@ def choose(task: str, plan: Plan) -> Fit:
     slow, fast = choose_thresholds(bench(), model)
     chosen = {"learning_rate": rate, "slow": slow, "fast": fast}
     lists = {factor: choose_list(bench(**chosen), model, factor) for factor in plan.multiples[1:]}
-    tuned_rates = {rule: choose_rate(bench(**chosen, lists=lists), model, rule) for rule in RULES}
+    tuned = () if task in PROBES else RULES
+    tuned_rates = {rule: choose_rate(bench(**chosen, lists=lists), model, rule) for rule in tuned}
     return Fit(**chosen, lists=lists, tuned_rates=tuned_rates)
 
 
@@ -481,12 +486,13 @@ def _work(item: tuple) -> dict:
 def describe_settings(size: str) -> dict:
     """Return what must be the same in every run of a file."""
     plan = PLANS[size]
-    tasks = {}
-    for name in STRETCHED_TASKS:
-        task, config = make_task(name), make_config(name, 0, plan, 1.0)
-        tuned = make_config(name, 0, plan, 1.0, share=plan.share)
+
+    def of_task(name: str) -> dict:
+        task, steps = make_task(name), make_config(name, 0, plan, 1.0).steps
+        tuned = 0 if name in PROBES else make_config(name, 0, plan, 1.0, share=plan.share).steps
         lengths = {"length": task.length, "tokens": task.trained_places, "unit": task.unit}
-        tasks[name] = {**lengths, "steps": config.steps, "tuned_steps": tuned.steps}
+        return {**lengths, "steps": steps, "tuned_steps": tuned}
+
     chosen = {
         "seed": TUNING_SEED,
         "learning_rates": list(LEARNING_RATES),
@@ -499,7 +505,8 @@ def describe_settings(size: str) -> dict:
     config = vars(make_config("copy", 0, plan, 1.0))
     return {
         "size": size,
-        "tasks": tasks,
+        "tasks": {name: of_task(name) for name in STRETCHED_TASKS},
+        "probes": {name: of_task(name) for name in PROBES},
         "multiples": list(plan.multiples),
         "tuned_on": list(plan.tuned_on),
         "rows": plan.rows,
@@ -531,9 +538,11 @@ def run(
 
     add_missing(file, "readings", _work, items("read", {}), jobs)
     add_missing(file, "runs", _work, items("run", {}), jobs)
-    add_missing(file, "rates", _choose_rates, {(task,): (task, size, fits[task]) for task in tasks}, jobs)
+    tuned = [task for task in tasks if task not in PROBES]
+    add_missing(file, "rates", _choose_rates, {(task,): (task, size, fits[task]) for task in tuned}, jobs)
     rates = {row["task"]: (row["rates"],) for row in file.rows["rates"]}
-    add_missing(file, "retuned", _work, items("retune", rates), jobs)
+    retunes = {key: item for key, item in items("retune", rates).items() if key[0] in tuned}
+    add_missing(file, "retuned", _work, retunes, jobs)
 
 
 def add_missing(file: RunsFile, table: str, work: Callable, wanted: dict[tuple, tuple], jobs: int) -> None:
@@ -560,8 +569,9 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tasks", nargs="+", choices=STRETCHED_TASKS, default=list(STRETCHED_TASKS),
-                        metavar="TASK", help=f"which of {', '.join(STRETCHED_TASKS)} (all)")  # fmt: skip
+    known = STRETCHED_TASKS + PROBES
+    parser.add_argument("--tasks", nargs="+", choices=known, default=list(known),
+                        metavar="TASK", help=f"which of {', '.join(known)} (all)")  # fmt: skip
     parser.add_argument("--seeds", type=int, default=8, help="how many, from 0 (8)")
     parser.add_argument("--jobs", type=int, default=2, help="processes, each with one thread (2)")
     parser.add_argument(

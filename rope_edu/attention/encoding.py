@@ -32,7 +32,7 @@ class PositionEncoding:
     True
 
     Chapters 10 and 11.
-    Plain form: `rope_edu.plain.one_head`.
+    Plain form: `rope_edu.plain.attention_head`.
     """
 
     cache_problem: str | None = None

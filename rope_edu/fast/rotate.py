@@ -3,17 +3,26 @@ r"""Rotate queries and keys by cosines and sines: one way in, one check, then th
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
 from rope_edu.encodings.cos_sin import is_compiling, rotate_by_cos_sin, torch_transform_active
-from rope_edu.encodings.validation import Array, check_float_array, check_kind, check_out, check_tokens
+from rope_edu.encodings.validation import (
+    Array,
+    ArrayLike,
+    check_floats,
+    check_kind,
+    check_out,
+    check_tokens,
+    shares_memory,
+)
 from rope_edu.fast import launch
 from rope_edu.fast.launch import Plan
 from rope_edu.fast.rows import CosSinRows
 from rope_edu.fast.table import RotaryTable
 
-_plan_cache: dict = {}  # by signatures of x, out and rows; and under "q", "k", "x" the last signature and plan
+_plan_cache: dict[Any, Any] = {}  # signature → plan; and "q", "k", "x" → the last signature and plan
 
 
 def rotate(
@@ -22,7 +31,7 @@ def rotate(
     *,
     table: RotaryTable | CosSinRows,
     offset: int | None = None,
-    positions: list | range | Array | None = None,
+    positions: ArrayLike | None = None,
     seq_axis: int = -2,
     out: Array | tuple[Array, Array] | None = None,
     compiled: bool | None = None,
@@ -63,25 +72,27 @@ def rotate(
 
     Source: RoFormer, arXiv 2104.09864, eq. 12 and 34. Chapter 7.
     """
-    plain = not torch_transform_active()
-    cos_sin = _cos_sin_for(q, table, offset, positions, seq_axis, plain)
-    seen = plain and compiled is not False
+    kernel_may_see = compiled is not False and not torch_transform_active()
+    cos_sin = _cos_sin_for(q, table, offset, positions, seq_axis)
     if k is None:
-        return _rotated(q, cos_sin, out, _plan("q", q, cos_sin, seq_axis, out, seen), compiled)
+        plan = _plan("q", q, cos_sin, seq_axis, out, kernel_may_see)
+        return _rotated(q, cos_sin, out, plan, compiled)
     if out is not None and not (isinstance(out, (tuple, list)) and len(out) == 2):
         raise ValueError(f"out must be a pair (for q, for k), got {type(out).__name__}")
     out_q, out_k = out or (None, None)
-    plan_q = _plan("q", q, cos_sin, seq_axis, out_q, seen)
-    plan_k = _plan("k", k, cos_sin, seq_axis, out_k, seen)
+    plan_q = _plan("q", q, cos_sin, seq_axis, out_q, kernel_may_see)
+    plan_k = _plan("k", k, cos_sin, seq_axis, out_k, kernel_may_see)
+    if out_q is not None and (_may_meet(out_q, k, plan_q, plan_k) or _may_meet(out_q, out_k, plan_q, plan_k)):
+        _check_apart(out_q, k, out_k)
     return _rotated(q, cos_sin, out_q, plan_q, compiled), _rotated(k, cos_sin, out_k, plan_k, compiled)
 
 
 def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> Array:
-    r"""Rotate in place by cosines and sines that are held: the short way, for a loop over single tokens.
+    r"""Rotate in place by cosines and sines at hand: the short way, for a loop over single tokens.
 
-    x is `(…, heads, seq, head_dim)`, the rows `(seq, pairs)` from `RotaryTable.cos_sin`, `compiled` and what raises
-    ValueError as for `rotate`. Pack the queries and keys of a token, as one projection gives them, and both turn
-    at once. Returns x, rotated by +θ.
+    x is `(…, heads, seq, head_dim)`, the rows `(seq, pairs)` from `RotaryTable.cos_sin`; `compiled` and the errors
+    are those of `rotate`. Pack the queries and keys of a token, as one projection gives them, and one call rotates
+    both. Returns x, rotated by +θ.
 
     >>> x = np.array([[3.0, 4.0]])
     >>> rotate_(x, RotaryTable([np.pi / 2]).cos_sin(1, 1, like=x)).round(3).tolist()
@@ -93,13 +104,11 @@ def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> A
         raise ValueError(
             f"cos_sin must be CosSinRows, as RotaryTable.cos_sin gives, got {type(cos_sin).__name__}"
         )
-    seen = compiled is not False and not torch_transform_active()
-    return _rotated(x, cos_sin, x, _plan("x", x, cos_sin, -2, x, seen), compiled)
+    kernel_may_see = compiled is not False and not torch_transform_active()
+    return _rotated(x, cos_sin, x, _plan("x", x, cos_sin, -2, x, kernel_may_see), compiled)
 
 
-def _rotated(
-    x: Array, cos_sin: CosSinRows, out: Array | None, plan: Plan | None, compiled: bool | None
-) -> Array:
+def _rotated(x: Any, cos_sin: CosSinRows, out: Array | None, plan: Plan | None, compiled: bool | None) -> Any:
     """Rotate x, which fits its cosines and sines, by the kernel or by array operations."""
     wants_gradient = getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled()
     if wants_gradient and out is not None:
@@ -107,7 +116,7 @@ def _rotated(
     if plan is not None:
         try:
             if not wants_gradient:
-                return launch.rotate(x, cos_sin, plan, out)
+                return launch.run(plan, x, cos_sin, out)
             from rope_edu.fast import tensors  # here, so that torch is imported by those who have it
 
             return tensors.Rotation.apply(x, cos_sin, plan, 1)
@@ -120,20 +129,20 @@ def _rotated(
 
 
 def _cos_sin_for(
-    q: Array,
-    table: RotaryTable | CosSinRows,
-    offset: int | None,
-    positions: object,
-    seq_axis: int,
-    plain: bool,
+    q: Array, table: RotaryTable | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
 ) -> CosSinRows:
-    """Return the cosines and sines of q's tokens, with an axis of one head where q has its heads."""
+    """The cosines and sines of q's tokens, with an axis of one head where q has its heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
     if isinstance(table, RotaryTable):
         if positions is None:
-            start, length = 0 if offset is None else offset, _length(q, seq_axis)
-            cos_sin = table.kept("q", start, length, q) if plain else table.cos_sin(start, length, like=q)
+            try:
+                length = q.shape[seq_axis]
+            except (AttributeError, IndexError):
+                check_floats("q", q)
+                axes = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
+                raise ValueError(f"q must be {axes}, got shape {tuple(q.shape)}") from None
+            cos_sin = table.cos_sin(0 if offset is None else offset, length, like=q, name="q")
         elif offset is None:
             cos_sin = table.cos_sin_at(positions, like=q)
         else:
@@ -147,40 +156,36 @@ def _cos_sin_for(
     return cos_sin if seq_axis == -2 and len(cos_sin.shape) == 2 else cos_sin.beside_heads(q.ndim, seq_axis)
 
 
-def _length(q: Array, seq_axis: int) -> int:
-    try:
-        return q.shape[seq_axis]
-    except (AttributeError, IndexError):
-        check_float_array("q", q)
-        axes = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
-        raise ValueError(f"q must be {axes}, got shape {tuple(q.shape)}") from None
-
-
 def _plan(
-    name: str, x: Array, cos_sin: CosSinRows, seq_axis: int, out: Array | None, seen: bool
+    name: str, x: Any, cos_sin: CosSinRows, seq_axis: int, out: Any, kernel_may_see: bool
 ) -> Plan | None:
-    """Refuse what does not fit; return the plan where the kernel may see x. What looks alike is checked once."""
-    if not seen:
+    """Refuse what does not fit; return the plan where the kernel may see x. Arrays alike are checked once."""
+    if not kernel_may_see:
         return _check(name, x, cos_sin, seq_axis, out)
-    mine = array_signature(x)
-    its = None if out is None else mine if out is x else array_signature(out)
-    look = mine, its, cos_sin.layout, cos_sin.dtype, cos_sin.device, cos_sin.shape, seq_axis
+    of_x = array_signature(x)
+    of_out = None if out is None else of_x if out is x else array_signature(out)
+    signature = of_x, of_out, cos_sin.layout, cos_sin.dtype, cos_sin.device, cos_sin.shape, seq_axis
     last, plan = _plan_cache.get(name, (None, None))
-    if look != last:  # to compare takes a third of the time of a search
-        plan = _plan_cache.get(look)
+    if signature != last:  # to compare takes a third of the time of a search
+        plan = _plan_cache.get(signature)
         if plan is None:
             _check(name, x, cos_sin, seq_axis, out)
             if len(_plan_cache) >= 1024:
                 _plan_cache.clear()
-            plan = _plan_cache[look] = launch.make_plan(x, cos_sin, out)
-        _plan_cache[name] = look, plan
-    if out is not None and out is not x and abs(plan.at(x) - plan.at(out)) < plan.reach:
-        check_out(out, x)
+            plan = _plan_cache[signature] = launch.make_plan(x, cos_sin, out)
+        _plan_cache[name] = signature, plan
+    if out is not None and out is not x:
+        x_at, out_at = plan.address(x), plan.address(out)
+        if (
+            x_at + plan.x_span[0] < out_at + plan.out_span[1]
+            and out_at + plan.out_span[0] < x_at + plan.x_span[1]
+        ):
+            check_out(out, x)
     return plan
 
 
-def array_signature(x: Array) -> tuple | str:
-    """Return all that a check and a plan depend on but where the numbers lie."""
+def array_signature(x: Any) -> tuple[Any, ...] | str:
+    """All that a check and a plan depend on but where the numbers lie."""
     try:
         steps = x.strides if isinstance(x, np.ndarray) else x.stride()
         return type(x), x.dtype, x.device, x.shape, steps
@@ -192,5 +197,26 @@ def _check(name: str, x: Array, cos_sin: CosSinRows, seq_axis: int, out: Array |
     """Refuse an x that the cosines and sines are not for, and an out that is not for x."""
     check_kind(name, x, cos_sin)
     check_tokens(name, x.shape, cos_sin.shape, seq_axis)
-    if out is not None and out is not x and not is_compiling():
+    if out is not None and not is_compiling():
         check_out(out, x)
+
+
+def _may_meet(out_q: Any, other: Any, plan_q: Plan | None, plan_k: Plan | None) -> bool:
+    """Whether the memory into which q is written may be that of k or of its result, by first and last address."""
+    if other is None:
+        return False
+    if plan_q is None or plan_k is None:
+        return not is_compiling()
+    low, other_low = plan_q.address(out_q), plan_k.address(other)
+    (before, after), (other_before, other_after) = plan_q.out_span, plan_k.out_span
+    return low + before < other_low + other_after and other_low + other_before < low + after
+
+
+def _check_apart(out_q: Array, k: Array, out_k: Array | None) -> None:
+    """Refuse to write q's result where k, or its result, lies: k would be read too late."""
+    for name, other in (("k", k), ("the out of k", out_k)):
+        if other is not None and shares_memory(out_q, other):
+            raise ValueError(
+                f"the out of q shares memory with {name}, and q is written before k is read: "
+                "give each a place of its own, such as out=(q, k)"
+            )

@@ -3,7 +3,6 @@ r"""A table of cosines and sines: built in float64 by angle addition, rounded on
 from __future__ import annotations
 
 import sys
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from rope_edu.encodings.spec import RopeSpec, rope_parts
 from rope_edu.encodings.validation import (
     Array,
     check_float_array,
+    check_floats,
     check_whole_number,
     values_known,
     wide_dtype,
@@ -72,44 +72,40 @@ class RotaryTable:
         self._spec = RopeSpec(numbers, attention_factor=factor, layout=layout) if bare else rope
         self._numbers = tuple(self._spec.inv_freq.tolist())
         self._fine = _fine_rows(self._spec.inv_freq)  # (BLOCK, pairs)
-        self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; read without the lock
+        self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; published whole
         self._last: tuple = None, None, None, None  # what was asked last (kind and place), and what answered
-        self._lock = threading.Lock()
 
     @property
     def spec(self) -> RopeSpec:
         """All that the table was made of."""
         return self._spec
 
-    def cos_sin(self, start: int, length: int, *, like: Array | None = None) -> CosSinRows:
+    def cos_sin(
+        self, start: int, length: int, *, like: Array | None = None, name: str = "like"
+    ) -> CosSinRows:
         r"""Return the cosines and sines of positions start … start + length − 1.
 
-        Both are whole numbers ≥ 0. `like` is an array of the kind, device and dtype that will be rotated; default
-        NumPy float32. What is returned are views of what the table keeps; they stay valid when it grows.
+        Both are whole numbers ≥ 0. `like` is an array of the kind, device and dtype that will be rotated, called
+        `name` in errors; default NumPy float32. The rows are views of the table's, and stay valid when it grows.
 
         >>> RotaryTable([0.5], layout="half_split").cos_sin(10**6, 1).shape
         (1, 1)
         """
         like = _FLOAT32 if like is None else like
-        if is_compiling():
-            return self._taken_in_graph(start, length, like)
-        return self.kept("like", start, length, like)
-
-    def kept(self, name: str, start: int, length: int, like: Array) -> CosSinRows:
-        """Return the rows as `cos_sin` does, where no graph is traced; `name` is that of `like` in sentences."""
         if not (type(start) is type(length) is int and start >= 0 <= length):
             start, length = check_whole_number("start", start), check_whole_number("length", length)
-        kind = getattr(like, "dtype", None), getattr(like, "device", None)
-        place = start, length
+        if is_compiling():
+            return self._taken_anew(start, length, like)
+        kind, place = (getattr(like, "dtype", None), getattr(like, "device", None)), (start, length)
         last_kind, window, last_place, cos_sin = self._last
         if kind != last_kind:
             window = self._windows.get((wide_dtype(kind[0]), kind[1]))
         elif place == last_place:  # the layers of a model ask for the same
             return cos_sin
         if window is None or start < window.start or start + length > window.stop:
-            check_float_array(name, like)
+            check_floats(name, like)
             if not values_known(like):  # torch's meta device
-                return self._taken_in_graph(start, length, like)
+                return self._taken_anew(start, length, like)
             window = self._grown(start, start + length, like)
         cos_sin = window.cos_sin.run(start - window.start, length)
         self._last = kind, window, place, cos_sin
@@ -131,18 +127,20 @@ class RotaryTable:
         how = {"layout": self._spec.layout, "attention_factor": self._spec.attention_factor}
         return cos_sin_from_angles(rope_angles(positions, frequencies), like=like, **how)
 
-    def _taken_in_graph(self, start: int, length: int, like: Array) -> CosSinRows:
+    def _taken_anew(self, start: int, length: int, like: Array) -> CosSinRows:
         xp = array_namespace(like)
         return self.cos_sin_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
 
     def _grown(self, start: int, stop: int, like: Array) -> _Window:
-        """Return a window that holds start … stop − 1, larger than the one before where they touch."""
+        """Return a window that holds start … stop − 1, larger than the one before where they touch.
+
+        No lock: a process forked while another thread holds one would wait for ever. Two threads that grow the
+        table at once both build rows, the same bits, and each uses its own; the table keeps one of them.
+        """
         key = wide_dtype(like.dtype), like.device
-        with self._lock:
-            held = self._windows.get(key)
-            if held is None or not (held.start <= start and stop <= held.stop):
-                self._windows[key] = held = self._window(*_blocks_around(start, stop, held), like)
-        return held
+        window = self._window(*_blocks_around(start, stop, self._windows.get(key)), like)
+        self._windows[key] = window
+        return window
 
     def _window(self, low: int, high: int, like: Array) -> _Window:
         rows = self._rows(low, high, str(wide_dtype(like.dtype)).removeprefix("torch."))
@@ -166,13 +164,13 @@ class RotaryTable:
             block[:, 0], block[:, 1] = exact.real, exact.imag  # rounds, once
         return rows
 
-    def __reduce__(self) -> tuple:  # pickle and copy.deepcopy: the spec, not the rows and the lock
+    def __reduce__(self) -> tuple:  # pickle and copy.deepcopy: the spec, not the rows
         return RotaryTable, (self._spec,)
 
     def __repr__(self) -> str:
         kept = ", ".join(
             f"{w.start} … {w.stop - 1} ({str(dtype).removeprefix('torch.')}, {where})"
-            for (dtype, where), w in self._windows.items()
+            for (dtype, where), w in list(self._windows.items())
         )
         return (
             f"<RotaryTable: {len(self._numbers)} pairs, {self._spec.layout}, keeps {kept or 'nothing yet'}>"

@@ -17,7 +17,7 @@ def first_negative_distance(inv_freq: ndarray, limit: int) -> int | None:
 
 
 def smallest_base(context: int, head_dim: int = 128) -> float:
-    """min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r < context }, on a grid of 0.1 % (Men 2024)."""
+    """min { b : Σ_i cos(r b^(−2i/d)) ≥ 0, r < context }, to 0.1 % (Men 2024)."""
     base = 2.0
     while first_negative_distance(inv_freq(head_dim, base), context) is not None:
         base *= math.exp(1e-3)

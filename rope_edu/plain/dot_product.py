@@ -14,20 +14,20 @@ Door = Callable[[ndarray], ndarray]  # e.g. lambda q: apply_rope(q, angles)
 
 
 def softmax(scores: ndarray) -> ndarray:
-    """w_n = e^{s_n} / Σ e^{s_n}; subtracting the largest changes nothing and keeps e^s finite."""
+    """w_n = e^{s_n} / Σ e^{s_n}; the largest s goes first, so no power overflows."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def causal_mask(q_len: int, k_len: int) -> ndarray:
-    """True where the key is not to the right of the query; the queries are the last q_len of k_len tokens."""
+    """True where n ≤ m; the queries are the last q_len of the k_len tokens."""
     return relative_positions(q_len, k_len) <= 0
 
 
 def attention(
     q: ndarray, k: ndarray, v: ndarray, bias: ndarray | float = 0.0, mask: ndarray | bool = True
 ) -> tuple[ndarray, ndarray]:
-    """softmax(q kᵀ/√d + b) v, with −∞ for scores that are masked (Vaswani 2017, eq. 1)."""
+    """softmax(q kᵀ/√d + b) v, masked scores at −∞ (Vaswani 2017, eq. 1)."""
     scores = q @ k.mT / math.sqrt(q.shape[-1]) + bias  # (…, q_len, k_len)
     weights = softmax(np.where(mask, scores, -np.inf))
     return weights @ v, weights
@@ -38,7 +38,7 @@ def unchanged(x: ndarray) -> ndarray:
     return x
 
 
-def one_head(
+def attention_head(
     x: ndarray,
     w_q: ndarray,
     w_k: ndarray,
@@ -48,7 +48,7 @@ def one_head(
     rotate_k: Door = unchanged,
     bias: ndarray | float = 0.0,
 ) -> tuple[ndarray, ndarray]:
-    """One causal head and its four doors: with all of them closed this is NoPE (Kazemnejad 2023)."""
+    """One causal head and its four doors: all closed, NoPE (Kazemnejad 2023)."""
     x = embed(x)  # door 1: the words, (seq, d_model); sinusoidal, learned
     q = rotate_q(x @ w_q.T)  # door 2: the queries, (seq, head_dim); RoPE
     k = rotate_k(x @ w_k.T)  # door 3: the keys; RoPE
@@ -69,7 +69,7 @@ def merge_heads(x: ndarray) -> ndarray:
 def multi_head_attention(
     x: ndarray, w_q: ndarray, w_k: ndarray, w_v: ndarray, w_o: ndarray, n_heads: int, rotate: Door = unchanged
 ) -> ndarray:
-    """Heads side by side; with a smaller W_k each key head serves several queries' (Ainslie 2023, GQA)."""
+    """Heads side by side; a key head may serve several queries' (Ainslie 2023)."""
     n_kv_heads = n_heads * len(w_k) // len(w_q)
     q = rotate(split_heads(x @ w_q.T, n_heads))  # (n_heads, seq, head_dim)
     k = rotate(split_heads(x @ w_k.T, n_kv_heads))
@@ -79,13 +79,12 @@ def multi_head_attention(
     return merge_heads(mixed) @ w_o.T  # (seq, d_model)
 
 
-def decode(
+def decode_with_cache(
     x: ndarray, w_q: ndarray, w_k: ndarray, w_v: ndarray, cache: tuple[ndarray, ndarray], inv_freq: ndarray
 ) -> tuple[ndarray, tuple[ndarray, ndarray]]:
-    """Read the tokens that follow a cache of rotated keys and of values; nothing that is stored changes."""
+    """Read on from stored rotated keys and values, none of which changes."""
     keys, values = cache  # (seen, head_dim) each, seen = 0 at the start
     angles = rope_angles(len(keys) + np.arange(len(x)), inv_freq)
     q, k = apply_rope(x @ w_q.T, angles), apply_rope(x @ w_k.T, angles)
     keys, values = np.concatenate([keys, k]), np.concatenate([values, x @ w_v.T])
-    output, _ = attention(q, keys, values, mask=causal_mask(len(q), len(keys)))
-    return output, (keys, values)
+    return attention(q, keys, values, mask=causal_mask(len(q), len(keys)))[0], (keys, values)

@@ -5,7 +5,7 @@ from numpy import ndarray
 
 
 def inv_freq(head_dim: int, base: float = 10_000.0) -> ndarray:
-    """θ_i = b^(−2i/d), i = 0 … d/2 − 1: radians per token, fast pairs first (RoFormer, §3.2.2)."""
+    """θ_i = b^(−2i/d), i = 0 … d/2 − 1, radians per token (RoFormer, §3.2.2)."""
     return base ** (-np.arange(0, head_dim, 2) / head_dim)
 
 
@@ -15,5 +15,5 @@ def wavelength(inv_freq: ndarray) -> ndarray:
 
 
 def rope_angles(positions: ndarray, inv_freq: ndarray) -> ndarray:
-    """Angle of pair i at position m: m θ_i, (seq,) and (pairs,) → (seq, pairs) (RoFormer, eq. 15)."""
+    """m θ_i, radians: (seq,) and (pairs,) → (seq, pairs) (RoFormer, eq. 15)."""
     return np.multiply.outer(positions, inv_freq)

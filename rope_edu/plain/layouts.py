@@ -6,14 +6,15 @@ from numpy import ndarray
 
 
 def rotate_half_split(x: ndarray, angles: ndarray) -> ndarray:
-    """The rotation of pairs (x_i, x_{i + d/2}), as in transformers' Llama (GPT-NeoX, arXiv 2204.06745)."""
+    """Rotate the pairs (x_i, x_{i + d/2}), as transformers' Llama does."""
     first, second = np.split(x, 2, axis=-1)  # (…, seq, pairs) each
     cos, sin = np.cos(angles), np.sin(angles)
-    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
+    turned = first * cos - second * sin, first * sin + second * cos
+    return np.concatenate(turned, axis=-1)
 
 
 def layout_permutation(head_dim: int) -> ndarray:
-    """For each half_split feature, the interleaved one that belongs there: 0, 2, 4, …, 1, 3, 5, …"""
+    """P: the interleaved features in half_split order, 0, 2, 4, …, 1, 3, 5, …"""
     return np.concatenate([np.arange(0, head_dim, 2), np.arange(1, head_dim, 2)])
 
 
@@ -28,7 +29,7 @@ def half_split_to_interleaved(x: ndarray) -> ndarray:
 
 
 def convert_projection(weight: ndarray, n_heads: int) -> ndarray:
-    """(I ⊗ P) W for W_q or W_k, interleaved to half_split in each head (transformers' Llama conversion)."""
+    """(I ⊗ P) W: W_q or W_k, head by head (transformers' script for Llama)."""
     head_dim = len(weight) // n_heads
-    heads = weight.reshape(n_heads, head_dim, -1)  # rows of W are the features of q or k
+    heads = weight.reshape(n_heads, head_dim, -1)  # rows: features of q or k
     return heads[:, layout_permutation(head_dim)].reshape(weight.shape)

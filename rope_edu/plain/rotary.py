@@ -17,14 +17,14 @@ def rotate_pair(pair: Sequence[float], angle: float) -> list[float]:
 
 
 def rotate_as_complex(x: ndarray, angles: ndarray) -> ndarray:
-    """z′_i = e^{iθ_i} z_i, with neighbouring features as z_i = x_{2i} + i x_{2i+1} (RoFormer, eq. 12)."""
+    """z′_i = e^{iθ_i} z_i, z_i = x_{2i} + i x_{2i+1} (RoFormer, eq. 12)."""
     z = x[..., 0::2] + 1j * x[..., 1::2]  # (…, seq, pairs), complex
     z = np.exp(1j * angles) * z
     return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
 
 
 def rotation_matrix(angles: ndarray) -> ndarray:
-    """R, a 2 × 2 rotation per pair along the diagonal and zeros elsewhere (RoFormer, eq. 15)."""
+    """R: a 2 × 2 rotation for each pair along the diagonal (RoFormer, eq. 15)."""
     matrix = np.zeros((2 * len(angles), 2 * len(angles)))
     for i, angle in enumerate(angles):
         cos, sin = np.cos(angle), np.sin(angle)
@@ -33,23 +33,23 @@ def rotation_matrix(angles: ndarray) -> ndarray:
 
 
 def rotate_by_matrix(x: ndarray, angles: ndarray) -> ndarray:
-    """x′_m = R_m x_m, token by token: clear, and head_dim times too much work (RoFormer, eq. 14)."""
-    return np.stack([rotation_matrix(angles_m) @ x_m for x_m, angles_m in zip(x, angles, strict=True)])
+    """x′_m = R_m x_m: clear, and d times too much work (RoFormer, eq. 14)."""
+    return np.stack([rotation_matrix(a) @ x_m for x_m, a in zip(x, angles, strict=True)])
 
 
 def apply_rope(x: ndarray, angles: ndarray) -> ndarray:
-    """x′ = x ⊙ cos θ + (−x_1, x_0, −x_3, x_2, …) ⊙ sin θ: RoPE as models run it (RoFormer, eq. 34)."""
-    cos, sin = np.repeat(np.cos(angles), 2, axis=-1), np.repeat(np.sin(angles), 2, axis=-1)  # (seq, head_dim)
-    swapped = np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)  # each pair a quarter further
-    return x * cos + swapped * sin
+    """x′ = x ⊙ cos θ + (−x_1, x_0, −x_3, x_2, …) ⊙ sin θ (RoFormer, eq. 34)."""
+    angles = np.repeat(angles, 2, axis=-1)  # (seq, pairs) → (seq, head_dim)
+    swapped = np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
+    return x * np.cos(angles) + swapped * np.sin(angles)
 
 
 def score_curve(q: ndarray, k: ndarray, inv_freq: ndarray, distances: ndarray) -> ndarray:
-    """⟨R_m q, R_n k⟩ = Re Σ_i q_i k*_i e^{i(m−n)θ_i}: only the distance m − n is left (RoFormer, eq. 35)."""
+    """⟨R_m q, R_n k⟩ = Re Σ_i q_i k*_i e^{i(m−n)θ_i} (RoFormer, eq. 35)."""
     h = (q[..., 0::2] + 1j * q[..., 1::2]) * (k[..., 0::2] - 1j * k[..., 1::2])  # (…, pairs), complex
     return (h @ np.exp(1j * rope_angles(distances, inv_freq)).T).real  # (…, distances)
 
 
 def mean_cosine(inv_freq: ndarray, distances: ndarray) -> ndarray:
-    """Mean over the pairs of cos(r θ_i): the score curve of equal vectors, as a share of its peak."""
+    """Mean of cos(r θ_i): the score of equal vectors, as a share of its peak."""
     return np.cos(rope_angles(distances, inv_freq)).mean(axis=-1)

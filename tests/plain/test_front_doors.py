@@ -113,8 +113,8 @@ RULES = {  # the same call again, with the base as a keyword; the front door ret
     "yarn": lambda d: (d.dim, d.factor, d.trained),
 }
 OTHER_CALL = {  # front door → plain form, where the calls differ: a test of its own below
-    "KVCache": "decode",
-    "PositionEncoding": "one_head",
+    "KVCache": "decode_with_cache",
+    "PositionEncoding": "attention_head",
     "XPos": "apply_xpos",
     "attention": "attention",
     "convert_projection": "convert_projection",
@@ -245,10 +245,9 @@ def test_sections(seed):
         ([least, least + more, least], "contiguous"),
         ([least + more, least, least], "interleaved"),
     ):
-        axes = plain.section_axes(sections, interleaved=order == "interleaved")
-        assert np.array_equal(encodings.section_axes(len(inv_freq), sections, order), axes)
-        found = encodings.section_frequencies(inv_freq, sections, order)
-        assert np.array_equal(found, plain.section_frequencies(inv_freq, axes))
+        for name, given in (("section_axes", len(inv_freq)), ("section_frequencies", inv_freq)):
+            found = getattr(encodings, name)(given, sections, order)
+            assert np.array_equal(found, getattr(plain, name)(given, sections, order))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -268,9 +267,9 @@ def test_base_bound(seed):
 def test_lie_rotation(seed):
     draw = Draw(seed)
     some = draw.array(3, draw.dim, draw.dim)
-    generators, place = some - np.swapaxes(some, 1, 2), draw.array(3)
-    found = encodings.lie_rotation(place[None], generators)[0]
-    assert_same(found, plain.lie_rotation(place, generators), terms=draw.dim**2)
+    generators, places = some - np.swapaxes(some, 1, 2), draw.array(draw.seq, 3)
+    found = encodings.lie_rotation(places, generators)
+    assert_same(found, plain.lie_rotation(places, generators), terms=draw.dim**2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -306,7 +305,7 @@ def test_each_of_the_four_doors():
     }
     outputs = []
     for encoding, open_doors in doors.items():
-        output, weights = plain.one_head(x, w_q, w_k, w_v, **open_doors)
+        output, weights = plain.attention_head(x, w_q, w_k, w_v, **open_doors)
         found = attention.multi_head_attention(
             encoding.embed(x, positions), w_q, w_k, w_v, np.eye(16), n_heads=1, encoding=encoding
         )
@@ -350,7 +349,7 @@ def test_cache(seed):
         found, _ = attention.multi_head_attention(
             part, w_q, w_k, w_v, np.eye(draw.dim), n_heads=1, encoding=encoding, cache=cache
         )
-        output, held = plain.decode(part, w_q, w_k, w_v, held, draw.inv_freq)
+        output, held = plain.decode_with_cache(part, w_q, w_k, w_v, held, draw.inv_freq)
         assert_same(found, output, terms=draw.dim**2)
 
 

@@ -9,10 +9,12 @@ import pytest
 
 import rope_edu
 from rope_edu import vectors
+from rope_edu.training.restore import restore
 from rope_edu.widgets._bundle import JS, module, source
 from rope_edu.widgets.maths import error_curve
+from rope_edu.widgets.maths.long_text import page_rope
 
-from . import golden, golden_model  # noqa: F401 (the second adds rooms to the first)
+from . import golden, golden_model
 from .v8 import scripts, written
 
 FILES = sorted(path.stem for path in (JS / "maths").glob("*.js"))
@@ -139,3 +141,19 @@ def test_a_figure_does_no_mathematics_of_its_own(script):
         for hit in re.finditer(bad, code)
     ]
     assert not found
+
+
+LONGEST = 16  # times the trained length
+LOGITS = "(task, tokens, rope) => logitsOf(pageModel(task).model, tokens, rope)"
+
+
+@pytest.mark.parametrize("task", golden_model.MODELS)
+@pytest.mark.parametrize("rule", ["none", "yarn"])
+def test_logits_at_sixteen_times_the_trained_length_are_torchs(task, rule):
+    model = golden_model.MODELS[task]
+    spec = page_rope(rule, model.length, model.head_dim, model.base, times=LONGEST, factor=float(LONGEST))
+    tokens = model.texts[1]
+    with scripts("maths/page_models") as v8:
+        (found,) = v8.answer([(LOGITS, [task, tokens, golden_model.turning(spec)])])
+    expected = golden_model.logits_of(restore(model, spec), tokens)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)

@@ -33,6 +33,8 @@ export function live(figure) {
   return { render };
 }
 
+const FAILED = "This figure failed to draw these values; the picture shows an earlier state. Reset brings it back.";
+
 /**
  * Bring a figure to life in an element; returns the function that takes it away.
  * @param {Figure} figure
@@ -45,32 +47,35 @@ function mount(figure, model, el) {
   const state = makeState(model, figure.follow);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
   let touched = false; // nothing is spoken before something has moved
-  /** @type {Moved} */
-  function moved(changes) {
+  function moved(/** @type {State} */ changes) {
     state.move(changes);
     change();
     address?.remember();
   }
   const picture = makePicture(figure, moved, stops.signal);
   const readout = makeReadout();
+  const { attempt, fail } = makeAttempt(root, readout.show);
   const controls = makeControls(state.controls, moved, readout.tell);
   const bar = makeBar(figure, state, { moved, rested: paint, tell: readout.tell });
-  const work = makeWork(figure.work, paint);
+  const work = makeWork(figure.work, paint, fail);
   root.append(picture.element, ...readout.elements, controls.element, bar.element);
   keepKeys(root);
   if (model.host === "page") keepInSight(root, picture.element, stops.signal);
 
   function paint() {
     const now = state.read();
-    picture.paint(now);
-    readout.show(figure.readout(now), !touched || work.busy() || bar.playing());
     controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));
     bar.show(now);
+    attempt(() => {
+      picture.paint(now);
+      if (!hasFailed(root)) readout.show(figure.readout(now), !touched || work.busy() || bar.playing());
+    });
     root.setAttribute("aria-busy", String(work.busy()));
     root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in
   }
   function change() {
     touched = true;
+    delete root.dataset.failed;
     work.start(state.read());
     paint();
   }
@@ -89,11 +94,38 @@ function mount(figure, model, el) {
   }
   Object.assign(root, { still });
 
-  return () => {
-    stops.abort();
-    for (const part of [fit, bar, readout, address, work]) part?.stop();
-    root.remove();
-  };
+  return () => takeAway(root, [{ stop: () => stops.abort() }, fit, bar, readout, address, work]);
+}
+
+/** @type {(root: HTMLElement, parts: ({stop: () => void} | undefined)[]) => void} */
+function takeAway(root, parts) {
+  for (const part of parts) part?.stop();
+  root.remove();
+}
+
+/** @type {(root: HTMLElement) => boolean} */
+const hasFailed = (root) => "failed" in root.dataset;
+
+/**
+ * {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
+ * @param {HTMLElement} root
+ * @param {Tell} show
+ */
+function makeAttempt(root, show) {
+  function fail(/** @type {unknown} */ error) {
+    if (!root.dataset.ready) throw error;
+    root.dataset.failed = "";
+    show(`${FAILED} (${error})`);
+    reportError(error);
+  }
+  function attempt(/** @type {() => void} */ act) {
+    try {
+      act();
+    } catch (error) {
+      fail(error);
+    }
+  }
+  return { attempt, fail };
 }
 
 /**

@@ -29,7 +29,11 @@ export function makeState(model, follow) {
   const names = Object.keys(controls);
   let byHand = false;
 
-  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  /** The state, settled: values of one change may arrive one after another. */
+  function read() {
+    const now = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+    return { ...now, ...settle(controls, now, {}) };
+  }
 
   /** All values at once, allowed each; what contradicts a value that is not the first one follows it. */
   function set(/** @type {State} */ values) {
