@@ -411,7 +411,7 @@ def of_derivation():
     made = "const f = encoder(candidate, theta);"
     for candidate, theta in itertools.product(derivation.CANDIDATES, [0.0, 0.3, 1.0]):
         f = derivation.encoder(candidate, theta)
-        for q, k in zip(PLANE[:4], PLANE[4:8], strict=True):
+        for q, k in [*zip(PLANE[:4], PLANE[4:8], strict=True), (0j, PLANE[0]), (PLANE[0], 0j)]:
             given = [candidate, theta, pair(q)]
             places = [pair(f(q, m)) for m in derivation.PLACES]
             yield Call(
