@@ -33,7 +33,7 @@ from rope_edu.encodings import (
 )
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.encodings.scaling.by_parts import kept_by_turns
-from rope_edu.encodings.scaling.temperature import ramp_ends
+from rope_edu.encodings.scaling.yarn import ramp_ends
 from rope_edu.widgets.maths import (
     decoding,
     derivation,
@@ -261,8 +261,8 @@ def of_scaling():
 
 
 def of_scaling_by_parts():
-    thresholds = [(1.0, 4.0), (1.0, 32.0), (0.25, 2.0)]
-    grid = itertools.product([4, 64, 128], [32, 4096, 8192], [1.0, 8.0, 40.0], [1e4, 5e5], thresholds)
+    thresholds = [(1.0, 4.0), (1.0, 32.0), (0.25, 2.0), (1.0, 1.0)]
+    grid = itertools.product([4, 64, 128], [32, 4096, 8192], [1.0, 8.0, 40.0], [10.0, 1e4, 5e5], thresholds)
     for width, trained, s, base, (slow, fast) in grid:
         given = [width, s, trained]
         turns, own = (
@@ -513,7 +513,7 @@ PIPES = {
     "bfloat16": Pipeline(*("bfloat16",) * 4),
     "mixed": Pipeline("float32", "bfloat16", "float16", "float64"),
 }
-STEPS = ("frequencies", "positions", "angles", "turns")
+STEPS = ("frequencies", "positions", "angles", "cos_sin")
 PLACES = [0, 1, 255, 256, 257, 777, 2049, 4100, 65_519, 65_520, 99_999, 2**20 - 1, 2**20]
 
 
@@ -530,13 +530,13 @@ def of_precision():
         rounded = rope_edu.encodings.round_to(ROUNDED, each)
         yield Call("(list, f) => list.map((x) => roundTo(x, f))", [ROUNDED, each], rounded, exactly=True)
         yield Call("roundoff", [each], error_curve.roundoff(each), exactly=True)
-    turn = "(ms, ...rest) => ms.map((m) => pipelineTurns(m, ...rest))"
+    turn = "(ms, ...rest) => ms.map((m) => pipelineCosSin(m, ...rest))"
     error = "(ms, ...rest) => ms.map((m) => angleError(m, ...rest))"
     for pipeline, (width, base) in itertools.product(
         PIPES.values(), [(2, 100.0), (64, 1e4), (128, 5e5), (64, 1e8)]
     ):
         rates = rope_edu.inv_freq(width, base)
-        turns = pairs(rope_edu.encodings.pipeline_turns(PLACES, rates, pipeline))
+        turns = pairs(rope_edu.encodings.pipeline_cos_sin(PLACES, rates, pipeline))
         yield Call(turn, [PLACES, rates, formats(pipeline)], turns)
         for step in (0, 1, 300):
             errors = rope_edu.encodings.angle_error(PLACES, rates, pipeline, step=step)

@@ -122,7 +122,7 @@ interface Pipeline {
   frequencies: string;
   positions: string;
   angles: string;
-  turns: string;
+  cos_sin: string;
 }
 
 /** f(z, m): the pair z at position m. */
