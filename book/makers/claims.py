@@ -1,4 +1,4 @@
-r"""Measure what four claims of chapter 23 need: times of attention, learned rows, swapped encodings, linear attention.
+r"""Measure what claims of chapter 23 need: times of attention, learned rows, encodings switched, linear attention.
 
     PYTHONPATH=book python -m makers.claims                   # about 20 minutes on one core
     PYTHONPATH=book python -m makers.claims times rows        # some of the parts, into the same file
@@ -64,17 +64,19 @@ def ways(length: int) -> dict[str, Callable[[], torch.Tensor]]:
         first, second = x.chunk(2, dim=-1)
         return x * cos + torch.cat((-second, first), dim=-1) * sin
 
-    def t5() -> torch.Tensor:
+    def t5_bias() -> torch.Tensor:
         bucket = t5_bucket(places[None, :] - places[:, None], bidirectional=False)
-        bias = learned[bucket].permute(2, 0, 1)[None].masked_fill(future, -torch.inf)  # (1, heads, seq, seq)
-        return attend(q, k, v, attn_mask=bias)
+        return learned[bucket].permute(2, 0, 1)[None].masked_fill(future, -torch.inf)  # (1, heads, seq, seq)
+
+    held = t5_bias()
 
     return {
         "none": lambda: attend(q, k, v, is_causal=True),
         "mask as an array": lambda: attend(q, k, v, attn_mask=~future),
         "rotary, rotate_half": lambda: attend(turned(q), turned(k), v, is_causal=True),
         "rotary, fused": lambda: attend(*rotate(q, k, table=table), v, is_causal=True),
-        "t5": t5,
+        "t5, bias held": lambda: attend(q, k, v, attn_mask=held),
+        "t5, bias made anew": lambda: attend(q, k, v, attn_mask=t5_bias()),
         "alibi": lambda: attend(q, k, v, attn_mask=alibi),
     }
 
@@ -118,7 +120,7 @@ def _likeness(table: np.ndarray, offset: int) -> float:
 
 
 def swaps() -> Iterator[Row]:
-    """Yield right answers of a model as it was trained, with RoPE put in its place, and after a tenth more training."""
+    """Yield right answers of a model as trained, with RoPE put in place, and after a tenth more training."""
     for task in ("back", "text"):
         for trained in ("sinusoidal", "learned"):
             for seed in SEEDS:
