@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rope_edu import encodings
 from rope_edu.config.layers import STILL, THETA, Notes, listed, same
 from rope_edu.config.values import RULES, Part, checked, missing, refuse, said
-from rope_edu.encodings.scaling.temperature import ramp_ends, yarn_mscale
+from rope_edu.encodings.scaling.yarn import ramp_ends, yarn_mscale
 from rope_edu.encodings.spatial import section_axes
 from rope_edu.encodings.spec import RopeSpec
 

@@ -38,12 +38,13 @@ def ntk_by_parts(
 
     Raises:
         ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a β is not above 0,
-            `beta_slow` is not below `beta_fast`, or as for `plain_rope`.
+            `beta_slow` is above `beta_fast`, or as for `plain_rope`.
 
     >>> ntk_by_parts(4, 8, 1000).inv_freq.round(5).tolist()  # 159 turns: kept; 1.6 turns: nearly 0.01/8
     [1.0, 0.00142]
 
     Source: YaRN, arXiv 2309.00071, §3.2 (definition 2). Chapter 16.
+    Plain form: `rope_edu.plain.ntk_by_parts`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     slow, fast = check_ordered("beta_slow", beta_slow, "beta_fast", beta_fast)
@@ -83,12 +84,13 @@ def llama3(
 
     Raises:
         ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a threshold is not above 0,
-            `low_freq_factor` is not below `high_freq_factor`, or as for `plain_rope`.
+            `low_freq_factor` is above `high_freq_factor`, or as for `plain_rope`.
 
     >>> llama3(4, 8, 8192, base=10_000 * math.pi**2).inv_freq.round(6).tolist()  # 1304 turns; 4.15: kept as well
     [1.0, 0.003183]
 
     Source: Meta's llama-models, `apply_scaling`; transformers' rope type "llama3". Chapter 16.
+    Plain form: `rope_edu.plain.llama3`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     slow, fast = check_ordered("low_freq_factor", low_freq_factor, "high_freq_factor", high_freq_factor)
@@ -100,6 +102,8 @@ def llama3(
 def kept_by_turns(frequencies: np.ndarray, trained_length: int, slow: float, fast: float) -> np.ndarray:
     """Return γ, the part of each pair that is left alone, rising in its turns in the trained length."""
     turns = trained_length * frequencies / (2 * math.pi)
+    if slow == fast:  # a step
+        return np.where(turns < slow, 0.0, 1.0)
     return np.clip((turns - slow) / (fast - slow), 0.0, 1.0)
 
 
@@ -114,8 +118,8 @@ def check_stretch(factor: object, trained_length: object) -> tuple[float, int]:
 
 
 def check_ordered(low_name: str, low: object, high_name: str, high: object) -> tuple[float, float]:
-    """Return two numbers above 0 of which the first is the smaller."""
+    """Return two numbers above 0 of which the first is not the larger; where they are equal, the ramp is a step."""
     low, high = check_positive_number(low_name, low), check_positive_number(high_name, high)
-    if low >= high:
-        raise ValueError(f"{low_name} must be below {high_name} = {high:g}, got {low:g}")
+    if low > high:
+        raise ValueError(f"{low_name} must be at most {high_name} = {high:g}, got {low:g}")
     return low, high
