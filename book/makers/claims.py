@@ -6,7 +6,8 @@ r"""Measure what claims of chapter 23 need: times of attention, learned rows, en
 Expected before the first run: T5's bias costs less than twice attention without position at 2,048 tokens, and RoPE
 written with `rotate_half` less than a tenth more; training brings learned rows of neighbouring places together; a
 model trained with sinusoids and switched to RoPE falls to chance and is mended by a tenth of its training; linear
-attention learns *back* earlier with RoPE than without position, and *text* a little earlier.
+attention learns *back* earlier with RoPE than without position. (Seen: with sinusoids it
+learns earlier still.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
-`grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the makers of these names in `book/makers`,
-`rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
+`grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the makers of these names in
+`book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
 `predictions.md` and `stretch_predictions.md` were written before the runs that they are about.
 """
 

@@ -1,4 +1,4 @@
-r"""Read what some claims of chapter 23 were decided by: times, learned rows, encodings switched, linear attention."""
+r"""Read the measurements that decide some claims of chapter 23."""
 
 from __future__ import annotations
 
