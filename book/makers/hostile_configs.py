@@ -90,6 +90,7 @@ ROTATIONS: dict[
     "plain, spelling of 5": PLAIN,
     "llama3, spelling of 4": THREE,
     "llama3, spelling of 5": THREE,
+    "thresholds equal": (*THREE[:4], THREE[4] | {"low_freq_factor": 1.0, "high_freq_factor": 1.0}),
     "rule named by type": ("linear", 64, 64, 500_000.0, {"factor": 4.0}),
     "yarn": ("yarn", 64, 64, 500_000.0, STRETCHED),
     "yarn without truncation": ("yarn", 64, 64, 500_000.0, STRETCHED | {"truncate": False}),
