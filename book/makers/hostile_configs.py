@@ -78,3 +78,31 @@ CONFIGS: dict[str, tuple[object, str, str, dict]] = {  # name: (config, source, 
     "alibi": ({"model_type": "falcon", "hidden_size": 64, "num_attention_heads": 8, "alibi": True},
               "falcon's alibi", "rotation where there is none", {}),
 }  # fmt: skip
+
+PLAIN = ("rope", 64, 64, 500_000.0, {})
+THREE = ("llama3", 64, 64, 500_000.0, {"factor": 8.0, "trained_length": 8192})
+STRETCHED = {"factor": 4.0, "trained_length": 32_768}
+GROWN = {"factor": 2.0, "trained_length": 131_072}
+ROTATIONS: dict[
+    str, tuple[str, int, int, float, dict]
+] = {  # name: (rule, head_dim, rotary_dim, base, parameters)
+    "plain, spelling of 4": PLAIN,
+    "plain, spelling of 5": PLAIN,
+    "llama3, spelling of 4": THREE,
+    "llama3, spelling of 5": THREE,
+    "thresholds equal": (
+        "llama3",
+        64,
+        64,
+        500_000.0,
+        THREE[4] | {"low_freq_factor": 1.0, "high_freq_factor": 1.0},
+    ),
+    "rule named by type": ("linear", 64, 64, 500_000.0, {"factor": 4.0}),
+    "yarn": ("yarn", 64, 64, 500_000.0, STRETCHED),
+    "yarn without truncation": ("yarn", 64, 64, 500_000.0, STRETCHED | {"truncate": False}),
+    "dynamic at the trained length": ("dynamic", 64, 64, 500_000.0, GROWN | {"length": 131_072}),
+    "dynamic beyond": ("dynamic", 64, 64, 500_000.0, GROWN | {"length": 262_144}),
+    "a quarter of the head": ("rope", 64, 16, 10_000.0, {}),
+    "a width of its own": ("rope", 128, 128, 500_000.0, {}),
+    "no rule": PLAIN,
+}  # the rotations of the configs that are sound, all in halves; every other one must be refused

@@ -250,7 +250,7 @@ def decode(peers: list[Peer], dtype: str, rounds: int) -> list[dict]:
     calls: Calls = {"torch.mul, out=": lambda: torch.mul(packed, other, out=place)}
     for layout in LAYOUTS:
         table = RotaryTable(inv_freq(HEAD_DIM), layout=layout)
-        held, count = table.turns(FAR, 1, like=q), itertools.count()
+        held, count = table.cos_sin(FAR, 1, like=q), itertools.count()
 
         def step(*xs, table=table, count=count, **how):  # a new position at each call: the first layer
             rotate(*xs, table=table, offset=FAR + next(count) % 10_000, **how)
@@ -308,8 +308,10 @@ def building(length: int, rounds: int) -> list[dict]:
     calls = {
         "float32, as wide as a head": usual,
         "float32, half as wide": half_as_wide,
-        "ours, interleaved": lambda: RotaryTable(frequencies).turns(0, length, like=like),
-        "ours, half_split": lambda: RotaryTable(frequencies, layout="half_split").turns(0, length, like=like),
+        "ours, interleaved": lambda: RotaryTable(frequencies).cos_sin(0, length, like=like),
+        "ours, half_split": lambda: RotaryTable(frequencies, layout="half_split").cos_sin(
+            0, length, like=like
+        ),
     }
     measured = take_turns(calls, rounds)
     return rows(measured, unit="float32, as wide as a head", length=length)

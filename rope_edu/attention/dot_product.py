@@ -69,6 +69,7 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
     [[1, 1, 1, 0], [1, 1, 1, 1]]
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.2.3. Chapters 1 and 11.
+    Plain form: `rope_edu.plain.causal_mask`.
     """
     q_len, k_len = check_positive_int("q_len", q_len), check_positive_int("k_len", k_len)
     if q_len > k_len:
@@ -97,6 +98,7 @@ def softmax(x: Array, axis: int = -1) -> Array:
     [0.25, 0.75, 0.0]
 
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1; subtracting the maximum keeps e^x finite. Chapter 1.
+    Plain form: `rope_edu.plain.softmax`.
     """
     xp = check_float_array("x", x)
     wide = xp.astype(x, compute_dtype(x), copy=False)
@@ -140,6 +142,7 @@ def attention(
     [[1.0], [2.0]]
 
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
+    Plain form: `rope_edu.plain.attention`.
     """
     check_qkv(q, k, v)
     scores = attention_scores(q, k, scale=scale)

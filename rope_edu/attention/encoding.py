@@ -32,6 +32,7 @@ class PositionEncoding:
     True
 
     Chapters 10 and 11.
+    Plain form: `rope_edu.plain.attention_head`.
     """
 
     cache_problem: str | None = None
@@ -183,6 +184,7 @@ class XPos(Rotary):
     [[[3.5, 0.0]]]
 
     Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 19.
+    Plain form: `rope_edu.plain.apply_xpos`.
     """
 
     scale_base: float = 512.0

@@ -54,6 +54,7 @@ def rerope_attention(
     True
 
     Source: Su 2023, kexue.fm/archives/9708, and its code, github.com/bojone/rerope. Chapter 15.
+    Plain form: `rope_edu.plain.rerope_attention`.
     """
     window, leak = check_positive_int("window", window), _check_leak(leak)
     check_qkv(q, k, v)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rope_edu.check.answers import array, number, of_function, row, whole
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 
 RADIANS_PER_TOKEN = math.pi / 6  # a twelfth of a turn a token, as on a clock face
 
@@ -22,6 +22,7 @@ def _score(q: tuple[float, float], m: int, k: tuple[float, float], n: int) -> fl
     return a * c + b * d
 
 
+@judges("4.1")
 @of_function
 def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
     """Judge exercise 4.1 on a quarter turn, both senses, a skew angle and more than a turn."""
@@ -43,6 +44,7 @@ def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
     return True
 
 
+@judges("4.2")
 def _is_half(score: object) -> Verdict:
     """Judge exercise 4.2: q = (1, 0) at 5 and k = (0, 1) at 4 score sin(π/6) = 1/2."""
     expected = _score((1.0, 0.0), 5, (0.0, 1.0), 4)
@@ -56,6 +58,7 @@ def _is_half(score: object) -> Verdict:
     return close(score, expected) or f"{score:g} it is not: one sine, of the angle that one token turns."
 
 
+@judges("4.3")
 def _keeps_the_score(pair: object) -> Verdict:
     """Judge exercise 4.3: another (m, n) with the score of (9, 4), whatever q and k hold."""
     ask = "Positions are whole numbers, 0 or more."
@@ -69,38 +72,3 @@ def _keeps_the_score(pair: object) -> Verdict:
     basis = ((1.0, 0.0), (0.0, 1.0))
     same = all(close(_score(q, m, k, n), _score(q, 9, k, 4)) for q in basis for k in basis)
     return same or f"There m − n is {m - n}, and 9 − 4 = 5."
-
-
-EXERCISES = (
-    Exercise(
-        "4.1",
-        _rotates,
-        hints=(
-            "Where must (1, 0) go for an angle of π/2? And (0, 1)?",
-            "The rotated (1, 0) is (cos a, sin a), the rotated (0, 1) is (−sin a, cos a): "
-            "a pair (x, y) is x times the first plus y times the second.",
-            "Return (x·cos a − y·sin a, x·sin a + y·cos a), with a in radians.",
-        ),
-        shows="A positive angle turns counter-clockwise.",
-    ),
-    Exercise(
-        "4.2",
-        _is_half,
-        hints=(
-            "Rotate q by 5·π/6 and k by 4·π/6, both counter-clockwise, then multiply and add.",
-            "Only the difference counts: leave q alone and rotate k by (4 − 5)·π/6.",
-            "k becomes (−sin(−π/6), cos(−π/6)), and q = (1, 0) picks its first number.",
-        ),
-        shows="Two vectors at a right angle score 1/2 because their positions differ.",
-    ),
-    Exercise(
-        "4.3",
-        _keeps_the_score,
-        hints=(
-            "Move both tokens by the same number of positions.",
-            "The score depends on m − n alone, and 9 − 4 = 5.",
-            "Try (10, 5).",
-        ),
-        shows="The score sees m − n only (with θ = π/6, up to whole turns of 12 tokens).",
-    ),
-)

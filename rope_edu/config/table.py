@@ -24,7 +24,7 @@ from rope_edu.config.values import (
     names_of,
     same,
 )
-from rope_edu.encodings.scaling.temperature import ramp_ends, yarn_mscale
+from rope_edu.encodings.scaling.yarn import ramp_ends, yarn_mscale
 
 ABSENT: dict[str, Any] = {"no_rope_layers": []}  # a value that says nothing
 RESERVED = {"if", "is", "refuse", "missing", "remark", "lost", "at"}

@@ -68,6 +68,7 @@ def look_up(table: Array, positions: Array) -> Array:
     [[2.0, 3.0], [2.0, 3.0], [0.0, 1.0]]
 
     Source: as `learned_table`. Chapter 2.
+    Plain form: `rope_edu.plain.look_up`.
     """
     positions = as_integers("positions", positions)
     n_positions = table.shape[0]
@@ -105,6 +106,7 @@ def sinusoidal(positions: Array, d_model: int, base: float = 10_000.0) -> Array:
     [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.
+    Plain form: `rope_edu.plain.sinusoidal`.
     """
     positions = as_positions(positions)
     xp = array_namespace(positions)

@@ -35,6 +35,7 @@ def first_negative_distance(inv_freq: object, limit: int) -> int | None:
     2
 
     Source: Men 2024, arXiv 2405.14591, where the sum is B_{m,θ}. Chapter 17.
+    Plain form: `rope_edu.plain.first_negative_distance`.
     """
     frequencies = np.array(as_pairs(inv_freq).tolist())
     for start, sums in _cosine_sums(frequencies, check_positive_int("limit", limit)):
@@ -73,6 +74,7 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
     '4.3e+03'
 
     Source: Men 2024, arXiv 2405.14591, with its table of lower bounds. Chapter 17.
+    Plain form: `rope_edu.plain.smallest_base`.
     """
     context, head_dim = check_positive_int("context", context), check_even_dim("head_dim", head_dim)
     start = check_base(above, name="above")

@@ -37,6 +37,7 @@ def score_curve(
     [1.0, 0.0, -1.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9.
+    Plain form: `rope_edu.plain.score_curve`.
     """
     h = _pair_products(q, k, layout)  # (…, pairs)
     turns = _turns(inv_freq, distances, h)  # (n, pairs)
@@ -66,6 +67,7 @@ def mean_cosine(inv_freq: Array, distances: Array) -> Array:
 
     Source: RoFormer, arXiv 2104.09864, eq. 35 with all h_i equal; not its decay figure, which plots the
     mean of |S_j| (see `roformer_bound`). Chapter 9.
+    Plain form: `rope_edu.plain.mean_cosine`.
     """
     angles = rope_angles(distances, inv_freq)
     xp = array_namespace(angles)

@@ -40,6 +40,7 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
     [1.0, 0.01]
 
     Source: RoFormer, arXiv 2104.09864, §3.2.2; Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 6.
+    Plain form: `rope_edu.plain.inv_freq`.
     """
     head_dim, base = check_even_dim("head_dim", head_dim), check_base(base)
     return base ** -(np.arange(0, head_dim, 2) / head_dim)
@@ -63,6 +64,7 @@ def wavelength(inv_freq: Array) -> Array:
     [2.0, 4.0, inf]
 
     Source: YaRN, arXiv 2309.00071, which defines λ so. Chapter 6.
+    Plain form: `rope_edu.plain.wavelength`.
     """
     inv_freq = _as_frequencies(inv_freq)
     xp = array_namespace(inv_freq)
@@ -93,6 +95,7 @@ def rope_angles(positions: int | list | range | Array, inv_freq: Array) -> Array
     [[0.0, 0.0], [1.0, 0.5], [3.0, 1.5]]
 
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6.
+    Plain form: `rope_edu.plain.rope_angles`.
     """
     positions, inv_freq = as_positions(positions), as_pairs(inv_freq)
     if is_numpy_array(inv_freq):

@@ -35,6 +35,7 @@ def partial_rope(
     <RopeSpec "partial": 2 pairs, 1 … 0.01 rad/token, interleaved, first 4 of 8 features>
 
     Source: GPT-J and GPT-NeoX, arXiv 2204.06745, §2.1; transformers' `modeling_gpt_neox`. Chapter 19.
+    Plain form: `rope_edu.plain.partial_rope`.
     """
     return plain_rope(head_dim, base, rotary_dim=rotary_dim, layout=layout).replace(kind="partial")
 
@@ -65,6 +66,7 @@ def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "in
 
     Source: Barbero 2024, arXiv 2410.06205, §6; transformers calls it "proportional" (Gemma 4's global layers,
     p = 0.25). Chapter 19.
+    Plain form: `rope_edu.plain.p_rope`.
     """
     if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= p <= 1:
         raise ValueError(f"p must be a number from 0 to 1, the fraction of pairs that turn, got {p!r}")

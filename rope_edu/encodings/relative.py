@@ -36,6 +36,7 @@ def relative_positions(q_len: int, k_len: int) -> np.ndarray:
     [[-1, 0, 1], [-2, -1, 0]]
 
     Source: Shaw 2018, arXiv 1803.02155, §3.1. Chapter 3.
+    Plain form: `rope_edu.plain.relative_positions`.
     """
     check_positive_int("q_len", q_len)
     check_positive_int("k_len", k_len)
@@ -75,6 +76,7 @@ def t5_bucket(
     [0, 7, 16, 31, 0]
 
     Source: Raffel 2020, arXiv 1910.10683, §2.1, and its released code. Chapter 3.
+    Plain form: `rope_edu.plain.t5_bucket`.
     """
     relative_position = as_integers("relative_position", relative_position)
     check_positive_int("num_buckets", num_buckets)
@@ -124,6 +126,7 @@ def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_di
     [[[0.5, 0.5], [-1.0, 0.5]]]
 
     Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapter 3.
+    Plain form: `rope_edu.plain.t5_bias`.
     """
     if table.ndim != 2:
         raise ValueError(f"table must have shape (num_buckets, n_heads), got {tuple(table.shape)}")
@@ -162,6 +165,7 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
     [0.0625, 0.00390625, 0.25]
 
     Source: Press 2022, arXiv 2108.12409, §3, and its released code. Chapter 3.
+    Plain form: `rope_edu.plain.alibi_slopes`.
     """
     check_positive_int("n_heads", n_heads)
     power = 2 ** (n_heads.bit_length() - 1)  # the largest power of two ≤ n_heads
@@ -193,6 +197,7 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
     [[[-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]]
 
     Source: Press 2022, arXiv 2108.12409, §3. Chapter 3.
+    Plain form: `rope_edu.plain.alibi_bias`.
     """
     slopes = alibi_slopes(n_heads)
     return slopes[:, None, None] * -np.abs(relative_positions(q_len, k_len))
@@ -246,6 +251,7 @@ def shaw_scores(q: Array, k: Array, table: Array) -> Array:
     [[12.0, 23.0]]
 
     Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2, eq. 4. Chapter 3.
+    Plain form: `rope_edu.plain.shaw_scores`.
     """
     _check_widths(q=q, k=k, table=table)
     if table.ndim != 2 or table.shape[0] < 3 or table.shape[0] % 2 == 0:
@@ -290,6 +296,7 @@ def transformer_xl_scores(
     [[16.0]]
 
     Source: Dai 2019, arXiv 1901.02860, §3.3. Chapter 3.
+    Plain form: `rope_edu.plain.transformer_xl_scores`.
     """
     _check_widths(q=q, k=k, u=u, v=v)
     if w_position.shape[-2] != q.shape[-1]:
@@ -331,6 +338,7 @@ def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
     (−2 ln 3 at distance 2 and −2 ln 2 at distance 1.)
 
     Source: Chi 2022 (KERPLE), arXiv 2205.09921, its logarithmic variant. Chapter 3.
+    Plain form: `rope_edu.plain.kerple_log_bias`.
     """
     r1, r2 = _as_floats(r1, r2)
     xp = array_namespace(r1, r2)
@@ -403,6 +411,7 @@ def fire_bias(
     [[[-7.0, -5.3399, -3.0, 1.0]]]
 
     Source: Li 2024 (FIRE), arXiv 2310.04418, §3. Chapter 3.
+    Plain form: `rope_edu.plain.fire_bias`.
     """
     per_pair = mlp(fire_distance(q_len, k_len, c=c, threshold=threshold)[..., None])
     if per_pair.ndim != 3 or tuple(per_pair.shape[:2]) != (q_len, k_len):

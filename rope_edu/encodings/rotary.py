@@ -11,8 +11,8 @@ import math
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
+from rope_edu.encodings.cos_sin import cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.layouts import check_layout, pair_slices
-from rope_edu.encodings.turning import cos_and_sin, rotate_with
 from rope_edu.encodings.validation import (
     Array,
     as_kind_of,
@@ -47,6 +47,7 @@ def rotate_pair(pair: list | tuple | Array, angle: float) -> list | tuple | Arra
     0.000 1.000
 
     Source: RoFormer, arXiv 2104.09864, eq. 13. Chapter 4.
+    Plain form: `rope_edu.plain.rotate_pair`.
     """
     if len(pair) != 2:
         raise ValueError(f"pair must have 2 members, got {len(pair)}")
@@ -77,6 +78,7 @@ def rotate_as_complex(x: Array, angles: Array) -> Array:
     [0.0, 1.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 12. Chapter 5.
+    Plain form: `rope_edu.plain.rotate_as_complex`.
     """
     angles = _fit_angles(x, angles, whole_head=True)
     xp = array_namespace(x)
@@ -107,6 +109,7 @@ def rotation_matrix(angles: Array, *, layout: str = "interleaved") -> Array:
     [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]]
 
     Source: RoFormer, arXiv 2104.09864, eq. 15. Chapter 7.
+    Plain form: `rope_edu.plain.rotation_matrix`.
     """
     angles = _as_angles(angles)
     xp, width = array_namespace(angles), 2 * angles.shape[-1]
@@ -139,6 +142,7 @@ def rotate_by_matrix(x: Array, angles: Array, *, layout: str = "interleaved") ->
     [0.0, 1.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 7.
+    Plain form: `rope_edu.plain.rotate_by_matrix`.
     """
     check_layout(layout)
     angles = _fit_angles(x, angles, whole_head=True)
@@ -183,13 +187,14 @@ def apply_rope(
     [0.0, 1.0, 7.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 34; attention_factor: YaRN, arXiv 2309.00071, §3.4. Chapter 7.
+    Plain form: `rope_edu.plain.apply_rope`, for half_split `rope_edu.plain.rotate_half_split`.
     """
     check_layout(layout)
     attention_factor = check_positive_number("attention_factor", attention_factor)
     angles = _fit_angles(x, angles)
     if out is not None:
         check_out(out, x)
-    return rotate_with(x, *cos_and_sin(angles, x, attention_factor), layout, out)
+    return rotate_by_cos_sin(x, *cos_and_sin(angles, x, attention_factor), layout, out)
 
 
 def _as_angles(angles: Array) -> Array:

@@ -49,6 +49,7 @@ def spatial_angles(coordinates: Array | list, frequencies: Array | list) -> Arra
     [[2.0, 0.0], [0.0, 1.5]]
 
     Source: RoPE-Mixed, arXiv 2403.13298, §3.2 (all others are special cases). Chapter 20.
+    Plain form: `rope_edu.plain.spatial_angles`.
     """
     coordinates, frequencies = _as_fitting(coordinates, check_frequencies(frequencies), "row of frequencies")
     return coordinates @ frequencies
@@ -78,6 +79,7 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
     [[1.0, 0.01, 0.0, 0.0], [0.0, 0.0, 1.0, 0.01]]
 
     Source: axial RoPE as in arXiv 2403.13298, §3.2. Chapter 20.
+    Plain form: `rope_edu.plain.axial_frequencies`.
     """
     axes, base = check_positive_int("axes", axes), check_base(base)
     head_dim = check_positive_int("head_dim", head_dim)
@@ -115,6 +117,7 @@ def section_frequencies(
 
     Source: Qwen2-VL, arXiv 2409.12191, §2.1; interleaved: arXiv 2510.23095 and transformers'
     `modeling_qwen3_vl`. Chapter 20.
+    Plain form: `rope_edu.plain.section_frequencies`.
     """
     row = np.array(as_pairs(inv_freq).tolist())
     axis = section_axes(len(row), sections, order)
@@ -138,6 +141,7 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
     ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
 
     Source: as for `section_frequencies`. Chapter 20.
+    Plain form: `rope_edu.plain.section_axes`.
     """
     check_one_of("order", order, ORDERS)
     sections = [check_positive_int("each of sections", section) for section in sections]
@@ -180,6 +184,7 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
 
     Source: RoPE-Mixed, arXiv 2403.13298, §3.2, and its code's start (github.com/naver-ai/rope-vit).
     Chapter 20.
+    Plain form: `rope_edu.plain.mixed_frequencies`.
     """
     direction = check_finite_number("direction", direction)
     along = np.array([math.cos(direction), math.sin(direction)])
@@ -242,6 +247,7 @@ def lie_rotation(coordinates: Array | list, generators: Array | list) -> Array:
     [0.0, 1.0]
 
     Source: LieRE, arXiv 2406.10322, §3; N-dimensional RoPE, arXiv 2504.06308. Chapter 20.
+    Plain form: `rope_edu.plain.lie_rotation`.
     """
     coordinates, generators = _as_fitting(coordinates, _as_generators(generators), "generator")
     xp, width = array_namespace(generators), generators.shape[-1]

@@ -94,13 +94,13 @@ class RopeSpec:
         return RopeSpec, self._fields()
 
     def __repr__(self) -> str:
-        return f'<RopeSpec "{self.kind}": {", ".join(self._said())}>'
+        return f'<RopeSpec "{self.kind}": {", ".join(self._describe())}>'
 
     def _fields(self) -> tuple:
         frequencies = tuple(self.inv_freq.tolist())
         return frequencies, self.attention_factor, self.layout, self.head_dim, self.kind, self.axes
 
-    def _said(self) -> list[str]:
+    def _describe(self) -> list[str]:
         pairs, turning = len(self.inv_freq), self.inv_freq[self.inv_freq != 0]
         words = [f"{pairs} pairs" if pairs > 1 else "1 pair"]
         if len(turning) < pairs:

@@ -119,12 +119,14 @@ def check_kind(name: str, x: Array, turns: Any) -> None:
     check_floats(name, x)
     kind = "ndarray" if isinstance(turns.dtype, np.dtype) else "Tensor"
     if (kind == "ndarray") != isinstance(x, np.ndarray):
-        raise ValueError(f"{name} must be {kind} as the turns are, got {type(x).__name__}")
+        raise ValueError(f"{name} must be {kind} as the cosines and sines are, got {type(x).__name__}")
     if x.device != turns.device:
-        raise ValueError(f"{name} must be on the device of the turns, {turns.device}, got {x.device}")
+        raise ValueError(
+            f"{name} must be on the device of the cosines and sines, {turns.device}, got {x.device}"
+        )
     if compute_dtype(x) != turns.dtype:
         allowed = "float64" if dtype_name(turns) == "float64" else "float32 or 16 bits"
-        raise ValueError(f"{name} must hold {allowed} for these turns, got {dtype_name(x)}")
+        raise ValueError(f"{name} must hold {allowed} for these cosines and sines, got {dtype_name(x)}")
 
 
 def check_tokens(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq_axis: int) -> None:
@@ -135,12 +137,12 @@ def check_tokens(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq
     if len(shape) < -seq_axis or shape[seq_axis] != turned[seq_axis]:
         tokens = shape[seq_axis] if len(shape) >= -seq_axis else "no"
         raise ValueError(
-            f"{name} has {tokens} tokens on axis {seq_axis}, the turns {turned[seq_axis]}; "
+            f"{name} has {tokens} tokens on axis {seq_axis}, the cosines and sines {turned[seq_axis]}; "
             "heads after the sequence are seq_axis=-3"
         )
     if len(turned) > 2:
         hint = f"{name} is {tuple(shape)} with its sequence on axis {seq_axis}"
-        check_broadcast("the leading axes of the turns", turned[:-1], shape[:-1], hint)
+        check_broadcast("the leading axes of the cosines and sines", turned[:-1], shape[:-1], hint)
 
 
 def check_finite(name: str, array: Array) -> None:
@@ -203,7 +205,7 @@ def as_kind_of(array: Array, like: Array) -> Array:
 
 
 def check_out(out: Array, x: Array) -> None:
-    """Refuse an `out` that is not like `x`, or that shares some of its memory without being the same view."""
+    """Refuse an `out` that is not like `x`, overlaps itself, or overlaps `x` without being the same view."""
     if _clearly_fits(out, x):  # the usual case, in a microsecond
         return
     if not is_array_api_obj(out) or array_namespace(out) is not array_namespace(x):
@@ -214,7 +216,13 @@ def check_out(out: Array, x: Array) -> None:
         raise ValueError(f"out must have the dtype of x, {dtype_name(x)}, got {dtype_name(out)}")
     if out.shape != x.shape:
         raise ValueError(f"out must have the shape of x, {tuple(x.shape)}, got {tuple(out.shape)}")
-    if _overlap(out, x) and _start_and_strides(out) != _start_and_strides(x):
+    if _overlaps_itself(out):
+        raise ValueError(
+            "out must have a place of its own for each number, got a view with several at one place"
+        )
+    if out is x or (address(out), strides_in_bytes(out)) == (address(x), strides_in_bytes(x)):
+        return
+    if shares_memory(out, x):
         raise ValueError("out must be x itself or share no memory with it, got a partly overlapping view")
 
 
@@ -228,26 +236,52 @@ def _clearly_fits(out: Array, x: Array) -> bool:
     return abs(out.data_ptr() - x.data_ptr()) >= x.nbytes
 
 
-def _overlap(a: Array, b: Array) -> bool:
-    if is_numpy_array(a):
-        return np.shares_memory(a, b)
-    if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr():
+def shares_memory(a: Array, b: Array) -> bool:
+    """Whether two arrays of one kind have a byte in common; arrays that interleave without one do not."""
+    if isinstance(a, np.ndarray):
+        return _in_common(a, b)
+    if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
         return False
-    (a_start, a_stop), (b_start, b_stop) = _byte_range(a), _byte_range(b)
-    return a_start < b_stop and b_start < a_stop
+    return _in_common(np.asarray(_Layout(a)), np.asarray(_Layout(b)))
 
 
-def _byte_range(tensor: Array) -> tuple[int, int]:
-    """Return the first byte of a tensor and the one after its last (strides of torch are never negative)."""
-    start, size = tensor.data_ptr(), tensor.element_size()
-    reach = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return start, start + size * (reach + 1) if tensor.numel() else start
+class _Layout:
+    """The layout of a tensor's memory, for NumPy to compare: it is never read, wherever it lies."""
+
+    def __init__(self, x: Any) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (x.data_ptr(), True),
+            "typestr": f"|V{x.itemsize}",
+            "shape": tuple(x.shape),
+            "strides": strides_in_bytes(x),
+        }
 
 
-def address(a: Array) -> int:
-    """Return where the first number of an array lies in memory."""
+def _in_common(a: Any, b: Any) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=100_000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _overlaps_itself(x: Any) -> bool:
+    """Whether two numbers of a view lie at one place; in doubt, where axes are dovetailed, they do."""
+    end = x.itemsize  # the place after all numbers along the axes so far
+    for step, n in sorted(
+        (abs(step), n) for n, step in zip(x.shape, strides_in_bytes(x), strict=True) if n > 1
+    ):
+        if step < end and 0 not in x.shape:
+            return True
+        end += (n - 1) * step
+    return False
+
+
+def address(a: Any) -> int:
+    """Where the first number of an array lies in memory."""
     return a.__array_interface__["data"][0] if isinstance(a, np.ndarray) else a.data_ptr()
 
 
-def _start_and_strides(a: Array) -> tuple[int, tuple[int, ...]]:
-    return address(a), a.strides if is_numpy_array(a) else a.stride()
+def strides_in_bytes(a: Any) -> tuple[int, ...]:
+    """Bytes from one entry to the next along each axis."""
+    return a.strides if isinstance(a, np.ndarray) else tuple(a.itemsize * step for step in a.stride())

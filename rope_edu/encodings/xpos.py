@@ -37,6 +37,7 @@ def xpos_scale(positions: int | list | range | Array, rotary_dim: int, scale_bas
     [[1.0, 1.0], [0.2857, 0.6429]]
 
     Source: Sun 2022, arXiv 2212.10554, eq. 9–10 and algorithm 1; its released code (torchscale). Chapter 19.
+    Plain form: `rope_edu.plain.xpos_scale`.
     """
     positions = as_positions(positions)
     rotary_dim = check_even_dim("rotary_dim", rotary_dim)

@@ -1,27 +1,27 @@
-r"""A table of turns: built in float64 by angle addition, rounded once, kept and grown as positions come."""
+r"""A table of cosines and sines: built in float64 by angle addition, rounded once, grown on demand."""
 
 from __future__ import annotations
 
 import sys
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
+from rope_edu.encodings.cos_sin import is_compiling
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.spec import RopeSpec, rope_parts
-from rope_edu.encodings.turning import is_compiling
 from rope_edu.encodings.validation import (
     Array,
     check_float_array,
+    check_floats,
     check_whole_number,
     values_known,
     wide_dtype,
 )
-from rope_edu.fast.turns import Turns, turns_from_angles
+from rope_edu.fast.rows import CosSinRows, cos_sin_from_angles
 
-BLOCK = 256  # positions that one coarse turn serves
+BLOCK = 256  # positions that one coarse row serves
 
 
 class _Window(NamedTuple):
@@ -29,22 +29,22 @@ class _Window(NamedTuple):
 
     start: int
     stop: int
-    turns: Turns  # (stop − start, pairs)
+    cos_sin: CosSinRows  # (stop − start, pairs)
 
 
 class RotaryTable:
-    r"""Keep the turns of a run of positions, exact at every position, for all layers of a model.
+    r"""Keep the cosines and sines of a run of positions, exact at every position, for all layers of a model.
 
         e^{i(256 b + r)θ} = e^{i 256 b θ} · e^{i r θ}:   two small tables, multiplied in float64, rounded once
 
-    The way a clock has two hands: 256 fine turns and one coarse turn for each block of 256 positions, so that
+    The way a clock has two hands: 256 fine rows and one coarse row for each block of 256 positions, so that
     few sines are taken. Every row is a function of its position alone: whatever was asked before, the same
     bits come. Rows are kept for each device, in float32 and, where float64 is rotated, in float64; a new position
     next to what is kept makes that grow by whole blocks, a far one begins elsewhere, so a text that starts at a
     million costs one block.
 
     A table is no module and holds no buffer: `module.to(bfloat16)` does not reach it. Threads may share one.
-    Under torch.compile it keeps nothing and takes the sines in the graph; for speed hand `turns(…)` in.
+    Under torch.compile it keeps nothing and takes the sines in the graph; for speed hand `cos_sin(…)` in.
 
     Args:
         rope: a RopeSpec, which says all; or radians per token `(pairs,)`, finite, copied.
@@ -56,7 +56,7 @@ class RotaryTable:
 
     >>> import math
     >>> table = RotaryTable([math.pi / 2, 0.0])
-    >>> table.turns(1, 2).turn.round(3).tolist()  # positions 1 and 2: i and −1; the still pair stays at 1
+    >>> table.cos_sin(1, 2).as_complex().round(3).tolist()  # positions 1 and 2: i and −1; the still pair stays at 1
     [[1j, (1+0j)], [(-1+0j), (1+0j)]]
 
     Source: angle addition; RoFormer, arXiv 2104.09864, eq. 12. Chapters 5 and 7.
@@ -71,57 +71,53 @@ class RotaryTable:
         bare = not isinstance(rope, RopeSpec)
         self._spec = RopeSpec(numbers, attention_factor=factor, layout=layout) if bare else rope
         self._numbers = tuple(self._spec.inv_freq.tolist())
-        self._fine = _fine_turns(self._spec.inv_freq)  # (BLOCK, pairs)
-        self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; read without the lock
+        self._fine = _fine_rows(self._spec.inv_freq)  # (BLOCK, pairs)
+        self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; published whole
         self._last: tuple = None, None, None, None  # what was asked last (kind and place), and what answered
-        self._lock = threading.Lock()
 
     @property
     def spec(self) -> RopeSpec:
         """All that the table was made of."""
         return self._spec
 
-    def turns(self, start: int, length: int, *, like: Array | None = None) -> Turns:
-        r"""Return the turns of positions start … start + length − 1.
+    def cos_sin(
+        self, start: int, length: int, *, like: Array | None = None, name: str = "like"
+    ) -> CosSinRows:
+        r"""Return the cosines and sines of positions start … start + length − 1.
 
-        Both are whole numbers ≥ 0. `like` is an array of the kind, device and dtype that will be rotated; default
-        NumPy float32. What is returned are views of what the table keeps; they stay valid when it grows.
+        Both are whole numbers ≥ 0. `like` is an array of the kind, device and dtype that will be rotated, called
+        `name` in errors; default NumPy float32. The rows are views of the table's, and stay valid when it grows.
 
-        >>> RotaryTable([0.5], layout="half_split").turns(10**6, 1).shape
+        >>> RotaryTable([0.5], layout="half_split").cos_sin(10**6, 1).shape
         (1, 1)
         """
         like = _FLOAT32 if like is None else like
-        if is_compiling():
-            return self._taken_in_graph(start, length, like)
-        return self.kept("like", start, length, like)
-
-    def kept(self, name: str, start: int, length: int, like: Array) -> Turns:
-        """Return the turns as `turns` does, where no graph is traced; `name` is that of `like` in sentences."""
         if not (type(start) is type(length) is int and start >= 0 <= length):
             start, length = check_whole_number("start", start), check_whole_number("length", length)
-        kind = getattr(like, "dtype", None), getattr(like, "device", None)
-        place = start, length
-        last_kind, window, last_place, turns = self._last
+        if is_compiling():
+            return self._taken_anew(start, length, like)
+        kind, place = (getattr(like, "dtype", None), getattr(like, "device", None)), (start, length)
+        last_kind, window, last_place, cos_sin = self._last
         if kind != last_kind:
             window = self._windows.get((wide_dtype(kind[0]), kind[1]))
         elif place == last_place:  # the layers of a model ask for the same
-            return turns
+            return cos_sin
         if window is None or start < window.start or start + length > window.stop:
-            check_float_array(name, like)
+            check_floats(name, like)
             if not values_known(like):  # torch's meta device
-                return self._taken_in_graph(start, length, like)
+                return self._taken_anew(start, length, like)
             window = self._grown(start, start + length, like)
-        turns = window.turns.run(start - window.start, length)
-        self._last = kind, window, place, turns
-        return turns
+        cos_sin = window.cos_sin.run(start - window.start, length)
+        self._last = kind, window, place, cos_sin
+        return cos_sin
 
-    def turns_at(self, positions: int | list | range | Array, *, like: Array | None = None) -> Turns:
-        r"""Return the turns of any positions, `(…, seq)`: fractions, gaps, a row for each text of a batch.
+    def cos_sin_at(self, positions: int | list | range | Array, *, like: Array | None = None) -> CosSinRows:
+        r"""Return the cosines and sines of any positions `(…, seq)`: fractions, gaps, a row per text.
 
-        Every sine is taken anew, in float64; nothing is kept. Errors as for `turns` and `rope_angles`.
+        Every sine is taken anew, in float64; nothing is kept. Errors as for `cos_sin` and `rope_angles`.
 
         >>> import math
-        >>> RotaryTable([math.pi]).turns_at([0.0, 0.5]).turn.round(3).tolist()
+        >>> RotaryTable([math.pi]).cos_sin_at([0.0, 0.5]).as_complex().round(3).tolist()
         [[(1+0j)], [1j]]
         """
         like = _FLOAT32 if like is None else like
@@ -129,20 +125,22 @@ class RotaryTable:
         if not is_numpy_array(like):  # plain numbers, which a graph takes as constants
             frequencies = xp.asarray(list(self._numbers), dtype=xp.float64, device=device(like))
         how = {"layout": self._spec.layout, "attention_factor": self._spec.attention_factor}
-        return turns_from_angles(rope_angles(positions, frequencies), like=like, **how)
+        return cos_sin_from_angles(rope_angles(positions, frequencies), like=like, **how)
 
-    def _taken_in_graph(self, start: int, length: int, like: Array) -> Turns:
+    def _taken_anew(self, start: int, length: int, like: Array) -> CosSinRows:
         xp = array_namespace(like)
-        return self.turns_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
+        return self.cos_sin_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
 
     def _grown(self, start: int, stop: int, like: Array) -> _Window:
-        """Return a window that holds start … stop − 1, larger than the one before where they touch."""
+        """Return a window that holds start … stop − 1, larger than the one before where they touch.
+
+        No lock: a process forked while another thread holds one would wait for ever. Two threads that grow the
+        table at once both build rows, the same bits, and each uses its own; the table keeps one of them.
+        """
         key = wide_dtype(like.dtype), like.device
-        with self._lock:
-            held = self._windows.get(key)
-            if held is None or not (held.start <= start and stop <= held.stop):
-                self._windows[key] = held = self._window(*_blocks_around(start, stop, held), like)
-        return held
+        window = self._window(*_blocks_around(start, stop, self._windows.get(key)), like)
+        self._windows[key] = window
+        return window
 
     def _window(self, low: int, high: int, like: Array) -> _Window:
         rows = self._rows(low, high, str(wide_dtype(like.dtype)).removeprefix("torch."))
@@ -153,7 +151,7 @@ class RotaryTable:
             # So that autograd may keep them later, and torch.func does not wrap what outlives it.
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
-        return _Window(low, high, Turns(self._spec.layout, rows))
+        return _Window(low, high, CosSinRows(self._spec.layout, rows))
 
     def _rows(self, low: int, high: int, dtype: str) -> np.ndarray:
         """Build the rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""
@@ -166,21 +164,21 @@ class RotaryTable:
             block[:, 0], block[:, 1] = exact.real, exact.imag  # rounds, once
         return rows
 
-    def __reduce__(self) -> tuple:  # pickle and copy.deepcopy: the spec, not the rows and the lock
+    def __reduce__(self) -> tuple:  # pickle and copy.deepcopy: the spec, not the rows
         return RotaryTable, (self._spec,)
 
     def __repr__(self) -> str:
         kept = ", ".join(
             f"{w.start} … {w.stop - 1} ({str(dtype).removeprefix('torch.')}, {where})"
-            for (dtype, where), w in self._windows.items()
+            for (dtype, where), w in list(self._windows.items())
         )
         return (
             f"<RotaryTable: {len(self._numbers)} pairs, {self._spec.layout}, keeps {kept or 'nothing yet'}>"
         )
 
 
-def _fine_turns(inv_freq: np.ndarray) -> np.ndarray:
-    """Return the turns of positions 0 … 255, by angle addition from two times 16."""
+def _fine_rows(inv_freq: np.ndarray) -> np.ndarray:
+    """Return e^{imθ} of positions 0 … 255, by angle addition from two times 16."""
     ones = np.arange(16.0)[:, None] * inv_freq  # (16, pairs)
     ones, sixteens = np.exp(1j * np.stack((ones, 16 * ones)))
     return (sixteens[:, None] * ones).reshape(BLOCK, len(inv_freq))

@@ -2,22 +2,25 @@ r"""The gradient of the kernel. This module imports torch; `rotate` imports it o
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from rope_edu.fast import launch
+from rope_edu.fast.rows import CosSinRows
 
 
 class Rotation(torch.autograd.Function):
-    """The kernel forward; backward the same kernel with −θ. Nothing is kept in between but the turns."""
+    """The kernel forward; backward the same kernel with −θ. Only the cosines and sines are kept in between."""
 
     @staticmethod
-    def forward(ctx, x, turns, plan, sign):
-        ctx.turns, ctx.sign = turns, sign
-        return launch.rotate(x, turns, plan, sign=sign)
+    def forward(ctx: Any, x: torch.Tensor, cos_sin: CosSinRows, plan: launch.Plan, sign: int) -> Any:
+        ctx.cos_sin, ctx.sign = cos_sin, sign
+        return launch.run(plan, x, cos_sin, sign=sign)
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]  # torch declares *grad_outputs
         if grad.stride(-1) != 1 or grad.is_neg():  # the gradient of a sum is one number, broadcast
             grad = grad.resolve_neg().contiguous()
-        plan = launch.make_plan(grad, ctx.turns)
-        return Rotation.apply(grad, ctx.turns, plan, -ctx.sign), None, None, None
+        plan = launch.make_plan(grad, ctx.cos_sin)
+        return Rotation.apply(grad, ctx.cos_sin, plan, -ctx.sign), None, None, None

@@ -54,10 +54,10 @@ def test_a_compiled_function_keeps_to_the_answer_when_the_table_has_grown_in_bet
 
 
 @layouts
-def test_held_turns_and_gradients_pass_through_a_compiled_function(layout):
-    turns = RotaryTable(inv_freq(8), layout=layout).turns(3, 5, like=example(1))
+def test_held_rows_and_gradients_pass_through_a_compiled_function(layout):
+    cos_sin = RotaryTable(inv_freq(8), layout=layout).cos_sin(3, 5, like=example(1))
     x = example(2, 5, 8).requires_grad_()
-    compiled = torch.compile(lambda x: rotate(x, table=turns), fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(lambda x: rotate(x, table=cos_sin), fullgraph=True, backend="aot_eager")
     compiled(x).square().sum().backward()
     torch.testing.assert_close(x.grad, 2 * x.detach(), rtol=0, atol=1e-12)  # turning keeps the length
 

@@ -10,8 +10,8 @@ import torch
 from rope_edu import inv_freq
 from rope_edu.fast import RotaryTable, rotate
 
-ROOMS = {f"rope_edu.fast.{name}" for name in ("rotate", "table", "turns", "launch", "tensors", "kernels")}
-ROOMS |= {"rope_edu.encodings.turning", "rope_edu.encodings.rotary"}
+ROOMS = {f"rope_edu.fast.{name}" for name in ("rotate", "table", "rows", "launch", "tensors", "kernels")}
+ROOMS |= {"rope_edu.encodings.cos_sin", "rope_edu.encodings.rotary"}
 TABLE = RotaryTable(inv_freq(8), layout="half_split")
 
 
@@ -44,7 +44,7 @@ def entries(x, call):
 def inputs():
     tensor, array = torch.ones(2, 3, 8), np.ones((2, 3, 8))
     learned = torch.ones(2, 3, 8, requires_grad=True)
-    held = TABLE.turns(0, 3, like=tensor)
+    held = TABLE.cos_sin(0, 3, like=tensor)
     return {
         "new": (tensor, lambda: rotate(tensor, table=TABLE)),
         "far": (tensor, lambda: rotate(tensor, table=TABLE, offset=10**6)),
@@ -53,7 +53,7 @@ def inputs():
         "fractions": (array, lambda: rotate(array, table=TABLE, positions=[0.5, 1, 2])),
         "no kernel": (tensor, lambda: rotate(tensor, table=TABLE, compiled=False)),
         "a gradient": (learned, lambda: rotate(learned, table=TABLE)),
-        "turns held": (tensor, lambda: rotate(tensor, table=held)),
+        "rows held": (tensor, lambda: rotate(tensor, table=held)),
     }
 
 

@@ -37,10 +37,10 @@ def peak_of_arrays(call):
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_numpy_makes_nothing_but_the_result(dtype, layout, compiled):
     x, table = np.ones(SHAPE, dtype), RotaryTable(inv_freq(64), layout=layout)
-    out, room = np.empty_like(x), LITTLE if compiled else SCRATCH
+    out, allowed = np.empty_like(x), LITTLE if compiled else SCRATCH
     for place, size in ((out, 0), (x, 0), (None, x.nbytes)):
         peak, _ = peak_of_arrays(lambda place=place: rotate(x, table=table, out=place, compiled=compiled))
-        assert peak <= size + room
+        assert peak <= size + allowed
 
 
 @layouts
@@ -48,10 +48,10 @@ def test_numpy_makes_nothing_but_the_result(dtype, layout, compiled):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_torch_makes_nothing_but_the_result(dtype, layout, compiled):
     x, table = torch.ones(SHAPE, dtype=getattr(torch, dtype)), RotaryTable(inv_freq(64), layout=layout)
-    out, room = torch.empty_like(x), 0 if compiled else SCRATCH
+    out, allowed = torch.empty_like(x), 0 if compiled else SCRATCH
     for place, size in ((out, 0), (x, 0), (None, x.nbytes)):
         peak = peak_of_tensors(lambda place=place: rotate(x, table=table, out=place, compiled=compiled))
-        assert size <= peak <= size + room
+        assert size <= peak <= size + allowed
 
 
 @layouts

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.encodings import LAYOUTS
-from rope_edu.fast import RotaryTable, rotate, rotate_, turns_from_angles
+from rope_edu.fast import RotaryTable, cos_sin_from_angles, rotate, rotate_
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 axes = pytest.mark.parametrize("seq_axis", [-2, -3])
@@ -44,9 +44,11 @@ def near(turned, expected, x, dtype):
     assert type(turned) is type(expected)
     assert turned.dtype == expected.dtype
     step = 2 * EPS[dtype] * np.abs(numbers(expected)) if dtype in ("float16", "bfloat16") else 0
-    room = step + 4 * max(EPS[dtype] if dtype == "float64" else EPS["float32"], 0) * np.abs(numbers(x)).max()
-    room = room + (1e-9 if dtype == "float64" else 0)  # an angle of 10⁶ radians has 10⁻¹⁰ of float64
-    assert (np.abs(numbers(turned) - numbers(expected)) <= room).all()
+    allowed = (
+        step + 4 * max(EPS[dtype] if dtype == "float64" else EPS["float32"], 0) * np.abs(numbers(x)).max()
+    )
+    allowed = allowed + (1e-9 if dtype == "float64" else 0)  # an angle of 10⁶ radians has 10⁻¹⁰ of float64
+    assert (np.abs(numbers(turned) - numbers(expected)) <= allowed).all()
 
 
 # Equal to apply_rope
@@ -160,17 +162,17 @@ def test_each_text_of_a_batch_may_have_positions_of_its_own(make, layout, seq_ax
 
 @kinds
 @layouts
-def test_turns_of_any_angles_equal_apply_rope(make, layout):
+def test_cos_and_sin_of_any_angles_equal_apply_rope(make, layout):
     x, angles = make(example(2, 3, 5, 10)), example(2, 1, 5, 4, seed=1) * 100
-    turns = turns_from_angles(angles, like=x, layout=layout, attention_factor=1.3)
+    cos_sin = cos_sin_from_angles(angles, like=x, layout=layout, attention_factor=1.3)
     expected = apply_rope(x, angles, layout=layout, attention_factor=1.3)
-    np.testing.assert_allclose(rotate(x, table=turns), expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(rotate(x, table=cos_sin), expected, rtol=0, atol=1e-13)
 
 
 @kinds
 def test_a_held_view_rotates_as_its_table(make):
     table, x = RotaryTable(inv_freq(8)), make(example(3, 1, 8))
-    held = table.turns(10**6, 1, like=x)
+    held = table.cos_sin(10**6, 1, like=x)
     same(rotate(x, table=held), rotate(x, table=table, offset=10**6))
 
 
@@ -182,29 +184,29 @@ def test_the_short_way_in_place_equals_the_long_one(make, layout, dtype, head_di
     x, table = make(example(3, 2, head_dim).astype(dtype)), RotaryTable(inv_freq(8), layout=layout)
     views = [x, make(example(3, 2, 2 * head_dim).astype(dtype))[..., 1::2]]
     for view in views:
-        turns = table.turns(10**6, 2, like=view)
-        expected = rotate(view, table=turns)
-        assert rotate_(view, turns) is view
+        cos_sin = table.cos_sin(10**6, 2, like=view)
+        expected = rotate(view, table=cos_sin)
+        assert rotate_(view, cos_sin) is view
         same(view, expected)
 
 
 @kinds
 def test_the_short_way_refuses_what_the_long_one_refuses(make):
-    turns = RotaryTable(inv_freq(8)).turns(0, 1, like=make(np.ones(1)))
-    with pytest.raises(ValueError, match=r"turns must be Turns, .* got RotaryTable"):
+    cos_sin = RotaryTable(inv_freq(8)).cos_sin(0, 1, like=make(np.ones(1)))
+    with pytest.raises(ValueError, match=r"cos_sin must be CosSinRows, .* got RotaryTable"):
         rotate_(make(np.ones((1, 8))), RotaryTable(inv_freq(8)))
-    with pytest.raises(ValueError, match="x has 3 tokens on axis -2, the turns 1"):
-        rotate_(make(np.ones((3, 8))), turns)
+    with pytest.raises(ValueError, match="x has 3 tokens on axis -2, the cosines and sines 1"):
+        rotate_(make(np.ones((3, 8))), cos_sin)
     with pytest.raises(ValueError, match="x must be a NumPy array or a torch tensor, got list"):
-        rotate_([[1.0] * 8], turns)
-    with pytest.raises(ValueError, match=r"x must be (ndarray|Tensor) as the turns are"):
-        rotate_((torch.ones if make is np.asarray else np.ones)((1, 8)), turns)
+        rotate_([[1.0] * 8], cos_sin)
+    with pytest.raises(ValueError, match=r"x must be (ndarray|Tensor) as the cosines and sines are"):
+        rotate_((torch.ones if make is np.asarray else np.ones)((1, 8)), cos_sin)
 
 
 def test_the_short_way_refuses_a_tensor_that_wants_a_gradient():
     with pytest.raises(ValueError, match="out cannot be followed by a gradient"):
         rotate_(
-            torch.ones(1, 8, requires_grad=True), RotaryTable(inv_freq(8)).turns(0, 1, like=torch.ones(1))
+            torch.ones(1, 8, requires_grad=True), RotaryTable(inv_freq(8)).cos_sin(0, 1, like=torch.ones(1))
         )
 
 
@@ -239,13 +241,13 @@ def test_16_bits_are_within_half_a_step_and_a_thousandth_of_the_exact_rotation(m
 def test_16_bits_round_ties_to_even_and_keep_what_is_no_finite_number(dtype, layout, compiled):
     step = torch.finfo(dtype).eps
     ties = torch.tensor([1 + step, 1 + 3 * step, -1 - step, -1 - 3 * step, 0.0, -0.0] + 42 * [1.0])
-    turns = turns_from_angles(np.zeros((1, 24)), like=ties.to(dtype), layout=layout, attention_factor=1.5)
-    turned = rotate(ties.to(dtype)[None], table=turns, compiled=compiled)[0]
+    cos_sin = cos_sin_from_angles(np.zeros((1, 24)), like=ties.to(dtype), layout=layout, attention_factor=1.5)
+    turned = rotate(ties.to(dtype)[None], table=cos_sin, compiled=compiled)[0]
     assert turned.tolist() == (1.5 * ties).to(dtype).tolist()  # exact in float32, so torch rounds once
     assert (1.5 * ties[:4] != turned[:4]).all()
     odd = torch.tensor([math.inf, 1.0, -math.inf, 1.0, math.nan, 1.0, 3e38, 3e38] + 40 * [1.0]).to(dtype)
     odd = odd if layout == "interleaved" else torch.cat((odd[::2], odd[1::2]))
-    ninety = turns_from_angles(np.full((1, 24), math.pi / 4), like=odd, layout=layout)
+    ninety = cos_sin_from_angles(np.full((1, 24), math.pi / 4), like=odd, layout=layout)
     turned = rotate(odd[None], table=ninety, compiled=compiled)[0]
     first, second = (turned[::2], turned[1::2]) if layout == "interleaved" else turned.chunk(2)
     assert first[:2].tolist() == second[:2].tolist() == [math.inf, -math.inf]
@@ -301,7 +303,7 @@ def test_no_tensor_is_saved_for_the_backward_pass_as_the_table_is_there(dtype, l
     with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
         turned = rotate(q, k, table=table, compiled=True)
     assert saved == []
-    assert all(t.grad_fn.turns is table.turns(0, 50, like=q) for t in turned)
+    assert all(t.grad_fn.cos_sin is table.cos_sin(0, 50, like=q) for t in turned)
 
 
 def test_functional_gradients_pass_and_leave_a_table_that_can_be_used():
@@ -342,38 +344,38 @@ TABLE = RotaryTable(inv_freq(8))
         (lambda: rotate(np.ones((5, 8)), table=TABLE, seq_axis=1), "seq_axis must be -2 or -3 .*, got 1"),
         (
             lambda: rotate(np.ones((5, 8)), table=inv_freq(8)),
-            "table must be a RotaryTable or Turns, got ndarray",
+            "table must be a RotaryTable or CosSinRows, got ndarray",
         ),
         (lambda: rotate(np.ones((5, 6)), table=TABLE), "2 · pairs must be at most head_dim = 6, got 4 pairs"),
         (lambda: rotate(np.ones((5, 8)), table=TABLE, offset=-1), "start must be a whole number .*, got -1"),
         (lambda: rotate(np.ones((5, 8)), table=TABLE, offset=0, positions=range(5)), "offset or positions"),
         (
             lambda: rotate(np.ones((5, 8)), table=TABLE, positions=range(6)),
-            r"q has 5 tokens on axis -2, the turns 6; heads after the sequence are seq_axis=-3",
+            r"q has 5 tokens on axis -2, the cosines and sines 6; heads after the sequence are seq_axis=-3",
         ),
         (
             lambda: rotate(np.ones((2, 3, 5, 8)), table=TABLE, positions=np.ones((3, 5))),
-            r"the leading axes of the turns \(3, 1, 5\) must broadcast to \(2, 3, 5\)",
+            r"the leading axes of the cosines and sines \(3, 1, 5\) must broadcast to \(2, 3, 5\)",
         ),
         (
-            lambda: rotate(np.ones((5, 8)), table=TABLE.turns(0, 5), offset=3),
-            "Turns have their positions already",
+            lambda: rotate(np.ones((5, 8)), table=TABLE.cos_sin(0, 5), offset=3),
+            "CosSinRows have their positions already",
         ),
         (
-            lambda: rotate(np.ones((5, 8)), table=TABLE.turns(0, 5)),
-            "q must hold float32 or 16 bits for these turns, got float64",
+            lambda: rotate(np.ones((5, 8)), table=TABLE.cos_sin(0, 5)),
+            "q must hold float32 or 16 bits for these cosines and sines, got float64",
         ),
         (
-            lambda: rotate(torch.ones(5, 8), table=TABLE.turns(0, 5)),
-            "q must be ndarray as the turns are, got Tensor",
+            lambda: rotate(torch.ones(5, 8), table=TABLE.cos_sin(0, 5)),
+            "q must be ndarray as the cosines and sines are, got Tensor",
         ),
         (
             lambda: rotate(torch.ones(5, 8), torch.ones(5, 8, device="meta"), table=TABLE),
-            "k must be on the device of the turns, cpu, got meta",
+            "k must be on the device of the cosines and sines, cpu, got meta",
         ),
         (
             lambda: rotate(np.ones((5, 8)), np.ones((4, 8)), table=TABLE),
-            "k has 4 tokens on axis -2, the turns 5",
+            "k has 4 tokens on axis -2, the cosines and sines 5",
         ),
         (
             lambda: rotate(np.ones((5, 8)), np.ones((5, 8)), table=TABLE, out=np.ones((5, 8))),
@@ -388,11 +390,11 @@ TABLE = RotaryTable(inv_freq(8))
             "out cannot be followed by a gradient",
         ),
         (
-            lambda: turns_from_angles(torch.ones(5, 4, requires_grad=True), like=torch.ones(1)),
+            lambda: cos_sin_from_angles(torch.ones(5, 4, requires_grad=True), like=torch.ones(1)),
             "angles must not require a gradient",
         ),
         (
-            lambda: turns_from_angles([1.0], like=np.ones(1)),
+            lambda: cos_sin_from_angles([1.0], like=np.ones(1)),
             r"angles must be \(…, seq, pairs\), got shape \(1,\)",
         ),
     ],

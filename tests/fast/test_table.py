@@ -1,4 +1,4 @@
-"""The table of turns: 50 digits of truth, growth, keys, threads, and that nothing it was asked before matters."""
+"""The table of cosines and sines: 50 digits of truth, growth, keys, threads, independence of what was asked."""
 
 import copy
 import pickle
@@ -34,8 +34,8 @@ def error(values, truth):
     return max(abs(mpmath.mpf(float(v)) - t) for v, t in zip(values, truth, strict=True))
 
 
-def bits(turns):
-    return np.asarray(turns.rows).tobytes()
+def bits(cos_sin):
+    return np.asarray(cos_sin.rows).tobytes()
 
 
 # Precision
@@ -45,18 +45,18 @@ def bits(turns):
 def test_every_row_is_within_half_a_step_of_float32_of_fifty_digits(layout):
     table = RotaryTable(inv_freq(128), layout=layout)
     for position in SAMPLE:
-        turns = table.turns(position, 1)
+        cos_sin = table.cos_sin(position, 1)
         cos, sin = exact(position)
-        assert error(turns.cos[0], cos) < 3.0e-8  # half a step below 1 is 2.98e-8
-        assert error(turns.sin[0], sin) < 3.0e-8
+        assert error(cos_sin.cos[0], cos) < 3.0e-8  # half a step below 1 is 2.98e-8
+        assert error(cos_sin.sin[0], sin) < 3.0e-8
 
 
 def test_float64_rows_are_as_exact_as_a_float64_angle_can_be():
     table, like = RotaryTable(inv_freq(128)), np.ones(1)
     for position in SAMPLE:
         cos, sin = exact(position)
-        turns = table.turns(position, 1, like=like)
-        assert max(error(turns.cos[0], cos), error(turns.sin[0], sin)) < 4e-16 + 2.3e-16 * position
+        cos_sin = table.cos_sin(position, 1, like=like)
+        assert max(error(cos_sin.cos[0], cos), error(cos_sin.sin[0], sin)) < 4e-16 + 2.3e-16 * position
 
 
 @layouts
@@ -103,41 +103,41 @@ def test_scores_of_unit_vectors_do_not_feel_an_offset_of_a_million(layout):
 def test_the_answer_is_the_same_bits_whatever_was_asked_before(layout, asked, start, length):
     used = RotaryTable(inv_freq(8), layout=layout)
     for s, n in asked:
-        used.turns(s, n)
-    assert bits(used.turns(start, length)) == bits(
-        RotaryTable(inv_freq(8), layout=layout).turns(start, length)
+        used.cos_sin(s, n)
+    assert bits(used.cos_sin(start, length)) == bits(
+        RotaryTable(inv_freq(8), layout=layout).cos_sin(start, length)
     )
 
 
 @layouts
 def test_numpy_and_torch_get_the_same_bits_and_float32_is_float64_rounded_once(layout):
     table = RotaryTable(inv_freq(32), layout=layout, attention_factor=1.2)
-    single, double = table.turns(700, 600), table.turns(700, 600, like=np.ones(1))
-    assert bits(single) == bits(table.turns(700, 600, like=torch.ones(1)))
-    assert bits(double) == bits(table.turns(700, 600, like=torch.ones(1, dtype=torch.float64)))
+    single, double = table.cos_sin(700, 600), table.cos_sin(700, 600, like=np.ones(1))
+    assert bits(single) == bits(table.cos_sin(700, 600, like=torch.ones(1)))
+    assert bits(double) == bits(table.cos_sin(700, 600, like=torch.ones(1, dtype=torch.float64)))
     np.testing.assert_array_equal(single.rows, double.rows.astype(np.float32))
 
 
 def test_a_bfloat16_call_leaves_float32_rows_as_they_are():
     table = RotaryTable(inv_freq(8))
-    before = bits(table.turns(0, 9, like=torch.ones(1)))
+    before = bits(table.cos_sin(0, 9, like=torch.ones(1)))
     rotate(torch.ones(9, 8, dtype=torch.bfloat16), table=table)
-    assert bits(table.turns(0, 9, like=torch.ones(1))) == before
-    assert table.turns(0, 9, like=torch.ones(1)).cos.dtype == torch.float32
+    assert bits(table.cos_sin(0, 9, like=torch.ones(1))) == before
+    assert table.cos_sin(0, 9, like=torch.ones(1)).cos.dtype == torch.float32
     half = torch.ones(1, dtype=torch.bfloat16)
-    assert bits(table.turns(0, 9, like=half)) == before  # 16 bits are turned in float32
+    assert bits(table.cos_sin(0, 9, like=half)) == before  # 16 bits are turned in float32
 
 
 def test_rows_are_kept_and_handed_out_as_views():
     table = RotaryTable(inv_freq(8))
-    assert np.shares_memory(table.turns(0, 100).rows, table.turns(50, 100).rows)
-    assert not table.turns(0, 5).cos.flags.writeable
+    assert np.shares_memory(table.cos_sin(0, 100).rows, table.cos_sin(50, 100).rows)
+    assert not table.cos_sin(0, 5).cos.flags.writeable
 
 
 def test_it_grows_by_whole_blocks_and_by_half_of_what_it_has():
     table, sizes = RotaryTable(inv_freq(8)), []
     for position in range(0, 20_000, 50):
-        table.turns(position, 1)
+        table.cos_sin(position, 1)
         window = table._windows[np.dtype("float32"), "cpu"]
         assert window.start == 0
         sizes.append(window.stop)
@@ -148,36 +148,36 @@ def test_it_grows_by_whole_blocks_and_by_half_of_what_it_has():
 
 def test_a_far_position_costs_one_block():
     table = RotaryTable(inv_freq(8))
-    table.turns(0, 5)
-    assert len(table.turns(10**6, 1).rows.base) == BLOCK
+    table.cos_sin(0, 5)
+    assert len(table.cos_sin(10**6, 1).rows.base) == BLOCK
 
 
 def test_views_stay_valid_when_the_table_grows():
     table = RotaryTable(inv_freq(8))
-    early = table.turns(3, 2)
+    early = table.cos_sin(3, 2)
     before = bits(early)
-    table.turns(0, 10_000)
+    table.cos_sin(0, 10_000)
     assert bits(early) == before
 
 
 def test_changing_the_frequencies_afterwards_changes_nothing():
     frequencies = inv_freq(8)
     table = RotaryTable(frequencies)
-    before = bits(table.turns(0, 9))
+    before = bits(table.cos_sin(0, 9))
     frequencies *= 2
-    assert bits(table.turns(0, 9)) == before
+    assert bits(table.cos_sin(0, 9)) == before
     with pytest.raises(ValueError, match="read-only"):
         table.spec.inv_freq[0] = 2
 
 
 def test_everything_it_depends_on_makes_another_table():
     results = [
-        RotaryTable(inv_freq(8, base), layout=layout, attention_factor=a).turns(7, 1)
+        RotaryTable(inv_freq(8, base), layout=layout, attention_factor=a).cos_sin(7, 1)
         for base in (1e4, 5e5)
         for layout in LAYOUTS
         for a in (1.0, 1.2)
     ]
-    assert len({bits(turns) + turns.layout.encode() for turns in results}) == len(results)
+    assert len({bits(cos_sin) + cos_sin.layout.encode() for cos_sin in results}) == len(results)
 
 
 def test_a_spec_says_layout_and_attention_factor():
@@ -186,7 +186,7 @@ def test_a_spec_says_layout_and_attention_factor():
     assert table.spec is spec
     assert (table.spec.layout, table.spec.attention_factor) == ("half_split", 1.2)
     bare = RotaryTable(inv_freq(8), layout="half_split", attention_factor=1.2)
-    assert bits(table.turns(5, 300)) == bits(bare.turns(5, 300))
+    assert bits(table.cos_sin(5, 300)) == bits(bare.cos_sin(5, 300))
 
 
 def test_casting_a_module_does_not_reach_its_table():
@@ -196,9 +196,9 @@ def test_casting_a_module_does_not_reach_its_table():
             self.linear, self.table = torch.nn.Linear(8, 8), RotaryTable(inv_freq(8))
 
     module = Attention()
-    before = bits(module.table.turns(4096, 9, like=torch.ones(1)))
+    before = bits(module.table.cos_sin(4096, 9, like=torch.ones(1)))
     module.to(torch.bfloat16)
-    assert bits(module.table.turns(4096, 9, like=torch.ones(1))) == before
+    assert bits(module.table.cos_sin(4096, 9, like=torch.ones(1))) == before
     assert list(module.state_dict()) == ["linear.weight", "linear.bias"]
 
 
@@ -215,8 +215,8 @@ def test_rows_made_in_inference_mode_can_be_kept_for_a_gradient_later():
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
 def test_a_copy_gives_the_same_bits(copied, layout):
     table = RotaryTable(inv_freq(8), layout=layout, attention_factor=1.2)
-    table.turns(0, 600)
-    assert bits(copied(table).turns(100, 700)) == bits(table.turns(100, 700))
+    table.cos_sin(0, 600)
+    assert bits(copied(table).cos_sin(100, 700)) == bits(table.cos_sin(100, 700))
 
 
 @layouts
@@ -226,7 +226,7 @@ def test_threads_that_make_it_grow_at_once_all_get_the_right_rows(layout):
         RotaryTable(inv_freq(16), layout=layout),
         [],
     )
-    truth.turns(0, 40_000)
+    truth.cos_sin(0, 40_000)
     start = threading.Barrier(8)
 
     def work(seed):
@@ -234,7 +234,7 @@ def test_threads_that_make_it_grow_at_once_all_get_the_right_rows(layout):
         start.wait()
         for _ in range(150):
             position, length = int(rng.integers(0, 39_000)), int(rng.integers(0, 1000))
-            if bits(table.turns(position, length)) != bits(truth.turns(position, length)):
+            if bits(table.cos_sin(position, length)) != bits(truth.cos_sin(position, length)):
                 wrong.append((seed, position, length))
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
@@ -253,9 +253,9 @@ def test_positions_on_the_meta_device_have_shapes_only():
 def test_it_says_what_it_keeps():
     table = RotaryTable(inv_freq(8))
     assert repr(table) == "<RotaryTable: 4 pairs, interleaved, keeps nothing yet>"
-    table.turns(10**6, 1)
+    table.cos_sin(10**6, 1)
     assert repr(table) == "<RotaryTable: 4 pairs, interleaved, keeps 999936 … 1000191 (float32, cpu)>"
-    assert repr(table.turns(0, 3)) == "<Turns: interleaved, (3, 4), float32 on cpu>"
+    assert repr(table.cos_sin(0, 3)) == "<CosSinRows: interleaved, (3, 4), float32 on cpu>"
 
 
 @pytest.mark.parametrize(
@@ -270,11 +270,14 @@ def test_it_says_what_it_keeps():
             "layout must be 'interleaved' or 'half_split', got 'neox'",
         ),
         (lambda: RotaryTable([1.0], attention_factor=0), "attention_factor must be a finite number above 0"),
-        (lambda: RotaryTable([1.0]).turns(-1, 2), "start must be a whole number of at least 0, got -1"),
-        (lambda: RotaryTable([1.0]).turns(0, 2.0), "length must be a whole number of at least 0, got 2.0"),
-        (lambda: RotaryTable([1.0]).turns(True, 2), "start must be a whole number of at least 0, got True"),
-        (lambda: RotaryTable([1.0]).turns(0, 2, like=[1.0]), "like must be a NumPy array or a torch tensor"),
-        (lambda: RotaryTable([1.0]).turns(0, 2, like=np.ones(1, int)), "like must hold floats"),
+        (lambda: RotaryTable([1.0]).cos_sin(-1, 2), "start must be a whole number of at least 0, got -1"),
+        (lambda: RotaryTable([1.0]).cos_sin(0, 2.0), "length must be a whole number of at least 0, got 2.0"),
+        (lambda: RotaryTable([1.0]).cos_sin(True, 2), "start must be a whole number of at least 0, got True"),
+        (
+            lambda: RotaryTable([1.0]).cos_sin(0, 2, like=[1.0]),
+            "like must be a NumPy array or a torch tensor",
+        ),
+        (lambda: RotaryTable([1.0]).cos_sin(0, 2, like=np.ones(1, int)), "like must hold floats"),
     ],
 )
 def test_what_no_table_can_be_is_refused(make, sentence):

@@ -36,6 +36,7 @@ def position_interpolation(
     [0.125, 0.00125]
 
     Source: Chen 2023, arXiv 2306.15595, §2.3; transformers' rope type "linear". Chapter 15.
+    Plain form: `rope_edu.plain.position_interpolation`.
     """
     factor = check_at_least_one("factor", factor)
     frequencies = start_frequencies(head_dim, base, rotary_dim) / factor

@@ -251,18 +251,10 @@ function readout(state) {
 }
 
 /** A known pipeline shows its formats; a format moved by hand makes the pipeline the reader's own, from what it was. */
-function follow(before, held) {
-  const formats = (name) => Object.fromEntries(STEPS.map((step) => [`${step}_in`, PIPELINES[name][step]]));
-  if ("pipeline" in held) return held.pipeline === "own" ? {} : formats(held.pipeline);
-  if (before.pipeline === "own" || !STEPS.some((step) => `${step}_in` in held)) return {};
-  return { ...formats(before.pipeline), ...held, pipeline: "own" };
-}
-
 export default live({
   name: "AngleError",
   title: "How far the worst pair of a head is off at every position, in pipelines of different number formats",
   height,
   draw,
   readout,
-  follow,
 });

@@ -6,6 +6,7 @@ import { makeControls } from "./controls.js";
 import { html } from "./dom.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
+import { inUse } from "./rules.js";
 import { makeState } from "./state.js";
 import { keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
@@ -18,8 +19,9 @@ import { makeWork } from "./work.js";
  * height    (width, state) → height of the picture in pixels
  * draw      (pen, state, {width, height}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged
  * readout   (state) → what the picture says, in one to three sentences
- * follow    (state before, changed) → more changes: what else moves when a hand moves a control
- * uses      (state) → names of the controls that mean something now; the others are dimmed (without it none are)
+ * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
+ *           (rules.js) says so
+ * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
  * work      (state) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices
  * play      {trait, perSecond} or nothing: a button that moves a slider by itself
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
@@ -62,7 +64,7 @@ function mount(figure, model, el) {
     const now = state.read();
     picture.paint(now);
     readout.show(figure.readout(now), !touched || work.busy() || bar.playing());
-    controls.show(now, figure.uses?.(now) ?? state.names);
+    controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));
     bar.show(now);
     root.setAttribute("aria-busy", String(work.busy()));
     root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in

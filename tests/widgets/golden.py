@@ -35,7 +35,7 @@ from rope_edu.encodings import (
 )
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.encodings.scaling.by_parts import kept_by_turns
-from rope_edu.encodings.scaling.temperature import ramp_ends
+from rope_edu.encodings.scaling.yarn import ramp_ends
 from rope_edu.widgets.maths import (
     decoding,
     derivation,
@@ -259,8 +259,8 @@ def of_scaling():
 
 
 def of_scaling_by_parts():
-    thresholds = [(1.0, 4.0), (1.0, 32.0), (0.25, 2.0)]
-    grid = itertools.product([4, 64, 128], [32, 4096, 8192], [1.0, 8.0, 40.0], [1e4, 5e5], thresholds)
+    thresholds = [(1.0, 4.0), (1.0, 32.0), (0.25, 2.0), (1.0, 1.0)]
+    grid = itertools.product([4, 64, 128], [32, 4096, 8192], [1.0, 8.0, 40.0], [10.0, 1e4, 5e5], thresholds)
     for width, trained, s, base, (slow, fast) in grid:
         given = [width, s, trained]
         turns, own = (

@@ -54,6 +54,7 @@ def longrope(
     1.1902
 
     Source: Ding 2024, arXiv 2402.13753; Phi-3's code, as in transformers' rope type "longrope". Chapter 16.
+    Plain form: `rope_edu.plain.longrope`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     frequencies = start_frequencies(head_dim, base, rotary_dim)
@@ -63,11 +64,11 @@ def longrope(
     }
     name = "long_factor" if check_positive_int("length", length) > trained_length else "short_factor"
     if attention_factor is None:
-        attention_factor = _growth(factor, trained_length)
+        attention_factor = _longrope_attention_factor(factor, trained_length)
     return RopeSpec(frequencies / divisors[name], attention_factor, layout, head_dim, "longrope")
 
 
-def _growth(factor: float, trained_length: int) -> float:
+def _longrope_attention_factor(factor: float, trained_length: int) -> float:
     """Return a, by the logarithm of the length."""
     if trained_length == 1:
         raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")

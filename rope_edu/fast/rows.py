@@ -1,4 +1,4 @@
-r"""Turns: by how much each pair turns at each position, as numbers that a kernel multiplies with."""
+r"""Rows of cosines and sines: the rotation of each pair at each position, as a kernel reads it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rope_edu.encodings.validation import (
 )
 
 
-class Turns:
+class CosSinRows:
     r"""Hold a cos θ and a sin θ for each position and pair: float64 for float64, float32 for all that is narrower.
 
-    Made by `RotaryTable.turns`, which hands out views of what it keeps, and by `turns_from_angles`. Do not
+    Made by `RotaryTable.cos_sin`, which hands out views of what it keeps, and by `cos_sin_from_angles`. Do not
     write into them. They rotate arrays of their own kind, on their own device.
 
     Args:
@@ -26,7 +26,7 @@ class Turns:
         rows: `(…, seq, 2, pairs)` without gaps: the cosines of a position, then its sines.
 
     >>> import math, numpy as np
-    >>> turns_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).turn.round(3).tolist()  # 1 and i
+    >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
     [[(1+0j), 1j]]
 
     Chapter 7.
@@ -40,9 +40,9 @@ class Turns:
         *leading, _, pairs = rows.shape
         self.shape = (*leading, pairs)
 
-    def run(self, start: int, length: int) -> Turns:
-        """Return the turns of `length` positions from `start` on, of turns `(seq, pairs)`: a view, made fast."""
-        run, pairs = Turns.__new__(Turns), self.shape[-1]
+    def run(self, start: int, length: int) -> CosSinRows:
+        """Return the rows of `length` positions from `start` on, of rows `(seq, pairs)`: a view, made fast."""
+        run, pairs = CosSinRows.__new__(CosSinRows), self.shape[-1]
         run.layout, run._kept, run.dtype, run.device = self.layout, self._kept, self.dtype, self.device
         run._start, run.shape = self._start + start, (length, pairs)
         run._at = self.address + start * 2 * pairs * self._kept.itemsize
@@ -65,8 +65,7 @@ class Turns:
         """Return a sin θ `(…, seq, pairs)`, a view."""
         return self.rows[..., 1, :]
 
-    @property
-    def turn(self) -> Array:
+    def as_complex(self) -> Array:
         """Return a e^{iθ} `(…, seq, pairs)`, complex, made anew."""
         return self.cos + 1j * self.sin
 
@@ -77,7 +76,7 @@ class Turns:
             self._at = address(self._kept)
         return self._at
 
-    def beside_heads(self, axes: int, seq_axis: int) -> Turns:
+    def beside_heads(self, axes: int, seq_axis: int) -> CosSinRows:
         """Return a view with axes of length 1 for the heads of an x that has so many axes.
 
         (batch, seq, pairs) becomes (batch, 1, seq, pairs), or (batch, seq, 1, pairs) for seq_axis −3.
@@ -87,19 +86,19 @@ class Turns:
         if not missing or (seq_axis == -2 and not leading):
             return self
         heads = (*(1,) * missing, seq) if seq_axis == -2 else (*(1,) * (missing - 1), seq, 1)
-        return Turns(self.layout, self.rows.reshape(*leading, *heads, 2, pairs))
+        return CosSinRows(self.layout, self.rows.reshape(*leading, *heads, 2, pairs))
 
     def __reduce__(self) -> tuple:  # pickle and copy: these rows alone
-        return Turns, (self.layout, self.rows + 0)
+        return CosSinRows, (self.layout, self.rows + 0)
 
     def __repr__(self) -> str:
-        return f"<Turns: {self.layout}, {self.shape}, {dtype_name(self)} on {self.device}>"
+        return f"<CosSinRows: {self.layout}, {self.shape}, {dtype_name(self)} on {self.device}>"
 
 
-def turns_from_angles(
+def cos_sin_from_angles(
     angles: Array, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
-) -> Turns:
-    r"""Turn any angles into turns, for positions that no table counts: fractions, 2-D, a batch of its own.
+) -> CosSinRows:
+    r"""Take the cosines and sines of any angles, for positions of any kind: fractions, 2-D, one row a text.
 
         a cos θ and a sin θ,   taken in float64 and rounded once
 
@@ -113,7 +112,7 @@ def turns_from_angles(
             for learned ones), `like` is not of floats, or another argument is out of range.
 
     >>> import math, numpy as np
-    >>> turns_from_angles([[math.pi]], like=np.ones(1), layout="half_split").cos.tolist()
+    >>> cos_sin_from_angles([[math.pi]], like=np.ones(1), layout="half_split").cos.tolist()
     [[-1.0]]
 
     Source: RoFormer, arXiv 2104.09864, eq. 12 and 34. Chapters 5 and 7.
@@ -127,4 +126,4 @@ def turns_from_angles(
         raise ValueError("angles must not require a gradient here: use apply_rope for learned angles")
     angles = as_kind_of(angles, like)
     rows = factor * xp.stack((xp.cos(angles), xp.sin(angles)), axis=-2)
-    return Turns(layout, xp.astype(rows, wide_dtype(like.dtype)))
+    return CosSinRows(layout, xp.astype(rows, wide_dtype(like.dtype)))

@@ -70,6 +70,7 @@ def yarn(
 
     Source: Peng 2023, arXiv 2309.00071, §3.2–3.4; its released code, as in transformers' rope type "yarn".
     Chapter 16.
+    Plain form: `rope_edu.plain.yarn`.
     """
     if not isinstance(truncate, bool):
         raise ValueError(f"truncate must be True or False, got {truncate!r}")

@@ -38,7 +38,7 @@ def cos_and_sin(angles: Array, x: Array, factor: float = 1.0) -> tuple[Array, Ar
     return cos.float(), sin.float()
 
 
-def rotate_with(x: Array, cos: Array, sin: Array, layout: str, out: Array | None = None) -> Array:
+def rotate_by_cos_sin(x: Array, cos: Array, sin: Array, layout: str, out: Array | None = None) -> Array:
     r"""Rotate x, which fits, by cosines and sines that are there already: what `apply_rope` ends in.
 
     Args:
@@ -51,10 +51,10 @@ def rotate_with(x: Array, cos: Array, sin: Array, layout: str, out: Array | None
         Rotated by +angle, in the dtype of x; `out` if given. A large x goes block by block, so that what is
         made on the way stays in the cache, unless a gradient or a compiler follows.
 
-    >>> rotate_with(np.array([3.0, 4.0]), np.array([0.0]), np.array([1.0]), "interleaved").tolist()
+    >>> rotate_by_cos_sin(np.array([3.0, 4.0]), np.array([0.0]), np.array([1.0]), "interleaved").tolist()
     [-4.0, 3.0]
     """
-    followed = is_followed(x, cos)
+    followed = autograd_tracks(x, cos)
     if followed or math.prod(x.shape) <= BLOCK:
         turned = (_turned if followed else _turned_in_place)(x, cos, sin, layout)
         if out is None:
@@ -67,12 +67,12 @@ def rotate_with(x: Array, cos: Array, sin: Array, layout: str, out: Array | None
     return out
 
 
-def is_followed(x: Array, cos: Array) -> bool:
+def autograd_tracks(x: Array, cos: Array) -> bool:
     """Tell whether torch keeps track of both arrays: a gradient, torch.func or a compiler follows them."""
     if isinstance(x, np.ndarray):
         return False
     wants_gradient = x.requires_grad or cos.requires_grad
-    return (wants_gradient and sys.modules["torch"].is_grad_enabled()) or is_watched()
+    return (wants_gradient and sys.modules["torch"].is_grad_enabled()) or torch_transform_active()
 
 
 def is_compiling() -> bool:
@@ -81,7 +81,7 @@ def is_compiling() -> bool:
     return torch is not None and torch.compiler.is_compiling()
 
 
-def is_watched() -> bool:
+def torch_transform_active() -> bool:
     """Tell whether a compiler, torch.func or forward differentiation follows what torch does now."""
     torch = sys.modules.get("torch")
     return torch is not None and (
@@ -91,19 +91,19 @@ def is_watched() -> bool:
     )
 
 
-def _rotate_blocks(x: Array, cos: Array, sin: Array, layout: str, out: Array, room: int) -> None:
-    """Rotate x into `out`, at most `room` numbers at a time, cut along the leading axes."""
+def _rotate_blocks(x: Array, cos: Array, sin: Array, layout: str, out: Array, max_elements: int) -> None:
+    """Rotate x into `out`, at most `max_elements` numbers at a time, cut along the leading axes."""
     size = math.prod(x.shape)
-    if size <= room or x.ndim == 1:
+    if size <= max_elements or x.ndim == 1:
         out[...] = _turned_in_place(x, cos, sin, layout)
         return
     each = size // len(x)
     has_axis = cos.ndim == x.ndim
-    for start in range(0, len(x), max(1, room // each)):
-        rows = slice(start, start + room // each) if each <= room else start
-        turn_rows = rows if has_axis and len(cos) > 1 else slice(None) if each <= room else 0
+    for start in range(0, len(x), max(1, max_elements // each)):
+        rows = slice(start, start + max_elements // each) if each <= max_elements else start
+        turn_rows = rows if has_axis and len(cos) > 1 else slice(None) if each <= max_elements else 0
         turn = (cos[turn_rows], sin[turn_rows]) if has_axis else (cos, sin)
-        _rotate_blocks(x[rows], *turn, layout, out[rows], room)
+        _rotate_blocks(x[rows], *turn, layout, out[rows], max_elements)
 
 
 def _turned_in_place(x: Array, cos: Array, sin: Array, layout: str) -> Array:

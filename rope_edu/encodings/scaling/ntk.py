@@ -34,6 +34,7 @@ def abf(
     <RopeSpec "abf": 2 pairs, 1 … 0.001 rad/token, interleaved>
 
     Source: Xiong 2023, arXiv 2309.16039, §2.1; Code Llama, arXiv 2308.12950, §2.3. Chapter 15.
+    Plain form: `rope_edu.plain.abf`.
     """
     return plain_rope(head_dim, base, rotary_dim=rotary_dim, layout=layout).replace(kind="abf")
 
@@ -65,6 +66,7 @@ def ntk_aware(
     [1.0, 0.00125]
 
     Source: u/bloc97 2023, as given in YaRN, arXiv 2309.00071, §3.1 (definition 1). Chapter 15.
+    Plain form: `rope_edu.plain.ntk_aware`.
     """
     factor = check_at_least_one("factor", factor)
     frequencies = _with_last_pair_divided(start_frequencies(head_dim, base, rotary_dim), factor)
@@ -107,6 +109,7 @@ def dynamic_ntk(
     [1.0, 0.005]
 
     Source: transformers' rope type "dynamic"; YaRN, arXiv 2309.00071, §3.3. Chapters 11 and 15.
+    Plain form: `rope_edu.plain.dynamic_ntk`.
     """
     length = check_positive_int("length", length)
     trained_length = check_positive_int("trained_length", trained_length)
