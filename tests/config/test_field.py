@@ -25,14 +25,20 @@ DIFFERENT = {  # model_type: why the two differ
     "glm4v_moe_text": "likewise",
     "qwen3_omni_moe_text": "2,048 / 28 is rounded down to 73 features: not in pairs",
 }
-NOT_MADE = {"BltConfig", "CohereCompassTextConfig", "Nemotron3DiarizationConfig"}  # their defaults make no module
+NOT_MADE = {
+    "BltConfig",
+    "CohereCompassTextConfig",
+    "Nemotron3DiarizationConfig",
+}  # their defaults make no module
 
 
 def modules():
     """Yield (config, {layer type: (frequencies, attention factor)}) of each class that turns text."""
     for file in sorted(MODELS.glob("*/modeling_*.py")):
         names = [name for name in EMBEDDING.findall(file.read_text("utf-8")) if not ELSEWHERE.search(name)]
-        module = importlib.import_module(f"transformers.models.{file.parent.name}.{file.stem}") if names else None
+        module = (
+            importlib.import_module(f"transformers.models.{file.parent.name}.{file.stem}") if names else None
+        )
         for name in names:
             made = getattr(module, name)
             kind = list(inspect.signature(made.__init__).parameters.values())[1].annotation
