@@ -63,7 +63,9 @@ CONFIGS: dict[str, tuple[object, str, str, dict]] = {  # name: (config, source, 
     "thresholds exchanged": (
         _scaled(low_freq_factor=4.0, high_freq_factor=1.0), OURS, "a ramp that runs backwards", {},
     ),
-    "thresholds equal": (_scaled(low_freq_factor=4.0), OURS, "a division by zero", {}),
+    "thresholds equal": (
+        _scaled(low_freq_factor=1.0, high_freq_factor=1.0), "Llama 4 Scout", "a division by zero: the ramp is a step", {},
+    ),
     "a key that no rule uses": (_scaled(beta_fast=32), OURS, "another rule's parameter, silently lost", {}),
     "rope_theta as text": (LLAMA | {"rope_theta": "500000"}, OURS, "text taken for a number", {}),
     "rope_theta zero": (LLAMA | {"rope_theta": 0}, OURS, "a division by zero", {}),

@@ -63,7 +63,7 @@ from rope_edu.encodings.spatial import (
     section_frequencies,
     spatial_angles,
 )
-from rope_edu.encodings.spec import RopeSpec, plain_rope, rope_parts
+from rope_edu.encodings.spec import RopeSpec, plain_rope, rope_parts, spec_angles
 from rope_edu.encodings.trained_range import completes_turn, meets_new_angle, reach
 from rope_edu.encodings.xpos import xpos_scale
 
@@ -128,6 +128,7 @@ __all__ = [
     "sinusoidal",
     "smallest_base",
     "spatial_angles",
+    "spec_angles",
     "t5_bias",
     "t5_bucket",
     "transformer_xl_scores",

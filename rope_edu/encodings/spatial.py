@@ -227,16 +227,16 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
 
         R(x) = exp(Σ_k x_k A_k)
 
-    Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and then
-    they are `pair_generators` in another basis.
+    Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and
+    then they are `pair_generators` in another basis.
 
     Args:
         coordinates: places, `(…, seq, axes)`.
         generators: A, `(axes, width, width)`, antisymmetric, radians per unit.
 
     Returns:
-        Float64 `(…, seq, width, width)`; a torch tensor if either argument is one, NumPy otherwise. R @ x rotates the
-        column x. By eigenvectors of the Hermitian matrix iΣ, so exact to rounding at any distance.
+        Float64 `(…, seq, width, width)`; a torch tensor if either argument is one, NumPy otherwise. R @ x rotates
+        the column x. By eigenvectors of the Hermitian matrix iΣ, so exact to rounding at any distance.
 
     Raises:
         ValueError: the shapes do not fit, or a generator is not antisymmetric.

@@ -25,7 +25,8 @@ globalThis.atob ??= (text) => {
     return bytes.join("");
 };
 const odd = { NaN, Infinity, "-Infinity": -Infinity, "-0": -0 };
-const read = (text) => JSON.parse(text, (_, value) => (value in odd ? odd[value] : value));
+const special = (value) => (typeof value === "string" && Object.hasOwn(odd, value) ? odd[value] : value);
+const read = (text) => JSON.parse(text, (_, value) => special(value));
 const named = (part) => (Object.is(part, -0) ? "-0" : Number.isFinite(part) ? part : String(part));
 const write = (value) => JSON.stringify(value, (_, part) => (typeof part === "number" ? named(part) : part));
 """

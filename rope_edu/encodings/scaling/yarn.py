@@ -60,8 +60,8 @@ def yarn(
 
     Raises:
         ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, `beta_slow` is not above
-            0 and at most `beta_fast`, `ramp` is misspelt, `truncate` is no bool, the ramp would run backwards, an mscale
-            is negative, or as for `plain_rope`.
+            0 and at most `beta_fast`, `ramp` is misspelt, `truncate` is no bool, the ramp would run
+            backwards, an mscale is negative, or as for `plain_rope`.
 
     >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
     1.2773
