@@ -186,6 +186,10 @@ def of_decay():
         turns = pairs(np.exp(1j * rope_edu.rope_angles(kept, rates))).reshape(len(kept), -1)
         yield Call("(f, list) => list.map(makeTurns(f))", [rates, kept], turns)
         yield Call("meanCosine", [rates, distances], rope_edu.encodings.mean_cosine(rates, distances))
+    steep_first, steep_last, small = [9.0, 0.0, 1.0, 0.0], [1.0, 0.0, 9.0, 0.0], [0.1, 0.0, 0.2, 0.0]
+    for q in (steep_first, steep_last, small):
+        arguments = [q, [1.0, 0.0, 1.0, 0.0], rope_edu.inv_freq(4), [0, 3]]
+        yield Call("roformerBound", arguments, rope_edu.encodings.roformer_bound(*arguments))
 
 
 @room
@@ -282,6 +286,8 @@ def of_scaling_by_parts():
             if ends[0] <= ends[1]:
                 spec = scaling.yarn(*given, truncate=truncate, **turns)
                 yield Call("yarn", [*given, {**own, "truncate": truncate}], turning(spec))
+    yield Call("rampEnds", [128, 4096], ramp_ends(128, base=10_000.0, trained_length=4096))
+    yield Call("rampEnds", [8, 10**6, {"base": 10.0}], ramp_ends(8, trained_length=10**6, base=10.0))
     for s, (mscale, all_dim) in itertools.product([1.0, 16.0, 40.0], [(1.0, 0.0), (1.0, 1.0), (0.707, 0.3)]):
         spec = scaling.yarn(128, s, 4096, mscale=mscale, mscale_all_dim=all_dim)
         yield Call("yarn", [128, s, 4096, {"mscale": mscale, "mscaleAllDim": all_dim}], turning(spec))
