@@ -67,7 +67,7 @@ def merge_heads(x: Array) -> Array:
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
     [[1, 2, 3, 4]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 11.
     Plain form: `rope_edu.plain.merge_heads`.
     """
     if x.ndim < 3:
