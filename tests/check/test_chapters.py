@@ -1,8 +1,7 @@
 """Every exercise takes a right answer in every form, and meets every mistake that is known with its own sentence.
 
 Right answers are those of the notebooks' own solution cells. `cases/`, one file a chapter, has the others: WRONG
-maps an exercise to pairs of a wrong answer and words of the reply that fits it, ALSO_RIGHT to right answers that look
-different.
+maps an exercise to pairs (wrong answer, words of the reply that fits it), ALSO_RIGHT to more right answers.
 """
 
 import functools
