@@ -57,6 +57,17 @@ RULES = [  # (rule, width, base, parameters, source)
     ),
     ("llama3", 128, 500_000.0, {"factor": 8.0, "trained_length": 8192}, "Llama 3.1's config.json"),
     ("llama3", 64, 500_000.0, {"factor": 32.0, "trained_length": 8192}, "Llama 3.2's config.json"),
+    (
+        "llama3", 128, 500_000.0,
+        {"factor": 16.0, "trained_length": 8192, "low_freq_factor": 1.0, "high_freq_factor": 1.0},
+        "Llama 4 Scout's config.json: a step",
+    ),
+    (
+        "yarn", 64, 50_000.0,
+        {"factor": 32.0, "trained_length": 4096, "beta_fast": 1.0, "beta_slow": 1.0, "mscale": 1.0,
+         "mscale_all_dim": 1.0},
+        "Kimi K2's config.json: a ramp of one pair",
+    ),
     ("longrope", 16, 10_000.0, SPLIT | {"length": 4096}, "LongRoPE, arXiv 2402.13753"),
     ("longrope", 16, 10_000.0, SPLIT | {"length": 4097}, "LongRoPE, arXiv 2402.13753"),
     ("p-rope", 64, 1_000_000.0, {"p": 0.25}, "arXiv 2410.06205, §6; Gemma 4's global layers"),

@@ -4,6 +4,7 @@ q and k or as a bias."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -14,7 +15,7 @@ from rope_edu.encodings.validation import (
     as_real,
     check_broadcast,
     check_finite_number,
-    check_float_array,
+    check_floats,
     check_positive_int,
     compute_dtype,
 )
@@ -44,10 +45,8 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Array
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
     """
     _check_sequences(q=q, k=k)
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q and k must be equally wide, got {q.shape[-1]} and {k.shape[-1]}")
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else check_finite_number("scale", scale)
-    return (q * scale) @ k.mT  # (…, q_len, d) @ (…, d, k_len)
+    _check_equally_wide(q, k)
+    return _scores(q, k, None if scale is None else check_finite_number("scale", scale))
 
 
 def causal_mask(q_len: int, k_len: int) -> np.ndarray:
@@ -100,7 +99,12 @@ def softmax(x: Array, axis: int = -1) -> Array:
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1; subtracting the maximum keeps e^x finite. Chapter 1.
     Plain form: `rope_edu.plain.softmax`.
     """
-    xp = check_float_array("x", x)
+    check_floats("x", x)
+    return _softmax(x, axis)
+
+
+def _softmax(x: Any, axis: int = -1) -> Any:
+    xp = array_namespace(x)
     wide = xp.astype(x, compute_dtype(x), copy=False)
     peak = xp.max(wide, axis=axis, keepdims=True)
     weights = xp.exp(wide - xp.where(peak == -xp.inf, 0.0, peak))
@@ -145,7 +149,13 @@ def attention(
     Plain form: `rope_edu.plain.attention`.
     """
     check_qkv(q, k, v)
-    scores = attention_scores(q, k, scale=scale)
+    _check_equally_wide(q, k)
+    return attend(q, k, v, bias, mask, None if scale is None else check_finite_number("scale", scale))
+
+
+def attend(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float | None) -> tuple[Any, Any]:
+    """`attention` of q, k and v that are known to fit."""
+    scores = _scores(q, k, scale)
     xp = array_namespace(scores)
     if bias is not None:
         bias = as_kind_of(as_real("bias", bias), like=scores)
@@ -157,8 +167,18 @@ def attention(
             raise ValueError(f"mask must be bool, True where a query may attend, got {mask.dtype}")
         check_broadcast("mask", mask.shape, scores.shape, "one entry a query and key, (…, q_len, k_len)")
         scores = xp.where(mask, scores, -xp.inf)
-    weights = softmax(scores)
+    weights = _softmax(scores)
     return weights @ v, weights
+
+
+def _scores(q: Any, k: Any, scale: float | None) -> Any:
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    return (q * scale) @ k.mT  # (…, q_len, d) @ (…, d, k_len)
+
+
+def _check_equally_wide(q: Array, k: Array) -> None:
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"q and k must be equally wide, got {q.shape[-1]} and {k.shape[-1]}")
 
 
 def check_qkv(q: Array, k: Array, v: Array) -> None:
@@ -171,7 +191,7 @@ def check_qkv(q: Array, k: Array, v: Array) -> None:
 def _check_sequences(**arrays: Array) -> None:
     """Refuse arrays that are not of floats, have no sequence axis, or whose leading axes do not broadcast."""
     for name, x in arrays.items():
-        check_float_array(name, x)
+        check_floats(name, x)
         if x.ndim < 2:
             raise ValueError(f"{name} must be (…, seq, width), got shape {tuple(x.shape)}")
     leading = {name: tuple(x.shape[:-2]) for name, x in arrays.items()}

@@ -4,14 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from array_api_compat import array_namespace
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj
 
+from rope_edu.encodings.cos_sin import (
+    cos_and_sin,
+    rotate_by_cos_sin,
+    tensors_for_autograd,
+    torch_transform_active,
+)
 from rope_edu.encodings.frequencies import rope_angles
-from rope_edu.encodings.rotary import apply_rope
-from rope_edu.encodings.spec import RopeSpec, check_width, rope_parts
-from rope_edu.encodings.validation import Array, as_kind_of, as_positions, compute_dtype
+from rope_edu.encodings.rotary import check_rotatable
+from rope_edu.encodings.spec import RopeSpec, check_width, rope_parts, spec_angles
+from rope_edu.encodings.validation import (
+    Array,
+    ArrayLike,
+    as_kind_of,
+    as_positions,
+    check_floats,
+    compute_dtype,
+    dtype_name,
+)
 from rope_edu.encodings.xpos import xpos_scale
+
+
+class RotatesByTable(Protocol):
+    """What keeps cosines and sines and rotates by them, such as `fast.RotaryTable`."""
+
+    @property
+    def spec(self) -> RopeSpec: ...
+
+    def rotate(self, q: Any, k: Any = None, **where: Any) -> Any: ...
 
 
 class PositionEncoding:
@@ -124,9 +149,13 @@ class Rotary(PositionEncoding):
 
         ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² where the spec has an attention factor a
 
+    Cosines and sines are taken once for positions that come again: for q and k, and for all layers that share the
+    encoding. With a RotaryTable they are kept for all positions, and its kernel rotates.
+
     Args:
-        rope: a RopeSpec of any rule; or bare frequencies, radians per token `(pairs,)`: a list, an array, or a
-            torch parameter for learned ones.
+        rope: a RopeSpec of any rule; a `fast.RotaryTable` of one; or bare frequencies, radians per token
+            `(pairs,)`: a list, an array, or a torch parameter for learned ones. A spec with `axes` takes
+            positions `(…, seq, n_axes)`.
         layout: for bare frequencies, "interleaved" or "half_split"; a spec has its own.
         attention_factor: for bare frequencies, above 0; a spec has its own.
 
@@ -142,23 +171,51 @@ class Rotary(PositionEncoding):
     Source: RoFormer, arXiv 2104.09864, eq. 16. Chapter 10.
     """
 
-    rope: RopeSpec | Array
+    rope: RopeSpec | ArrayLike | RotatesByTable
     layout: str | None = None
     attention_factor: float | None = None
-    inv_freq: Array = field(init=False, repr=False)
+    inv_freq: Any = field(init=False, repr=False)
+    table: RotatesByTable | None = field(init=False, repr=False, default=None)
+    _last: list[Any] = field(init=False, repr=False, default_factory=lambda: [None, None])
 
     def __post_init__(self) -> None:
+        if hasattr(self.rope, "spec"):  # dynamo cannot ask whether it is a RotatesByTable
+            object.__setattr__(self, "table", self.rope)
+            object.__setattr__(self, "rope", self.rope.spec)
         parts = rope_parts(self.rope, self.layout, self.attention_factor)
         for name, value in zip(("inv_freq", "layout", "attention_factor"), parts, strict=True):
             object.__setattr__(self, name, value)  # the one moment at which a frozen value is written
 
-    def rotate_q(self, q: Array, positions: Array) -> Array:
+    def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
+        check_floats("x", q)
         check_width(self.rope, q)
-        angles = rope_angles(positions, self.inv_freq)
-        return apply_rope(q, angles, layout=self.layout, attention_factor=self.attention_factor)
+        if self.table is not None:
+            in_order = isinstance(positions, range) and positions.step == 1 and positions.start >= 0
+            where = {"offset": positions.start} if in_order else {"positions": positions}
+            return self.table.rotate(q, **where)
+        cos, sin = self._cos_sin(q, positions)
+        check_rotatable(q, cos.shape)
+        return rotate_by_cos_sin(q, cos, sin, self.layout)
 
-    def rotate_k(self, k: Array, positions: Array) -> Array:
+    def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         return self.rotate_q(k, positions)
+
+    def _cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
+        """Cosines and sines for x, `(…, seq, pairs)`: the last ones again where the positions are the same."""
+        learned = getattr(self.inv_freq, "requires_grad", False) or getattr(positions, "requires_grad", False)
+        if learned or torch_transform_active():
+            return self._take_cos_sin(x, positions)
+        key = _value_of(positions), type(x), dtype_name(x) == "float64", device(x)
+        if key[0] is None or key != self._last[0]:
+            with tensors_for_autograd():
+                self._last[:] = key, self._take_cos_sin(x, positions)
+        return self._last[1]
+
+    def _take_cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
+        positions = _as_array(positions, x)
+        of_spec = isinstance(self.rope, RopeSpec)
+        angles = spec_angles(self.rope, positions) if of_spec else rope_angles(positions, self.inv_freq)
+        return cos_and_sin(as_kind_of(angles, like=x), x, self.attention_factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +254,7 @@ class XPos(Rotary):
 
     def _turn(self, x: Array, positions: Array, sign: int) -> Array:
         turned = super().rotate_q(x, positions)
-        positions = sign * as_positions(positions)  # ζ^(−n/s) = 1 / ζ^(n/s)
+        positions = sign * as_positions(_as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
         scale = xpos_scale(positions, 2 * len(self.inv_freq), self.scale_base)  # (seq, pairs)
         return _scale_pairs(turned, scale, self.layout)
 
@@ -237,6 +294,23 @@ class DynamicRotary(PositionEncoding):
 
     def rotate_k(self, k: Array, positions: Array) -> Array:
         return self.rotate_q(k, positions)
+
+
+def _as_array(positions: ArrayLike, x: Array) -> ArrayLike:
+    """A range as integers of the kind of x, so that torch.compile can follow; else what was given."""
+    if not isinstance(positions, range):
+        return positions
+    return array_namespace(x).arange(positions.start, positions.stop, positions.step, device=device(x))
+
+
+def _value_of(positions: ArrayLike) -> object:
+    """A key that changes with the numbers; None for tensors, whose numbers may lie on another device."""
+    if isinstance(positions, range):
+        return positions
+    if is_array_api_obj(positions) and not isinstance(positions, np.ndarray):
+        return None
+    numbers = np.asarray(positions)
+    return numbers.tobytes(), numbers.dtype, numbers.shape
 
 
 def _like(values: Array, x: Array) -> Array:

@@ -2,12 +2,15 @@ r"""Several heads side by side, with any encoding at the doors and, if wanted, a
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from array_api_compat import array_namespace, device
 
 from rope_edu.attention.cache import KVCache
-from rope_edu.attention.dot_product import attention
+from rope_edu.attention.dot_product import attend
 from rope_edu.attention.encoding import NoPosition, PositionEncoding
-from rope_edu.encodings.validation import Array, check_float_array, check_positive_int
+from rope_edu.encodings.validation import Array, ArrayLike, check_floats, check_positive_int
 
 _NO_POSITION = NoPosition()
 
@@ -37,6 +40,10 @@ def split_heads(x: Array, n_heads: int) -> Array:
     n_heads = check_positive_int("n_heads", n_heads)
     if x.ndim < 2 or x.shape[-1] % n_heads:
         raise ValueError(f"x must be (…, seq, {n_heads} heads · head_dim), got shape {tuple(x.shape)}")
+    return _split(x, n_heads)
+
+
+def _split(x: Any, n_heads: int) -> Any:
     xp = array_namespace(x)
     heads = xp.reshape(x, (*x.shape[:-1], n_heads, x.shape[-1] // n_heads))  # (…, seq, n, d)
     return xp.moveaxis(heads, -2, -3)  # (…, n, seq, d)
@@ -60,7 +67,7 @@ def merge_heads(x: Array) -> Array:
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
     [[1, 2, 3, 4]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 11.
     Plain form: `rope_edu.plain.merge_heads`.
     """
     if x.ndim < 3:
@@ -80,7 +87,7 @@ def multi_head_attention(
     n_heads: int,
     n_kv_heads: int | None = None,
     encoding: PositionEncoding = _NO_POSITION,
-    positions: Array | None = None,
+    positions: ArrayLike | None = None,
     causal: bool = True,
     cache: KVCache | None = None,
 ) -> tuple[Array, Array]:
@@ -100,8 +107,8 @@ def multi_head_attention(
         n_kv_heads: heads of keys and values, a divisor of `n_heads`; each serves a run of neighbouring query heads
             (grouped queries). Default: `n_heads`.
         encoding: what happens at the doors.
-        positions: of the tokens of `x`, `(seq,)`, for rotations. Default: 0, 1, 2 …, with a cache on from
-            what it has seen. Bias and mask go by order alone.
+        positions: of the tokens of `x`, `(seq,)`, for rotations; `(seq, n_axes)` for a spec with axes.
+            Default: 0, 1, 2 …, with a cache on from the tokens that it has seen. Bias and mask go by order alone.
         causal: whether a token sees only itself and what came before.
         cache: of this layer; receives the new keys and values, and lends all that it holds.
 
@@ -127,15 +134,15 @@ def multi_head_attention(
     _check_cache(cache, encoding, causal)
     _check_shapes(x, w_q, w_k, w_v, w_o, n_heads, n_kv_heads)
     positions = _positions(x, positions, cache)
-    q = encoding.rotate_q(split_heads(x @ w_q.mT, n_heads), positions)  # (…, n_heads, seq, head_dim)
-    k = encoding.rotate_k(split_heads(x @ w_k.mT, n_kv_heads), positions)
-    v = split_heads(x @ w_v.mT, n_kv_heads)  # values are mixed, never compared: no rotation
+    q = encoding.rotate_q(_split(x @ w_q.mT, n_heads), positions)  # (…, n_heads, seq, head_dim)
+    k = encoding.rotate_k(_split(x @ w_k.mT, n_kv_heads), positions)
+    v = _split(x @ w_v.mT, n_kv_heads)  # values are mixed, never compared: no rotation
     if cache is not None:
         k, v = cache.append(k, v)
     k_len = k.shape[-2]
     k, v = (_share(y, n_heads // n_kv_heads) for y in (k, v))
     mask = _causal_mask(q, k_len) if causal else None
-    mixed, weights = attention(q, k, v, bias=encoding.bias(q, k_len), mask=mask)
+    mixed, weights = attend(q, k, v, encoding.bias(q, k_len), mask, None)
     return merge_heads(mixed) @ w_o.mT, weights
 
 
@@ -155,14 +162,14 @@ def _causal_mask(q: Array, k_len: int) -> Array:
     return keys <= keys[k_len - q.shape[-2] :, None]  # (q_len, k_len)
 
 
-def _positions(x: Array, positions: Array | None, cache: KVCache | None) -> Array:
-    """Return one position for each token of `x`: those given, or the ones after what the cache has seen."""
-    xp, seq = array_namespace(x), x.shape[-2]
+def _positions(x: Array, positions: ArrayLike | None, cache: KVCache | None) -> ArrayLike:
+    """One position for each token of `x`: those given, or the ones after what the cache has seen."""
+    seq = x.shape[-2]
     if positions is None:
         start = 0 if cache is None else cache.seen
-        return xp.arange(start, start + seq, device=device(x))
-    shape = tuple(positions.shape) if hasattr(positions, "shape") else (len(positions),)
-    if shape != (seq,):
+        return range(start, start + seq)
+    shape = np.shape(positions) if isinstance(positions, list | tuple | range) else tuple(positions.shape)
+    if len(shape) not in (1, 2) or shape[0] != seq:
         raise ValueError(f"positions must have one entry a token, ({seq},), got shape {shape}")
     return positions
 
@@ -183,14 +190,14 @@ def _check_shapes(
     x: Array, w_q: Array, w_k: Array, w_v: Array, w_o: Array, n_heads: int, n_kv_heads: int
 ) -> None:
     """Refuse weights that do not fit `x` and the heads."""
-    check_float_array("x", x)
+    check_floats("x", x)
     if x.ndim < 2:
         raise ValueError(f"x must be (…, seq, d_model), got shape {tuple(x.shape)}")
     if n_heads % n_kv_heads:
         raise ValueError(f"n_kv_heads must divide n_heads = {n_heads}, got {n_kv_heads}")
     weights = (("w_q", w_q, n_heads), ("w_k", w_k, n_kv_heads), ("w_v", w_v, n_kv_heads))
     for name, w, heads in weights:
-        check_float_array(name, w)
+        check_floats(name, w)
         if w.ndim != 2 or w.shape[1] != x.shape[-1] or w.shape[0] % heads:
             raise ValueError(
                 f"{name} must be ({heads} heads · width, d_model = {x.shape[-1]}), got {tuple(w.shape)}"
@@ -200,7 +207,7 @@ def _check_shapes(
             "heads of w_q and w_k must be equally wide, "
             f"got {w_q.shape[0] // n_heads} and {w_k.shape[0] // n_kv_heads}"
         )
-    check_float_array("w_o", w_o)
+    check_floats("w_o", w_o)
     mixed = n_heads * (w_v.shape[0] // n_kv_heads)
     if w_o.ndim != 2 or w_o.shape[1] != mixed:
         raise ValueError(f"w_o must be (d_out, n_heads · v_dim = {mixed}), got {tuple(w_o.shape)}")

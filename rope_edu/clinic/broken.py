@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
-from rope_edu.encodings.precision import Pipeline, pipeline_turns, round_to
+from rope_edu.encodings.precision import Pipeline, pipeline_cos_sin, round_to
 
 Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Maker = Callable[[RopeSpec], Rotation]
@@ -250,7 +250,7 @@ def _in_few_bits(pipeline: Pipeline) -> Maker:
         first, second = pair_slices(spec.rotary_dim, spec.layout)
 
         def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-            turns = spec.attention_factor * pipeline_turns(positions, spec.inv_freq, pipeline)
+            turns = spec.attention_factor * pipeline_cos_sin(positions, spec.inv_freq, pipeline)
             out = x.astype(np.float64)
             a, b = out[:, first].copy(), out[:, second].copy()
             out[:, first] = a * turns.real - b * turns.imag

@@ -292,7 +292,9 @@ def _rotation(
     found = mistakes | _unusual(probe, seen, first, rising, against) | few_bits
     if bits is not None:
         found |= {
-            f"result_in_{name}": f"Found {bits} significant bits." for name in WIDE if WIDE[name] == bits
+            f"result_in_{name}": f"Found {bits} significant bits, wanted those of x."
+            for name in WIDE
+            if WIDE[name] == bits
         }
     comes_out = "" if probe.order is None else reading.describe_order(probe.order, pairs)
     if against is not None:
@@ -344,7 +346,10 @@ def _unusual(
             reading.tail_changes(probe, pairs, seen.factor, still),
             "Found another factor than 1 on a feature that does not turn.",
         ),
-        "one_clock": (len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max(), f"{ends}."),
+        "one_clock": (
+            len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max(),
+            f"{ends}, wanted less.",
+        ),
         "frequencies_reversed": (rising, f"{ends}, wanted the reverse."),
     }
     return {name: words for name, (present, words) in known.items() if present and name is not None}
@@ -378,7 +383,10 @@ def _few_bits(probe: Probe, seen: _Seen, against: RopeSpec | None) -> dict[str, 
         odd = [p for p in (101, 109, 123, 127) if probe.matrix(p) is not None]
         off = [reading.off_clock(probe, seen.pairs, seen.clock, position) for position in odd]
         kind = "angles" if max(off, default=0) > off_clock else "frequencies"
-        return {f"{kind}_in_{number_format}": f"Found {seen.speeds[1]:.9g} radians per token in pair 1."}
+        wanted = _wanted_speeds(seen, against)
+        return {
+            f"{kind}_in_{number_format}": frequencies.first_difference(seen.speeds, wanted, frequencies.CLOSE)
+        }
     for low, name in ((256, "positions_in_bfloat16"), (2048, "positions_in_float16")):
         if reading.same_turn(probe, low, low + 1):
             return {name: f"Found position {low + 1} turned as {low}."}
@@ -390,19 +398,22 @@ def _are_rounded(seen: _Seen, against: RopeSpec | None, number_format: str) -> b
     speeds = seen.speeds
     if not reading.has_few_bits(speeds, number_format, 1e-6):
         return False
-    near = 2.0 ** -WIDE[number_format]
-    if against is not None:
-        wanted: np.ndarray | None = against.inv_freq
-    else:
-        found, near = frequencies.ladder(speeds, seen.pairs.rotary_dim), 2 * near
-        if found.base is None or found.base <= 1 or found.follow < len(speeds):
-            return False
-        wanted = found.steps
-    if wanted is None or len(wanted) != len(speeds):
+    near = 2.0 ** -WIDE[number_format] * (1 if against is not None else 2)
+    wanted = _wanted_speeds(seen, against)
+    if len(wanted) != len(speeds):
         return False
     off = np.abs(speeds - wanted)
     smallest = 2.0**-24 if number_format == "float16" else 0.0  # between neighbours near 0
     return bool((off > frequencies.CLOSE * wanted).any() and (off <= near * wanted + smallest).all())
+
+
+def _wanted_speeds(seen: _Seen, against: RopeSpec | None) -> np.ndarray:
+    """Speeds wanted, or those of the ladder that all speeds follow; empty if they follow none."""
+    if against is not None:
+        return against.inv_freq
+    found = frequencies.ladder(seen.speeds, seen.pairs.rotary_dim)
+    falls = found.base is not None and found.base > 1 and found.follow == len(seen.speeds)
+    return found.steps if falls and found.steps is not None else np.empty(0)
 
 
 def _differences(

@@ -77,6 +77,9 @@ def _first_entry_of_form(probe: Probe) -> str:
     if np.allclose(matrix, np.diag(np.diag(matrix))):
         return f"Found feature 0 times {matrix[0, 0]:.4g} at position 1, wanted cos in it and sin in its partner."
     reached = np.count_nonzero(matrix, axis=0)
+    if reached.max() == 2:
+        to = int(np.flatnonzero(matrix[:, 0])[-1])
+        return f"Found feature 0 in feature {to} at position 1 and {to} not in 0, wanted both, with opposite signs."
     return f"Found feature {int(reached.argmax())} in {int(reached.max())} features at position 1, wanted 2."
 
 
@@ -90,7 +93,8 @@ def _lengths(probe: Probe, pairs: reading.Pairs) -> str:
 def of_pairs(pairs: reading.Pairs) -> str:
     """Evidence that pairs are neither neighbours nor halves."""
     first, second = pairs.members[0].tolist()
-    return f"Found feature {first} paired with {second}, wanted {first + 1} or its half's partner."
+    half = len(pairs.members)
+    return f"Found feature {first} paired with {second}, wanted 0 with 1, or 0 with {half}."
 
 
 def of_layout(pairs: reading.Pairs, against: RopeSpec) -> str:

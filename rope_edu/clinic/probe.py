@@ -179,7 +179,7 @@ class Probe:
         if _apart(alone[9], alone[5]) <= SAME:
             for positions, name in (([5, 5], "ignores_positions"), ([5, 9], "counts_from_the_first")):
                 if _apart(*self.call(x, positions)) > SAME:
-                    return name, "A row alone at 9 is turned as one at 5."
+                    return name, "A row alone at 9 is turned as one at 5, wanted as at 9."
             return None
         second = self.call(x, [5, 9])[1]
         if _apart(second, alone[9]) <= SAME:

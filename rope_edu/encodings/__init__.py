@@ -19,7 +19,7 @@ from rope_edu.encodings.precision import (
     PIPELINES,
     Pipeline,
     angle_error,
-    pipeline_turns,
+    pipeline_cos_sin,
     round_to,
 )
 from rope_edu.encodings.relative import (
@@ -63,7 +63,7 @@ from rope_edu.encodings.spatial import (
     section_frequencies,
     spatial_angles,
 )
-from rope_edu.encodings.spec import RopeSpec, plain_rope, rope_parts
+from rope_edu.encodings.spec import RopeSpec, plain_rope, rope_parts, spec_angles
 from rope_edu.encodings.trained_range import completes_turn, meets_new_angle, reach
 from rope_edu.encodings.xpos import xpos_scale
 
@@ -106,7 +106,7 @@ __all__ = [
     "pair_generators",
     "pair_slices",
     "partial_rope",
-    "pipeline_turns",
+    "pipeline_cos_sin",
     "plain_rope",
     "position_interpolation",
     "reach",
@@ -128,6 +128,7 @@ __all__ = [
     "sinusoidal",
     "smallest_base",
     "spatial_angles",
+    "spec_angles",
     "t5_bias",
     "t5_bucket",
     "transformer_xl_scores",

@@ -5,6 +5,7 @@ r"""Rotate by cosines and sines that are there: few passes, and nothing of the s
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from typing import Any
@@ -89,6 +90,12 @@ def torch_transform_active() -> bool:
         or torch._C._are_functorch_transforms_active()
         or torch.autograd.forward_ad._current_level >= 0
     )
+
+
+def tensors_for_autograd() -> contextlib.AbstractContextManager[object]:
+    """Leave torch's inference mode, so that tensors made now may be used later where a gradient is wanted."""
+    torch = sys.modules.get("torch")
+    return contextlib.nullcontext() if torch is None else torch.inference_mode(False)
 
 
 def _rotate_blocks(x: Array, cos: Array, sin: Array, layout: str, out: Array, max_elements: int) -> None:

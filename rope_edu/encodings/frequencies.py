@@ -7,8 +7,8 @@ import math
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.validation import (
-    Array,
     as_kind_of,
     as_positions,
     as_real,
@@ -46,7 +46,7 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
     return base ** -(np.arange(0, head_dim, 2) / head_dim)
 
 
-def wavelength(inv_freq: Array) -> Array:
+def wavelength(inv_freq: ArrayLike) -> Array:
     r"""Compute how many tokens each pair needs for a full turn.
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
@@ -74,7 +74,7 @@ def wavelength(inv_freq: Array) -> Array:
     return xp.where(still, xp.inf, 2 * math.pi / xp.where(still, 1.0, inv_freq))
 
 
-def rope_angles(positions: int | list | range | Array, inv_freq: Array) -> Array:
+def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
     r"""Compute by which angle each pair turns at each position.
 
         angle(m, i) = m · θ_i
@@ -105,7 +105,7 @@ def rope_angles(positions: int | list | range | Array, inv_freq: Array) -> Array
     return positions[..., None] * inv_freq  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
 
 
-def as_pairs(inv_freq: Array) -> Array:
+def as_pairs(inv_freq: ArrayLike) -> Array:
     """Return `inv_freq` as float64 if it is finite and `(pairs,)`."""
     inv_freq = _as_frequencies(inv_freq)
     if inv_freq.ndim != 1:
@@ -113,7 +113,7 @@ def as_pairs(inv_freq: Array) -> Array:
     return inv_freq
 
 
-def _as_frequencies(inv_freq: Array) -> Array:
+def _as_frequencies(inv_freq: ArrayLike) -> Array:
     """Return `inv_freq` as float64 if it is finite."""
     inv_freq = as_real("inv_freq", inv_freq)
     check_finite("inv_freq", inv_freq)

@@ -1,4 +1,4 @@
-r"""Rotate a part of a head: partial rotary narrows what turns, p-RoPE stills the slow pairs of the whole."""
+r"""Rotation of a part of a head: its first features (partial rotary), or its fast pairs (p-RoPE)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rope_edu.encodings.spec import RopeSpec, plain_rope
 def partial_rope(
     head_dim: int, rotary_dim: int, base: float = 10_000.0, *, layout: str = "interleaved"
 ) -> RopeSpec:
-    r"""Specify partial rotary: RoPE on the first features of a head, as if they were all of it.
+    r"""Partial rotary: RoPE on the first features of a head, as if they were all of it.
 
-        θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the features behind pass
+        θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the other features pass
 
-    The denominator is the rotated width, so the frequencies run from 1 down to nearly 1/base, and few of them
-    do. p-RoPE divides by the whole head and keeps the fast ones.
+    The denominator is the rotated width, so these few frequencies run from 1 down to nearly 1/base. p-RoPE
+    divides by the width of the head and keeps the fast ones.
 
     Args:
         head_dim: width of a head.
@@ -41,21 +41,21 @@ def partial_rope(
 
 
 def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "interleaved") -> RopeSpec:
-    r"""Specify p-RoPE: RoPE with the slowest pairs kept still.
+    r"""p-RoPE: RoPE whose slowest pairs do not turn.
 
         θ_i = base^(−2i / head_dim)   for i < r,   0 for the other pairs,   r = ⌊p · head_dim / 2⌋
 
-    The denominator is the whole head, and so is the partner: half_split pairs (i, i + head_dim/2). p = 1 is
+    The denominator is the width of the head, and half_split pairs (i, i + head_dim/2). p = 1 is
     RoPE, p = 0 no encoding at all.
 
     Args:
         head_dim: width of a head, an even number of features.
-        p: the fraction of pairs that turn, the fastest ones; 0 … 1.
+        p: fraction of pairs that turn, the fastest; 0 … 1.
         base: a number above 1.
         layout: "interleaved" or "half_split".
 
     Returns:
-        A RopeSpec of kind "p-rope", with `head_dim // 2` pairs, the still ones at 0.
+        A RopeSpec of kind "p-rope", with `head_dim // 2` pairs, the slowest at 0.
 
     Raises:
         ValueError: `head_dim` is not an even whole number ≥ 2, `p` is not in 0 … 1, `base` is not finite and

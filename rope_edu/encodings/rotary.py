@@ -7,6 +7,7 @@ where angles come from is `frequencies.rope_angles`'.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
@@ -15,6 +16,7 @@ from rope_edu.encodings.cos_sin import cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import (
     Array,
+    ArrayLike,
     as_kind_of,
     as_real,
     check_broadcast,
@@ -59,7 +61,7 @@ def rotate_pair(pair: list | tuple | Array, angle: float) -> list | tuple | Arra
     return array_namespace(pair).stack(turned) if is_array_api_obj(pair) else type(pair)(turned)
 
 
-def rotate_as_complex(x: Array, angles: Array) -> Array:
+def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
     r"""Rotate interleaved pairs as complex numbers: turning is multiplying by e^{iθ}.
 
         z_i = x_{2i} + i·x_{2i+1},   z′_i = e^{iθ_i} z_i,   read back as (Re z′_i, Im z′_i)
@@ -89,7 +91,7 @@ def rotate_as_complex(x: Array, angles: Array) -> Array:
     return xp.astype(pairs.reshape(x.shape), x.dtype, copy=False)
 
 
-def rotation_matrix(angles: Array, *, layout: str = "interleaved") -> Array:
+def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Array:
     r"""Build the matrix that rotates a whole head: one 2 × 2 block for each pair, zeros elsewhere.
 
         interleaved: R = diag(R(θ_0), R(θ_1), …),   R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]]
@@ -122,7 +124,7 @@ def rotation_matrix(angles: Array, *, layout: str = "interleaved") -> Array:
     return matrix
 
 
-def rotate_by_matrix(x: Array, angles: Array, *, layout: str = "interleaved") -> Array:
+def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved") -> Array:
     r"""Rotate by multiplying each vector with its block-diagonal matrix: clear, and d times too much work.
 
         x′_m = R_m x_m
@@ -154,7 +156,7 @@ def rotate_by_matrix(x: Array, angles: Array, *, layout: str = "interleaved") ->
 
 def apply_rope(
     x: Array,
-    angles: Array,
+    angles: ArrayLike,
     *,
     layout: str = "interleaved",
     attention_factor: float = 1.0,
@@ -197,31 +199,36 @@ def apply_rope(
     return rotate_by_cos_sin(x, *cos_and_sin(angles, x, attention_factor), layout, out)
 
 
-def _as_angles(angles: Array) -> Array:
+def _as_angles(angles: ArrayLike) -> Any:
     angles = as_real("angles", angles)
     if angles.ndim == 0:
         raise ValueError("angles must have an axis of pairs, (…, pairs), got a single number")
     return angles
 
 
-def _fit_angles(x: Array, angles: Array, whole_head: bool = False) -> Array:
+def _fit_angles(x: Array, angles: ArrayLike, whole_head: bool = False) -> Any:
     """Return `angles` as float64 of the kind of `x`, once both are known to fit together."""
     check_floats("x", x)
-    if x.ndim == 0:
-        raise ValueError("x must have a feature axis, (…, seq, head_dim), got a single number")
     if type(angles) is not type(x) or dtype_name(angles) != "float64" or angles.device != x.device:
         angles = as_kind_of(_as_angles(angles), like=x)
     elif angles.ndim == 0:
         _as_angles(angles)  # refuses
-    head_dim, rotary_dim = x.shape[-1], 2 * angles.shape[-1]
-    if rotary_dim > head_dim or (whole_head and rotary_dim != head_dim):
+    check_rotatable(x, angles.shape, whole_head)
+    return angles
+
+
+def check_rotatable(x: Array, angles: tuple[int, ...], whole_head: bool = False) -> None:
+    """Refuse an `x` that angles of a shape `(…, seq, pairs)` do not fit."""
+    if x.ndim == 0:
+        raise ValueError("x must have a feature axis, (…, seq, head_dim), got a single number")
+    head_dim, pairs = x.shape[-1], angles[-1]
+    if 2 * pairs > head_dim or (whole_head and 2 * pairs != head_dim):
         limit = "must equal" if whole_head else "must be at most"
-        raise ValueError(f"2 · pairs {limit} head_dim = {head_dim}, got {angles.shape[-1]} pairs")
-    if angles.ndim == 2 <= x.ndim and len(angles) == x.shape[-2]:
-        return angles  # the usual case
+        raise ValueError(f"2 · pairs {limit} head_dim = {head_dim}, got {pairs} pairs")
+    if len(angles) == 2 <= x.ndim and angles[0] == x.shape[-2]:
+        return  # the usual case
     hint = (
-        f"angles are {tuple(angles.shape)}, x is {tuple(x.shape)}; insert an axis where x has one more, "
+        f"angles are {tuple(angles)}, x is {tuple(x.shape)}; insert an axis where x has one more, "
         "such as angles[:, None, :] for heads after the sequence"
     )
-    check_broadcast("the leading axes of angles", angles.shape[:-1], x.shape[:-1], hint)
-    return angles
+    check_broadcast("the leading axes of angles", angles[:-1], x.shape[:-1], hint)

@@ -11,6 +11,9 @@ from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
     Array,
+    ArrayLike,
+    as_kind_of,
+    as_positions,
     check_even_dim,
     check_positive_int,
     check_positive_number,
@@ -46,8 +49,8 @@ class RopeSpec:
     >>> spec.replace(layout="half_split").layout, spec.layout
     ('half_split', 'interleaved')
 
-    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters 10,
-    14 and 15.
+    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters
+    15, 19 and 21.
     """
 
     inv_freq: np.ndarray
@@ -156,6 +159,45 @@ def start_frequencies(head_dim: int, base: float, rotary_dim: int | None) -> np.
     if check_even_dim("rotary_dim", rotary_dim) > head_dim:
         raise ValueError(f"rotary_dim must be at most head_dim = {head_dim}, got {rotary_dim}")
     return inv_freq(rotary_dim, base)
+
+
+def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
+    r"""Compute by which angle each pair turns at each position, by the coordinates that the spec names.
+
+        angle(x, i) = x_{axes[i]} · inv_freq[i],   or m · inv_freq[i] where a position is one number
+
+    Args:
+        spec: a RopeSpec.
+        positions: `(…, seq)`, as for `rope_angles`; `(…, seq, n_axes)` for a spec with `axes`, a row of
+            coordinates for each token.
+
+    Returns:
+        Radians, float64, `(…, seq, pairs)`, of the kind of `positions`; gradients reach them.
+
+    Raises:
+        ValueError: the spec has axes and `positions` are no rows of as many coordinates, or as for `rope_angles`.
+
+    >>> spec_angles(RopeSpec([1.0, 0.5], axes=(0, 1)), [[3, 4]]).tolist()  # pair 0 by row, pair 1 by column
+    [[3.0, 2.0]]
+
+    Source: Qwen2-VL, arXiv 2409.12191, §2.1. Chapter 20.
+    """
+    places = pair_positions(spec, positions)
+    return places * as_kind_of(spec.inv_freq, like=places)
+
+
+def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
+    """The coordinate by which each pair turns, float64 `(…, seq, pairs)`; `(…, seq, 1)` where all turn by one."""
+    places = as_positions(positions)
+    if spec.axes is None:
+        return places[..., None]
+    n_axes = max(spec.axes) + 1
+    if places.ndim < 2 or places.shape[-1] != n_axes:
+        raise ValueError(
+            f"the spec's pairs turn by {n_axes} coordinates, so positions must be (…, seq, {n_axes}), "
+            f"got shape {tuple(places.shape)}"
+        )
+    return places[..., list(spec.axes)]
 
 
 def rope_parts(

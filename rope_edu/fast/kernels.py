@@ -7,8 +7,8 @@ leaves the next read alone, and would go number by number; so there a row is rot
 back, which never leaves the first cache.
 
 Instructions for LLVM written by hand, with prefetching and writes past the cache, were 6 % faster in one case of
-four and up to a quarter slower in the others. Ratios to copying the same q and k (1, 32, 4096, 128) with torch, medians of one run on one
-core of an AMD EPYC, numba 0.68, interleaved and half_split, by hand → these loops:
+four and up to a quarter slower in the others. Ratios to copying the same q and k (1, 32, 4096, 128) with torch,
+medians of one run on one core of an AMD EPYC, numba 0.68, interleaved and half_split, by hand → these loops:
 
     out=       float32  1.14, 1.23 → 1.21, 1.22      bfloat16  1.42, 1.64 → 1.23, 1.22
     in place   float32  0.99, 0.97 → 0.88, 0.93      bfloat16  1.17, 1.22 → 0.82, 0.84

@@ -19,8 +19,7 @@ from rope_edu.encodings.validation import (
 )
 from rope_edu.fast import launch
 from rope_edu.fast.launch import Plan
-from rope_edu.fast.rows import CosSinRows
-from rope_edu.fast.table import RotaryTable
+from rope_edu.fast.rows import CosSinRows, GivesCosSin
 
 _plan_cache: dict[Any, Any] = {}  # signature → plan; and "q", "k", "x" → the last signature and plan
 
@@ -29,7 +28,7 @@ def rotate(
     q: Array,
     k: Array | None = None,
     *,
-    table: RotaryTable | CosSinRows,
+    table: GivesCosSin | CosSinRows,
     offset: int | None = None,
     positions: ArrayLike | None = None,
     seq_axis: int = -2,
@@ -66,6 +65,7 @@ def rotate(
             positions are said twice, or `compiled=True` cannot be.
 
     >>> import math
+    >>> from rope_edu.fast import RotaryTable
     >>> table = RotaryTable([math.pi / 2])
     >>> rotate(np.array([[1.0, 0.0, 7.0], [1.0, 0.0, 7.0]]), table=table, offset=1).round(3).tolist()
     [[0.0, 1.0, 7.0], [-1.0, 0.0, 7.0]]
@@ -94,6 +94,7 @@ def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> A
     are those of `rotate`. Pack the queries and keys of a token, as one projection gives them, and one call rotates
     both. Returns x, rotated by +θ.
 
+    >>> from rope_edu.fast import RotaryTable
     >>> x = np.array([[3.0, 4.0]])
     >>> rotate_(x, RotaryTable([np.pi / 2]).cos_sin(1, 1, like=x)).round(3).tolist()
     [[-4.0, 3.0]]
@@ -129,12 +130,16 @@ def _rotated(x: Any, cos_sin: CosSinRows, out: Array | None, plan: Plan | None, 
 
 
 def _cos_sin_for(
-    q: Array, table: RotaryTable | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
+    q: Array, table: GivesCosSin | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
 ) -> CosSinRows:
     """The cosines and sines of q's tokens, with an axis of one head where q has its heads."""
     if seq_axis not in (-2, -3):
         raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
-    if isinstance(table, RotaryTable):
+    if isinstance(table, CosSinRows):
+        if offset is not None or positions is not None:
+            raise ValueError("CosSinRows have their positions already: give neither offset nor positions")
+        cos_sin = table
+    elif hasattr(table, "cos_sin_at"):
         if positions is None:
             try:
                 length = q.shape[seq_axis]
@@ -147,12 +152,8 @@ def _cos_sin_for(
             cos_sin = table.cos_sin_at(positions, like=q)
         else:
             raise ValueError("give offset or positions, not both")
-    elif not isinstance(table, CosSinRows):
-        raise ValueError(f"table must be a RotaryTable or CosSinRows, got {type(table).__name__}")
-    elif offset is not None or positions is not None:
-        raise ValueError("CosSinRows have their positions already: give neither offset nor positions")
     else:
-        cos_sin = table
+        raise ValueError(f"table must be a RotaryTable or CosSinRows, got {type(table).__name__}")
     return cos_sin if seq_axis == -2 and len(cos_sin.shape) == 2 else cos_sin.beside_heads(q.ndim, seq_axis)
 
 

@@ -2,9 +2,14 @@ r"""Rows of cosines and sines: the rotation of each pair at each position, as a 
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
+import numpy as np
+
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
     Array,
+    ArrayLike,
     address,
     as_kind_of,
     as_real,
@@ -23,7 +28,7 @@ class CosSinRows:
 
     Args:
         layout: "interleaved" or "half_split".
-        rows: `(…, seq, 2, pairs)` without gaps: the cosines of a position, then its sines.
+        rows: `(…, seq, 2, pairs)`, copied if there are gaps: the cosines of a position, then its sines.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
@@ -35,6 +40,7 @@ class CosSinRows:
     __slots__ = ("_at", "_kept", "_start", "device", "dtype", "layout", "shape")
 
     def __init__(self, layout: str, rows: Array) -> None:
+        rows = np.ascontiguousarray(rows) if isinstance(rows, np.ndarray) else rows.contiguous()
         self.layout, self._kept, self._start, self._at = layout, rows, 0, None
         self.dtype, self.device = rows.dtype, rows.device
         *leading, _, pairs = rows.shape
@@ -93,6 +99,14 @@ class CosSinRows:
 
     def __repr__(self) -> str:
         return f"<CosSinRows: {self.layout}, {self.shape}, {dtype_name(self)} on {self.device}>"
+
+
+class GivesCosSin(Protocol):
+    """What has rows for positions: `RotaryTable`, which `rotate` need not import."""
+
+    def cos_sin(self, start: int, length: int, *, like: Any = None, name: str = "like") -> CosSinRows: ...
+
+    def cos_sin_at(self, positions: ArrayLike, *, like: Any = None) -> CosSinRows: ...
 
 
 def cos_sin_from_angles(

@@ -9,16 +9,17 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
 from rope_edu.encodings.cos_sin import is_compiling
-from rope_edu.encodings.frequencies import rope_angles
-from rope_edu.encodings.spec import RopeSpec, rope_parts
+from rope_edu.encodings.spec import RopeSpec, pair_positions, rope_parts
 from rope_edu.encodings.validation import (
     Array,
-    check_float_array,
+    ArrayLike,
+    as_kind_of,
     check_floats,
     check_whole_number,
     values_known,
     wide_dtype,
 )
+from rope_edu.fast.rotate import rotate
 from rope_edu.fast.rows import CosSinRows, cos_sin_from_angles
 
 BLOCK = 256  # positions that one coarse row serves
@@ -92,6 +93,12 @@ class RotaryTable:
         (1, 1)
         """
         like = _FLOAT32 if like is None else like
+        if self._spec.axes is not None:
+            n_axes = max(self._spec.axes) + 1
+            raise ValueError(
+                f"the table's pairs turn by {n_axes} coordinates: give positions (…, seq, {n_axes}), "
+                "or hold the rows of cos_sin_at(positions)"
+            )
         if not (type(start) is type(length) is int and start >= 0 <= length):
             start, length = check_whole_number("start", start), check_whole_number("length", length)
         if is_compiling():
@@ -111,21 +118,30 @@ class RotaryTable:
         self._last = kind, window, place, cos_sin
         return cos_sin
 
-    def cos_sin_at(self, positions: int | list | range | Array, *, like: Array | None = None) -> CosSinRows:
+    def cos_sin_at(self, positions: ArrayLike, *, like: Array | None = None) -> CosSinRows:
         r"""Return the cosines and sines of any positions `(…, seq)`: fractions, gaps, a row per text.
 
-        Every sine is taken anew, in float64; nothing is kept. Errors as for `cos_sin` and `rope_angles`.
+        A spec with axes takes `(…, seq, n_axes)`. Every sine is taken anew, in float64; nothing is kept. Errors as
+        for `cos_sin` and `spec_angles`.
 
         >>> import math
         >>> RotaryTable([math.pi]).cos_sin_at([0.0, 0.5]).as_complex().round(3).tolist()
         [[(1+0j)], [1j]]
         """
         like = _FLOAT32 if like is None else like
-        xp, frequencies = check_float_array("like", like), self._spec.inv_freq
+        check_floats("like", like)
+        frequencies, spec = self._spec.inv_freq, self._spec
         if not is_numpy_array(like):  # plain numbers, which a graph takes as constants
+            xp = array_namespace(like)
             frequencies = xp.asarray(list(self._numbers), dtype=xp.float64, device=device(like))
-        how = {"layout": self._spec.layout, "attention_factor": self._spec.attention_factor}
-        return cos_sin_from_angles(rope_angles(positions, frequencies), like=like, **how)
+        angles = as_kind_of(pair_positions(spec, positions), like=like) * frequencies
+        return cos_sin_from_angles(
+            angles, like=like, layout=spec.layout, attention_factor=spec.attention_factor
+        )
+
+    def rotate(self, q: Any, k: Any = None, **how: Any) -> Any:
+        """Rotate q, or q and k: `fast.rotate` with this table."""
+        return rotate(q, k, table=self, **how)
 
     def _taken_anew(self, start: int, length: int, like: Array) -> CosSinRows:
         xp = array_namespace(like)

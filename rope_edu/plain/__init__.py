@@ -1,4 +1,3 @@
-# ruff: noqa: F403
 """The whole subject as plain functions of at most ten lines on NumPy arrays; read the files in this order.
 
 frequencies.py   how fast each pair of features turns, and its angle at each position

@@ -53,7 +53,7 @@ def attention_head(
     q = rotate_q(x @ w_q.T)  # door 2: the queries, (seq, head_dim); RoPE
     k = rotate_k(x @ w_k.T)  # door 3: the keys; RoPE
     v = x @ w_v.T  # no door here: values are mixed, never compared
-    return attention(q, k, v, bias, causal_mask(len(x), len(x)))  # door 4: the scores; ALiBi, T5
+    return attention(q, k, v, bias=bias, mask=causal_mask(len(x), len(x)))  # door 4: the scores; T5
 
 
 def split_heads(x: ndarray, n_heads: int) -> ndarray:

@@ -1,5 +1,7 @@
 """Relative encodings: a term of the score that depends on the distance from query to key.
-The queries are the last q_len of k_len tokens. Biases, (n_heads, q_len, k_len), are added to scaled scores."""
+
+The queries are the last q_len of k_len tokens. A bias, (n_heads, q_len, k_len), is added to the scaled scores.
+"""
 
 import math
 from collections.abc import Callable

@@ -37,11 +37,15 @@ def rotate_by_matrix(x: ndarray, angles: ndarray) -> ndarray:
     return np.stack([rotation_matrix(a) @ x_m for x_m, a in zip(x, angles, strict=True)])
 
 
+def quarter_turn(x: ndarray) -> ndarray:
+    """(−x_1, x_0, −x_3, x_2, …): every pair turned by 90°."""
+    return np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
+
+
 def apply_rope(x: ndarray, angles: ndarray) -> ndarray:
     """x′ = x ⊙ cos θ + (−x_1, x_0, −x_3, x_2, …) ⊙ sin θ (RoFormer, eq. 34)."""
     angles = np.repeat(angles, 2, axis=-1)  # (seq, pairs) → (seq, head_dim)
-    swapped = np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
-    return x * np.cos(angles) + swapped * np.sin(angles)
+    return x * np.cos(angles) + quarter_turn(x) * np.sin(angles)
 
 
 def score_curve(q: ndarray, k: ndarray, inv_freq: ndarray, distances: ndarray) -> ndarray:

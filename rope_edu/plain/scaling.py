@@ -1,5 +1,7 @@
-"""Rules for texts longer than any in training: each gives new frequencies, (head_dim / 2,), for a stretch s = L′/L.
-YaRN and LongRoPE also give an attention factor a, for cos and sin, and so for the rotated q and k."""
+"""Rules for texts longer than any in training: frequencies, (pairs,), for a stretch s = L′/L (`factor`).
+
+YaRN and LongRoPE return an attention factor a as well, by which the rotated q and k are multiplied.
+"""
 
 import math
 
@@ -38,16 +40,11 @@ def blend(inv_freq: ndarray, factor: float, kept: ndarray) -> ndarray:
 
 
 def ntk_by_parts(
-    head_dim: int,
-    factor: float,
-    trained_length: int,
-    base: float = 10_000.0,
-    slow: float = 1,
-    fast: float = 32,
+    head_dim: int, factor: float, trained_length: int, base: float = 10_000.0, slow: int = 1, fast: int = 32
 ) -> ndarray:
     """γ = clip((r − α)/(β − α), 0, 1), r = L θ/2π turns (YaRN, definition 2)."""
     frequencies = inv_freq(head_dim, base)
-    turns = trained_length * frequencies / (2 * math.pi)
+    turns = trained_length * frequencies / (2 * math.pi)  # r, of each pair within L tokens
     kept = np.clip((turns - slow) / (fast - slow), 0, 1)
     return blend(frequencies, factor, kept)
 
@@ -60,6 +57,7 @@ def llama3(head_dim: int, factor: float, trained_length: int = 8192, base: float
 def kept_by_index(head_dim: int, trained_length: int, base: float = 10_000.0) -> ndarray:
     """γ falls over ⌊c(32)⌋ … ⌈c(1)⌉, c(n) = d ln(L/2πn)/(2 ln b) (YaRN's code)."""
     c = [head_dim * math.log(trained_length / (2 * math.pi * n)) / (2 * math.log(base)) for n in (32, 1)]
+    # c[0], c[1]: the pairs that make 32 turns and 1 turn within L tokens
     low, high = max(math.floor(c[0]), 0), min(math.ceil(c[1]), head_dim - 1)
     return 1 - np.clip((np.arange(head_dim // 2) - low) / max(high - low, 0.001), 0, 1)
 
@@ -71,14 +69,9 @@ def yarn(head_dim: int, factor: float, trained_length: int, base: float = 10_000
 
 
 def longrope(
-    head_dim: int,
-    factor: float,
-    trained_length: int,
-    length: int,
-    short_factor: ndarray,
-    long_factor: ndarray,
+    head_dim: int, factor: float, trained_length: int, length: int, short: ndarray, long: ndarray
 ) -> tuple[ndarray, float]:
     """θ′_i = θ_i/κ_i, κ found by search, and a = √(1 + ln s/ln L) (Ding 2024)."""
-    divisors = long_factor if length > trained_length else short_factor
+    divisors = long if length > trained_length else short  # κ, a list for each, in the config
     attention_factor = math.sqrt(1 + math.log(factor) / math.log(trained_length))
     return inv_freq(head_dim) / divisors, attention_factor

@@ -9,7 +9,7 @@ from ._traits import Choice, Slider
 from .base import LiveFigure
 
 _FORMATS = {
-    name: {f"{step}_in": asdict(pipeline)[step] for step in ("frequencies", "positions", "angles", "turns")}
+    name: {f"{step}_in": asdict(pipeline)[step] for step in ("frequencies", "positions", "angles", "cos_sin")}
     for name, pipeline in PIPELINES.items()
 }
 
@@ -22,7 +22,7 @@ class AngleError(LiveFigure):
     """See how far the worst pair of a head is off, at every position, in a pipeline of your own.
 
     The pipeline is made of four number formats: ``frequencies_in``, ``positions_in``, ``angles_in`` (of the
-    product) and ``turns_in`` (of cos and sin). A known one, ``pipeline``, sets these four; a format that differs
+    product) and ``cos_sin_in`` (of cos and sin). A known one, ``pipeline``, sets these four; a format that differs
     from it makes the pipeline "own" again. ``measure`` is the error of the angle m · θ, or of the turn from one
     token to the next, which is what a score feels. Lines show the largest error up to a position (of some 100
     positions, chosen where rounding is worst); the clock shows the worst pair at ``position``.
@@ -45,7 +45,7 @@ class AngleError(LiveFigure):
     frequencies_in = _format_of("float32", "Frequencies θ in")
     positions_in = _format_of("bfloat16", "Positions m in")
     angles_in = _format_of("float32", "Angles m·θ in")
-    turns_in = _format_of("float32", "Cos and sin in")
+    cos_sin_in = _format_of("float32", "Cos and sin in")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
     head_dim = Choice(
         128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128, 256)}, label="Head width, d"

@@ -86,6 +86,10 @@ class LiveFigure(anywidget.AnyWidget):
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
 
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """Return the whole state: a page that embeds the figure has no defaults of its own to fill in."""
+        return super().get_state(key=key)
+
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
         """Return what else the rules between controls change once ``held`` is set; TraitError if it breaks one."""
         controls = self.controls()

@@ -170,6 +170,13 @@ def test_cos_and_sin_of_any_angles_equal_apply_rope(make, layout):
 
 
 @kinds
+def test_angles_may_lie_in_memory_in_any_order(make):
+    x, angles = make(example(5, 8)), np.asfortranarray(example(5, 4, seed=1))
+    held = cos_sin_from_angles(make(angles), like=x)
+    np.testing.assert_allclose(rotate(x, table=held), apply_rope(x, angles), rtol=0, atol=1e-13)
+
+
+@kinds
 def test_a_held_view_rotates_as_its_table(make):
     table, x = RotaryTable(inv_freq(8)), make(example(3, 1, 8))
     held = table.cos_sin(10**6, 1, like=x)

@@ -30,6 +30,7 @@ CHAPTERS = {
     ],
     "04": ["rotate_pair"],
     "06": ["inv_freq", "wavelength", "rope_angles"],
+    "07": ["rotate_as_complex", "rotation_matrix", "quarter_turn", "apply_rope"],
     "08": ["rotate_half_split", "layout_permutation", "convert_projection"],
     "09": ["score_curve", "mean_cosine"],
     "12": ["linear_weights", "linear_attention_step"],
@@ -46,7 +47,7 @@ CHAPTERS = {
         "lie_rotation",
     ],
 }
-PAGES = {"README.md": ["inv_freq", "rope_angles", "apply_rope"]}
+PAGES = {"README.md": ["inv_freq", "rope_angles", "quarter_turn", "apply_rope"]}
 PAGES["book/index.md"] = PAGES["README.md"]
 
 

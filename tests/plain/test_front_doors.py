@@ -137,6 +137,7 @@ STEPS = {
     "blend",
     "kept_by_index",
     "linear_weights",
+    "quarter_turn",
     "rotate_half_split",
     "unchanged",
 }  # of other plain functions

@@ -165,6 +165,31 @@ def test_configs_are_read_or_refused_by_the_field(case):
     )
 
 
+@pytest.mark.parametrize("rule", ["llama3", "yarn"])
+def test_equal_thresholds_are_a_step_as_in_transformers(rule):
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    cases = [case for case in load("frequencies") if case["rule"] == rule]
+    names = ("low_freq_factor", "high_freq_factor") if rule == "llama3" else ("beta_slow", "beta_fast")
+    (case,) = [one for one in cases if len({one["parameters"].get(name, name) for name in names}) == 1]
+    stated = dict(case["parameters"])
+    length = stated.pop("trained_length")
+    config = LlamaConfig(
+        head_dim=case["rotary_dim"],
+        max_position_embeddings=131_072,
+        rope_parameters={
+            "rope_type": rule,
+            "rope_theta": case["base"],
+            "original_max_position_embeddings": length,
+            **stated,
+        },
+    )
+    theirs, factor = ROPE_INIT_FUNCTIONS[rule](config, device="cpu")
+    np.testing.assert_allclose(theirs.numpy(), case["inv_freq"], rtol=1e-6)  # theirs are float32
+    assert factor == pytest.approx(case["attention_factor"])
+
+
 SHOW_IN_NO_CASE = {
     "changes_its_input",  # no result shows it
     "keeps_first_positions",  # needs two calls of one length

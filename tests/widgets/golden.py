@@ -187,6 +187,10 @@ def of_decay():
         turns = pairs(np.exp(1j * rope_edu.rope_angles(kept, rates))).reshape(len(kept), -1)
         yield Call("(f, list) => list.map(makeTurns(f))", [rates, kept], turns)
         yield Call("meanCosine", [rates, distances], rope_edu.encodings.mean_cosine(rates, distances))
+    steep_first, steep_last, small = [9.0, 0.0, 1.0, 0.0], [1.0, 0.0, 9.0, 0.0], [0.1, 0.0, 0.2, 0.0]
+    for q in (steep_first, steep_last, small):
+        arguments = [q, [1.0, 0.0, 1.0, 0.0], rope_edu.inv_freq(4), [0, 3]]
+        yield Call("roformerBound", arguments, rope_edu.encodings.roformer_bound(*arguments))
 
 
 @room
@@ -283,6 +287,8 @@ def of_scaling_by_parts():
             if ends[0] <= ends[1]:
                 spec = scaling.yarn(*given, truncate=truncate, **turns)
                 yield Call("yarn", [*given, {**own, "truncate": truncate}], turning(spec))
+    yield Call("rampEnds", [128, 4096], ramp_ends(128, base=10_000.0, trained_length=4096))
+    yield Call("rampEnds", [8, 10**6, {"base": 10.0}], ramp_ends(8, trained_length=10**6, base=10.0))
     for s, (mscale, all_dim) in itertools.product([1.0, 16.0, 40.0], [(1.0, 0.0), (1.0, 1.0), (0.707, 0.3)]):
         spec = scaling.yarn(128, s, 4096, mscale=mscale, mscale_all_dim=all_dim)
         yield Call("yarn", [128, s, 4096, {"mscale": mscale, "mscaleAllDim": all_dim}], turning(spec))
@@ -412,7 +418,7 @@ def of_derivation():
     made = "const f = encoder(candidate, theta);"
     for candidate, theta in itertools.product(derivation.CANDIDATES, [0.0, 0.3, 1.0]):
         f = derivation.encoder(candidate, theta)
-        for q, k in zip(PLANE[:4], PLANE[4:8], strict=True):
+        for q, k in [*zip(PLANE[:4], PLANE[4:8], strict=True), (0j, PLANE[0]), (PLANE[0], 0j)]:
             given = [candidate, theta, pair(q)]
             places = [pair(f(q, m)) for m in derivation.PLACES]
             yield Call(
@@ -503,7 +509,7 @@ PIPES = {
     "bfloat16": Pipeline(*("bfloat16",) * 4),
     "mixed": Pipeline("float32", "bfloat16", "float16", "float64"),
 }
-STEPS = ("frequencies", "positions", "angles", "turns")
+STEPS = ("frequencies", "positions", "angles", "cos_sin")
 PLACES = [0, 1, 255, 256, 257, 777, 2049, 4100, 65_519, 65_520, 99_999, 2**20 - 1, 2**20]
 
 
@@ -520,13 +526,13 @@ def of_precision():
         rounded = rope_edu.encodings.round_to(ROUNDED, each)
         yield Call("(list, f) => list.map((x) => roundTo(x, f))", [ROUNDED, each], rounded, exactly=True)
         yield Call("roundoff", [each], error_curve.roundoff(each), exactly=True)
-    turn = "(ms, ...rest) => ms.map((m) => pipelineTurns(m, ...rest))"
+    turn = "(ms, ...rest) => ms.map((m) => pipelineCosSin(m, ...rest))"
     error = "(ms, ...rest) => ms.map((m) => angleError(m, ...rest))"
     for pipeline, (width, base) in itertools.product(
         PIPES.values(), [(2, 100.0), (64, 1e4), (128, 5e5), (64, 1e8)]
     ):
         rates = rope_edu.inv_freq(width, base)
-        turns = pairs(rope_edu.encodings.pipeline_turns(PLACES, rates, pipeline))
+        turns = pairs(rope_edu.encodings.pipeline_cos_sin(PLACES, rates, pipeline))
         yield Call(turn, [PLACES, rates, formats(pipeline)], turns)
         for step in (0, 1, 300):
             errors = rope_edu.encodings.angle_error(PLACES, rates, pipeline, step=step)

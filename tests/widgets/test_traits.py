@@ -139,3 +139,12 @@ def test_two_figures_share_nothing():
     first, second = RotatePair(), RotatePair()
     first.q = [0.1, 0.2]
     assert second.q == RotatePair().q != first.q
+
+
+def test_an_embedded_state_is_whole():
+    figure = RotatePair(position=7)
+    state = figure.get_state(drop_defaults=True)
+    assert {name: state[name] for name in figure.controls()} == {
+        name: getattr(figure, name) for name in figure.controls()
+    }
+    assert {"_esm", "_css", "_controls"} <= set(state)

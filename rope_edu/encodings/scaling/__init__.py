@@ -1,4 +1,4 @@
-"""Stretch the context: rules for texts longer than the model was trained on, each of which returns a RopeSpec.
+"""Rules for texts longer than the trained length; each returns a RopeSpec.
 
 `factor` is always the stretch, wanted length over trained length; a rule with factor 1 is plain RoPE.
 """
