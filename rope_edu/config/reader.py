@@ -172,8 +172,8 @@ def read_config(
     """
     seq_len = None if seq_len is None else checked("seq_len", "seq_len", seq_len)
     content, notes = loaded(config), Notes()
-    body, family, inside = body_of(content, notes)
     keys = _keys_that_speak(content)
+    body, family, inside = body_of(content, notes)
     table = Table(body, Part({}), notes, {"model_type": family, "nested_file": inside, "seq_len": seq_len})
     table.decide(RULES["first"])
     kinds = kinds_of(table)

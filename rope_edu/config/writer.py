@@ -115,7 +115,5 @@ def _plain_base(spec: RopeSpec) -> float:
             base = float(f"{found:.{digits}g}")
             if base > 1 and np.array_equal(plain_rope(2 * pairs, base).inv_freq, spec.inv_freq):
                 return base
-    raise ValueError(
-        f"rotation must be a Reading, or a RopeSpec of plain RoPE with one base, got {spec!r}: "
-        "a spec does not hold its rule"
-    )
+    wanted = "a Reading, or a RopeSpec of plain RoPE with one base"
+    raise ValueError(f"rotation must be {wanted}, got {spec!r}: a spec does not hold its rule")
