@@ -10,7 +10,7 @@ CPU_BUILDS := https://download.pytorch.org/whl/cpu
 ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
-.PHONY: help book serve test lint notebooks bench clean
+.PHONY: help book serve check test lint notebooks bench clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -21,15 +21,20 @@ book: .venv/book  ## build the book into _build/html (needs no torch)
 serve: book  ## build the book, serve it on localhost and print the address
 	$(BIN)/python book/tools/serve.py $(SITE)
 
+check: lint  ## lint, and the tests of what changed since main (ROOM=config for one room): two minutes
+	$(BIN)/python tests/of_change.py $(ROOM)
+
 test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 	$(BIN)/python -m pytest -n auto --dist loadfile --nbval notebooks
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests/book
 
-lint: .venv/test  ## check format, style and the types of scripts
+lint: .venv/test  ## check format, style, the types of Python and scripts, and the order of rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
 	$(BIN)/python book/tools/lint_scripts.py
 
 notebooks: .venv/test  ## execute every notebook and write it back with its outputs

@@ -1,11 +1,12 @@
 """Positional encodings step by step: the library of the book *RoPE, Turn by Turn*.
 
-Here stands what a reader of the book needs; the rest is imported from its room: `rope_edu.encodings`,
+Begin with `rope_edu.plain`: the whole subject as functions of at most ten lines, to be read from top to bottom. The
+names here are those that a reader of the book needs; others are imported from their rooms: `rope_edu.encodings`,
 `rope_edu.attention`, `rope_edu.config`, `rope_edu.clinic`, `rope_edu.fast`. These need NumPy and array-api-compat;
 torch, matplotlib and ipywidgets are imported by the rooms that use them, not here.
 """
 
-from rope_edu import attention, clinic, encodings, fast
+from rope_edu import attention, clinic, encodings, fast, plain
 from rope_edu.attention import KVCache, Rotary, causal_mask, multi_head_attention, softmax
 from rope_edu.config import rope_from_config
 from rope_edu.encodings import (
@@ -51,6 +52,7 @@ __all__ = [
     "ntk_aware",
     "p_rope",
     "partial_rope",
+    "plain",
     "plain_rope",
     "position_interpolation",
     "rope_angles",

@@ -23,7 +23,20 @@ class Array(Protocol):
     def mT(self) -> Any: ...  # noqa: N802  (the array API's name of a transpose)
 
     @property
+    def T(self) -> Any: ...  # noqa: N802
+
+    @property
     def device(self) -> Any: ...
+
+    def tolist(self) -> Any: ...
+
+    def __eq__(self, other: Any, /) -> Any: ...  # type: ignore[override]  # entry by entry
+
+    def __lt__(self, other: Any, /) -> Any: ...
+
+    def __ge__(self, other: Any, /) -> Any: ...
+
+    def __gt__(self, other: Any, /) -> Any: ...
 
     def __len__(self) -> int: ...
 

@@ -7,10 +7,14 @@ import nbformat
 import pytest
 import yaml
 
+from notebooks import KEPT, tidied
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+LONGEST = 60  # lines of a code cell
+STILL_LONGER = {"c18-035", "c23-003"}
 BIBLIOGRAPHY = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
 
 
@@ -143,3 +147,21 @@ def test_only_cells_with_interact_are_left_out_of_the_comparison(path, notebook)
     ]
     assert all("@interact" in cell.source for cell in skipped)
     assert "NBVAL" not in path.read_text(encoding="utf-8")
+
+
+def test_notebook_is_committed_in_readable_lines_with_stable_ids_and_no_stray_metadata(path, notebook):
+    assert path.read_text(encoding="utf-8") == tidied(path), "run `python book/tools/notebooks.py --tidy`"
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+    assert set().union(*(cell.metadata for cell in notebook.cells)) <= KEPT
+
+
+def test_a_code_cell_can_be_read_without_scrolling(path, notebook):
+    long = {c.id for c in notebook.cells if c.cell_type == "code" and len(c.source.splitlines()) > LONGEST}
+    assert long <= STILL_LONGER
+
+
+def test_tags_are_those_that_something_reads(path, notebook):
+    known = {"setup", "hide-cell", "hide-input", "hide-output", "parameters", "solution", "draws-times"}
+    known |= {"nbval-ignore-output", "remove-cell"}
+    assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= known

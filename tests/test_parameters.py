@@ -251,7 +251,10 @@ def names_in(tree: ast.Module) -> tuple[set[str], set[str]]:
     """Return the global names that a cell reads, in functions too, and those that it binds or writes into."""
     cell = symtable.symtable(ast.unparse(tree), "cell", "exec")
     reads = {symbol.get_name() for symbol in cell.get_symbols() if symbol.is_referenced()}
-    writes = {symbol.get_name() for symbol in cell.get_symbols() if symbol.is_assigned()} - counters(tree)
+    bound = {
+        symbol.get_name() for symbol in cell.get_symbols() if symbol.is_assigned() or symbol.is_imported()
+    }
+    writes = bound - counters(tree)
     inner = list(cell.get_children())
     while inner:
         table = inner.pop()

@@ -7,6 +7,8 @@ LLAMA |= {"max_position_embeddings": 131_072}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 LLAMA3 |= {"original_max_position_embeddings": 8192}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768}
+KIMI = {"factor": 32.0, "beta_fast": 1.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
+KIMI |= {"original_max_position_embeddings": 4096}
 T4, T5 = "transformers 4's spelling", "transformers 5's spelling"
 OURS = "made up, as a careless hand or a cut file makes it"
 
@@ -63,7 +65,13 @@ CONFIGS: dict[str, tuple[object, str, str, dict]] = {  # name: (config, source, 
     "thresholds exchanged": (
         _scaled(low_freq_factor=4.0, high_freq_factor=1.0), OURS, "a ramp that runs backwards", {},
     ),
-    "thresholds equal": (_scaled(low_freq_factor=4.0), OURS, "a division by zero", {}),
+    "thresholds equal": (
+        _scaled(low_freq_factor=1.0, high_freq_factor=1.0), "Llama 4 Scout",
+        "a division by zero: the ramp is a step", {},
+    ),
+    "betas equal": (
+        LLAMA | {"rope_theta": 50_000.0, "rope_scaling": YARN | KIMI}, "Kimi K2", "a ramp of one pair refused", {},
+    ),
     "a key that no rule uses": (_scaled(beta_fast=32), OURS, "another rule's parameter, silently lost", {}),
     "rope_theta as text": (LLAMA | {"rope_theta": "500000"}, OURS, "text taken for a number", {}),
     "rope_theta zero": (LLAMA | {"rope_theta": 0}, OURS, "a division by zero", {}),
@@ -76,3 +84,33 @@ CONFIGS: dict[str, tuple[object, str, str, dict]] = {  # name: (config, source, 
     "alibi": ({"model_type": "falcon", "hidden_size": 64, "num_attention_heads": 8, "alibi": True},
               "falcon's alibi", "rotation where there is none", {}),
 }  # fmt: skip
+
+PLAIN = ("rope", 64, 64, 500_000.0, {})
+THREE = ("llama3", 64, 64, 500_000.0, {"factor": 8.0, "trained_length": 8192})
+STRETCHED = {"factor": 4.0, "trained_length": 32_768}
+GROWN = {"factor": 2.0, "trained_length": 131_072}
+ROTATIONS: dict[
+    str, tuple[str, int, int, float, dict]
+] = {  # name: (rule, head_dim, rotary_dim, base, parameters)
+    "plain, spelling of 4": PLAIN,
+    "plain, spelling of 5": PLAIN,
+    "llama3, spelling of 4": THREE,
+    "llama3, spelling of 5": THREE,
+    "rule named by type": ("linear", 64, 64, 500_000.0, {"factor": 4.0}),
+    "yarn": ("yarn", 64, 64, 500_000.0, STRETCHED),
+    "yarn without truncation": ("yarn", 64, 64, 500_000.0, STRETCHED | {"truncate": False}),
+    "dynamic at the trained length": ("dynamic", 64, 64, 500_000.0, GROWN | {"length": 131_072}),
+    "dynamic beyond": ("dynamic", 64, 64, 500_000.0, GROWN | {"length": 262_144}),
+    "a quarter of the head": ("rope", 64, 16, 10_000.0, {}),
+    "a width of its own": ("rope", 128, 128, 500_000.0, {}),
+    "no rule": PLAIN,
+    "thresholds equal": (
+        "llama3", 64, 64, 500_000.0,
+        {"factor": 8.0, "trained_length": 8192, "low_freq_factor": 1.0, "high_freq_factor": 1.0},
+    ),
+    "betas equal": (
+        "yarn", 64, 64, 50_000.0,
+        {"factor": 32.0, "trained_length": 4096, "beta_fast": 1.0, "beta_slow": 1.0, "mscale": 1.0,
+         "mscale_all_dim": 1.0},
+    ),
+}  # fmt: skip  # of the sound configs, all in halves; every other one must be refused

@@ -1,6 +1,6 @@
 r"""Train at one length, test at 2, 4 and 16 times it: every rule, without training and after a little.
 
-    PYTHONPATH=book python -m makers.stretch                                  # all: 2 tasks × 8 seeds
+    PYTHONPATH=book python -m makers.stretch                                  # all: 2 tasks and a probe × 8 seeds
     PYTHONPATH=book python -m makers.stretch --tasks text --seeds 2 --out mine.json
 
 Each task begins with what is chosen, by the loss on tuning texts of a model that is never reported: the learning
@@ -11,8 +11,10 @@ fine-tune. Then for each of the seeds 0, 1, … a model is trained at the task's
 - after a fine-tune with each rule set for the longest: a tenth of the steps, on texts 4 and on texts 16 times as
   long, with as many tokens a step as before;
 
-beside a model trained from the start with a base of 500,000 (ABF). Longer texts are scored at their new places
-alone.
+beside a model trained from the start with a base of 500,000 (ABF). On the probe, needle, models are judged without
+a fine-tune. Longer texts are scored at their new places
+alone. The same weights are then read otherwise, without training: `makers.readings`. Last, four rules are
+fine-tuned once more, each with a rate chosen from four, on tuning texts as long as those that it is tuned on.
 
 Stop it at any time: the file is whole after every run, and the same command goes on with those that it lacks.
 Read the file with `rope_edu.results.load_stretch`.
@@ -33,6 +35,7 @@ import torch
 from torch import nn
 
 import rope_edu
+from makers.readings import FEW_KEYS, READINGS, score_readings
 from makers.runs import RunsFile, describe_machine, side_by_side
 from rope_edu.encodings import RopeSpec, plain_rope, rope_angles
 from rope_edu.encodings.scaling import (
@@ -47,12 +50,13 @@ from rope_edu.encodings.scaling import (
 )
 from rope_edu.nn.encodings import Encoding, Positions, RotaryModule
 from rope_edu.nn.transformer import TinyTransformer
-from rope_edu.results.stretch import FORMAT, RUN_OF, TUNING_OF
+from rope_edu.results.stretch import FORMAT, RUN_OF, TABLES, TUNING_OF
 from rope_edu.training.loop import TrainingConfig, make_model, score, train
 from rope_edu.training.tasks import make_task
 
 DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "stretch.json"
 STRETCHED_TASKS = ("text", "copy")
+PROBES = ("needle",)  # tasks on which the trained models are judged without a fine-tune
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 TUNED_RATES = (1e-3, 3e-3)  # of a fine-tune
 TUNING_SEED = 1000  # the reported seeds count from 0
@@ -63,6 +67,9 @@ RULES = (
     "plain", "pi", "abf", "ntk-aware", "by-parts", "by-parts-fitted", "yarn", "yarn-fitted", "llama3", "longrope",
 )  # fmt: skip
 UNSTRETCHED = ("plain", "abf")  # whatever the length
+VARIANTS = ("yarn-unclamped", "yarn-cool", "longrope-cool")  # of rules, never trained with
+RETUNED = ("plain", "ntk-aware", "by-parts-fitted", "yarn")
+RETUNED_RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 
 
 @dataclass(frozen=True)
@@ -138,7 +145,7 @@ def make_rule(
 
     Chapter 18.
     """
-    parts = {"layout": "half_split", "base": 10_000.0}
+    parts, setting = {"layout": "half_split", "base": 10_000.0}, (head_dim, factor, trained_length, fit)
     fitted = {**parts, "beta_slow": fit.slow, "beta_fast": fit.fast}
     rules: dict[str, Callable[[], RopeSpec]] = {
         "plain": lambda: plain_rope(head_dim, **parts),
@@ -151,8 +158,33 @@ def make_rule(
         "yarn-fitted": lambda: yarn(head_dim, factor, trained_length, ramp="turns", **fitted),
         "llama3": lambda: llama3(head_dim, factor, trained_length, **parts),
         "longrope": lambda: listed(fit.lists.get(factor), head_dim, factor, trained_length, length),
+        "yarn-unclamped": lambda: unclamped_yarn(head_dim, factor, trained_length),
+        "yarn-cool": lambda: make_rule("yarn", *setting, length=length).replace(attention_factor=1.0),
+        "longrope-cool": lambda: make_rule("longrope", *setting, length=length).replace(attention_factor=1.0),
     }
     return rules[name]()
+
+
+def unclamped_yarn(head_dim: int, factor: float, trained_length: int) -> RopeSpec:
+    r"""Return YaRN as released but for one line: its ramp may begin before pair 0.
+
+    With few turns in the trained length the ramp's lower end is negative; the released code moves it to 0, and so
+    leaves the first pair alone.
+
+    >>> released = make_rule("yarn", 16, 4, 33, Fit())
+    >>> (released.inv_freq / unclamped_yarn(16, 4, 33).inv_freq)[:2].round(2).tolist()
+    [1.6, 1.41]
+
+    Chapter 18.
+    """
+    plain = plain_rope(head_dim, 10_000.0, layout="half_split").inv_freq
+    low, high = (
+        f(head_dim * math.log(trained_length / (turns * 2 * math.pi)) / (2 * math.log(10_000.0)))
+        for f, turns in ((math.floor, 32.0), (math.ceil, 1.0))
+    )
+    kept = 1 - np.clip((np.arange(len(plain)) - low) / (high - low), 0.0, 1.0)
+    released = yarn(head_dim, factor, trained_length, base=10_000.0, layout="half_split")
+    return released.replace(inv_freq=(1 - kept) * plain / factor + kept * plain)
 
 
 def listed(
@@ -231,11 +263,16 @@ def make_config(
 
 
 class Bench:
-    """A task with a plan and a fit: makes models and scores them."""
+    """A task with a plan and a fit: makes models and scores them.
 
-    def __init__(self, task: str, plan: Plan, fit: Fit | None = None, split: str = "test") -> None:
+    Base models of reported seeds are kept in the folder `weights`, if there is one, and trained once.
+    """
+
+    def __init__(
+        self, task: str, plan: Plan, fit: Fit | None = None, split: str = "test", weights: Path | None = None
+    ) -> None:
         self.name, self.task, self.plan, self.split = task, make_task(task), plan, split
-        self.fit = fit or Fit()
+        self.fit, self.weights = fit or Fit(), weights
         config = make_config(task, 0, plan, 1.0)
         self.head_dim = config.d_model // config.n_heads
 
@@ -248,11 +285,14 @@ class Bench:
         """Train a model from the start, at the task's length."""
         config = make_config(self.name, seed, self.plan, self.fit.learning_rate)
         model = with_encoding(make_model(config), self.rule(rule, 1))
-        return train(config, model=model, test_lengths=(), progress=False).model
+        kept = self.weights and self.weights / f"{self.name}-{rule}-{seed}.pt"
+        return train(config, checkpoint=kept, model=model, test_lengths=(), progress=False).model
 
-    def tuned(self, model: TinyTransformer, seed: int, rule: str, multiple: int) -> TinyTransformer:
+    def tuned(
+        self, model: TinyTransformer, seed: int, rule: str, multiple: int, rate: float | None = None
+    ) -> TinyTransformer:
         """Fine-tune a copy of a model with a rule set for the longest texts, on texts `multiple` times as long."""
-        rate = self.fit.tuned_rates.get(rule, TUNED_RATES[0])
+        rate = rate or self.fit.tuned_rates.get(rule, TUNED_RATES[0])
         config = make_config(self.name, seed, self.plan, rate, multiple=multiple, share=self.plan.share)
         changed = with_encoding(model, self.rule(rule, self.plan.longest))
         return train(config, model=changed, test_lengths=(), progress=False).model
@@ -299,11 +339,39 @@ def run_seed(bench: Bench, seed: int) -> list[list]:
     """Return all scores of one seed."""
     model = bench.base(seed)
     rows = zero_shot(bench, model)
+    if bench.name in PROBES:
+        return rows
     for multiple in bench.plan.tuned_on:
         for rule in RULES:
             tuned = bench.tuned(model, seed, rule, multiple)
             rows += at_all_lengths(bench, tuned, f"tuned-{multiple}", rule)
     return rows + at_all_lengths(bench, bench.base(seed, rule="abf"), "from-start", "abf")
+
+
+def read_seed(bench: Bench, seed: int) -> list[list]:
+    """Return the scores of one seed, read otherwise: variants of rules, and all readings."""
+    model, multiples = bench.base(seed), bench.plan.multiples
+    places = [(m, m) for m in multiples[1:]] + [(bench.plan.longest, 1)]
+    rows = [
+        _row("zero-shot", name, factor, m, bench.score(model, m, bench.rule(name, factor, m)))
+        for name in VARIANTS
+        for factor, m in places
+    ]
+    ropes = {m: bench.rule("by-parts-fitted", m) for m in multiples}
+    found = score_readings(
+        bench.score, model, bench.task, ropes, bench.head_dim, rows=bench.plan.rows, split=bench.split
+    )
+    return rows + [_row(way, name, 1, m, scored) for way, name, m, scored in found]
+
+
+def retune_seed(bench: Bench, seed: int, rates: dict[str, dict[str, float]]) -> list[list]:
+    """Return the scores of one seed after fine-tunes with these rates: multiple -> rule -> rate."""
+    model, rows = bench.base(seed), []
+    for multiple, chosen in rates.items():
+        for rule, rate in chosen.items():
+            tuned = bench.tuned(model, seed, rule, int(multiple), rate)
+            rows += at_all_lengths(bench, tuned, f"retuned-{multiple}", rule)
+    return rows
 
 
 def choose(task: str, plan: Plan) -> Fit:
@@ -318,7 +386,8 @@ def choose(task: str, plan: Plan) -> Fit:
     slow, fast = choose_thresholds(bench(), model)
     chosen = {"learning_rate": rate, "slow": slow, "fast": fast}
     lists = {factor: choose_list(bench(**chosen), model, factor) for factor in plan.multiples[1:]}
-    tuned_rates = {rule: choose_rate(bench(**chosen, lists=lists), model, rule) for rule in RULES}
+    tuned = () if task in PROBES else RULES
+    tuned_rates = {rule: choose_rate(bench(**chosen, lists=lists), model, rule) for rule in tuned}
     return Fit(**chosen, lists=lists, tuned_rates=tuned_rates)
 
 
@@ -362,6 +431,23 @@ def choose_rate(bench: Bench, model: TinyTransformer, rule: str) -> float:
     return min(TUNED_RATES, key=loss)
 
 
+def choose_rates(bench: Bench) -> dict[str, dict[str, float]]:
+    """Return the best rates for a second fine-tune, judged on tuning texts as long: multiple -> rule -> rate."""
+    model = bench.base(TUNING_SEED)
+
+    def loss(rule: str, multiple: int, rate: float) -> float:
+        return bench.score(
+            bench.tuned(model, TUNING_SEED, rule, multiple, rate),
+            multiple,
+            bench.rule(rule, bench.plan.longest, multiple),
+        )[0]
+
+    return {
+        str(m): {rule: min(RETUNED_RATES, key=lambda rate: loss(rule, m, rate)) for rule in RETUNED}
+        for m in bench.plan.tuned_on
+    }
+
+
 def tuning_row(task: str, fit: Fit, seconds: float) -> dict:
     """Return what the file keeps of what was chosen."""
     lists = [[factor, *divisors] for factor, divisors in fit.lists.items()]
@@ -381,22 +467,32 @@ def _tune(item: tuple[str, str]) -> dict:
     return tuning_row(task, fit, time.process_time() - began)
 
 
-def _work(item: tuple[str, str, int, dict]) -> dict:
-    task, size, seed, row = item
+def _choose_rates(item: tuple[str, str, dict]) -> dict:
+    task, size, row = item
     began = time.process_time()
-    scores = run_seed(Bench(task, PLANS[size], fit_of(row)), seed)
+    rates = choose_rates(Bench(task, PLANS[size], fit_of(row), "tune"))
+    return {"task": task, "rates": rates, "seconds": round(time.process_time() - began, 1)}
+
+
+def _work(item: tuple) -> dict:
+    """Do the work of a seed: `run_seed`, `read_seed` or `retune_seed`, by name."""
+    name, task, size, seed, row, weights, *more = item
+    began = time.process_time()
+    bench = Bench(task, PLANS[size], fit_of(row), weights=weights)
+    scores = {"run": run_seed, "read": read_seed, "retune": retune_seed}[name](bench, seed, *more)
     return {"task": task, "seed": seed, "seconds": round(time.process_time() - began, 1), "scores": scores}
 
 
 def describe_settings(size: str) -> dict:
     """Return what must be the same in every run of a file."""
     plan = PLANS[size]
-    tasks = {}
-    for name in STRETCHED_TASKS:
-        task, config = make_task(name), make_config(name, 0, plan, 1.0)
-        tuned = make_config(name, 0, plan, 1.0, share=plan.share)
+
+    def of_task(name: str) -> dict:
+        task, steps = make_task(name), make_config(name, 0, plan, 1.0).steps
+        tuned = 0 if name in PROBES else make_config(name, 0, plan, 1.0, share=plan.share).steps
         lengths = {"length": task.length, "tokens": task.trained_places, "unit": task.unit}
-        tasks[name] = {**lengths, "steps": config.steps, "tuned_steps": tuned.steps}
+        return {**lengths, "steps": steps, "tuned_steps": tuned}
+
     chosen = {
         "seed": TUNING_SEED,
         "learning_rates": list(LEARNING_RATES),
@@ -409,23 +505,44 @@ def describe_settings(size: str) -> dict:
     config = vars(make_config("copy", 0, plan, 1.0))
     return {
         "size": size,
-        "tasks": tasks,
+        "tasks": {name: of_task(name) for name in STRETCHED_TASKS},
+        "probes": {name: of_task(name) for name in PROBES},
         "multiples": list(plan.multiples),
         "tuned_on": list(plan.tuned_on),
         "rows": plan.rows,
         "rules": list(RULES),
+        "variants": list(VARIANTS),
+        "readings": list(READINGS),
+        "few_keys": list(FEW_KEYS),
+        "retuned": {"rules": list(RETUNED), "rates": list(RETUNED_RATES)},
         "config": {name: value for name, value in config.items() if name not in own},
         "tuning": chosen,
     }
 
 
-def run(tasks: Iterable[str], seeds: int, file: RunsFile, *, size: str = "small", jobs: int = 2) -> None:
+def run(
+    tasks: Iterable[str], seeds: int, file: RunsFile, *, size: str = "small", jobs: int = 2,
+    weights: Path | None = None,
+) -> None:  # fmt: skip
     """Choose, then train and score what the file lacks, seed by seed."""
     tasks = list(tasks)
     add_missing(file, "tuning", _tune, {(task,): (task, size) for task in tasks}, jobs)
     fits = {row["task"]: row for row in file.rows["tuning"]}
-    wanted = {(task, seed): (task, size, seed, fits[task]) for seed in range(seeds) for task in tasks}
-    add_missing(file, "runs", _work, wanted, jobs)
+    each = [(task, seed) for seed in range(seeds) for task in tasks]
+
+    def items(name: str, more: dict[str, tuple]) -> dict[tuple, tuple]:
+        return {
+            (task, seed): (name, task, size, seed, fits[task], weights, *more.get(task, ()))
+            for task, seed in each
+        }
+
+    add_missing(file, "readings", _work, items("read", {}), jobs)
+    add_missing(file, "runs", _work, items("run", {}), jobs)
+    tuned = [task for task in tasks if task not in PROBES]
+    add_missing(file, "rates", _choose_rates, {(task,): (task, size, fits[task]) for task in tuned}, jobs)
+    rates = {row["task"]: (row["rates"],) for row in file.rows["rates"]}
+    retunes = {key: item for key, item in items("retune", rates).items() if key[0] in tuned}
+    add_missing(file, "retuned", _work, retunes, jobs)
 
 
 def add_missing(file: RunsFile, table: str, work: Callable, wanted: dict[tuple, tuple], jobs: int) -> None:
@@ -452,12 +569,16 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tasks", nargs="+", choices=STRETCHED_TASKS, default=list(STRETCHED_TASKS),
-                        metavar="TASK", help=f"which of {', '.join(STRETCHED_TASKS)} (all)")  # fmt: skip
+    known = STRETCHED_TASKS + PROBES
+    parser.add_argument("--tasks", nargs="+", choices=known, default=list(known),
+                        metavar="TASK", help=f"which of {', '.join(known)} (all)")  # fmt: skip
     parser.add_argument("--seeds", type=int, default=8, help="how many, from 0 (8)")
     parser.add_argument("--jobs", type=int, default=2, help="processes, each with one thread (2)")
     parser.add_argument(
         "--size", choices=tuple(PLANS), default="small", help="tiny: a trial of seconds (small)"
+    )
+    parser.add_argument(
+        "--weights", type=Path, help="a folder that keeps the base models (trained anew each time)"
     )
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT,
                         help="the file of results (results/stretch.json in the library)")  # fmt: skip
@@ -465,14 +586,14 @@ def main(arguments: list[str] | None = None) -> None:
     for name in ("seeds", "jobs"):
         if getattr(chosen, name) < 1:
             parser.error(f"--{name} must be at least 1, got {getattr(chosen, name)}")
-    tables = {"tuning": TUNING_OF, "runs": RUN_OF}
+    tables = {"tuning": TUNING_OF, "rates": TUNING_OF, **dict.fromkeys(TABLES, RUN_OF)}
     try:
         file = RunsFile(
             chosen.out, FORMAT, describe_settings(chosen.size), describe_machine("cpu", chosen.jobs), tables
         )
     except ValueError as error:
         parser.error(str(error))
-    run(chosen.tasks, chosen.seeds, file, size=chosen.size, jobs=chosen.jobs)
+    run(chosen.tasks, chosen.seeds, file, size=chosen.size, jobs=chosen.jobs, weights=chosen.weights)
 
 
 if __name__ == "__main__":

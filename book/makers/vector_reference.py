@@ -1,4 +1,4 @@
-r"""An independent form of what the vectors hold: plain loops over Python's numbers, nothing of the library.
+r"""An independent form of the vectors: plain loops over Python's numbers, none of the library's code.
 
 Formulas are written from the papers, one pair at a time. `tests/vectors` holds the library to the files, and the
 files are written from here.
@@ -13,7 +13,7 @@ PLAIN = {"base": 10_000.0}
 
 
 def pairs_of(layout: str, rotary_dim: int) -> list[tuple[int, int]]:
-    """List which features are a pair."""
+    """Features of each pair, (first, second)."""
     half = rotary_dim // 2
     if layout == "interleaved":
         return [(2 * i, 2 * i + 1) for i in range(half)]
@@ -23,7 +23,7 @@ def pairs_of(layout: str, rotary_dim: int) -> list[tuple[int, int]]:
 def rotate(
     x: list[float], position: int, frequencies: list[float], layout: str, attention_factor: float
 ) -> list[float]:
-    """Rotate one vector as complex numbers: z′ = a · z · e^{i·m·θ}; the tail passes."""
+    """One vector, rotated as complex numbers: z′ = a · z · e^{i·m·θ}; the tail passes."""
     turned = list(x)
     for (first, second), speed in zip(pairs_of(layout, 2 * len(frequencies)), frequencies, strict=True):
         z = attention_factor * complex(x[first], x[second]) * cmath.exp(1j * position * speed)
@@ -32,7 +32,7 @@ def rotate(
 
 
 def frequencies_of(rule: str, width: int, base: float, **more: object) -> tuple[list[float], float]:
-    """Return (θ_i, a) of a rule; `width` is the denominator of the exponent."""
+    """Frequencies and attention factor, (θ_i, a), of a rule; `width` is the denominator of the exponent."""
     plain = [base ** (-2 * i / width) for i in range(width // 2)]
     return RULES[rule](plain, width, base, **more)
 
@@ -59,7 +59,10 @@ def _by_turns(plain, factor, trained_length, slow, fast):
     changed = []
     for speed in plain:
         turns = trained_length * speed / (2 * math.pi)
-        kept = min(1.0, max(0.0, (turns - slow) / (fast - slow)))
+        if slow == fast:  # a ramp of no width is a step
+            kept = 1.0 if turns > fast else 0.0
+        else:
+            kept = min(1.0, max(0.0, (turns - slow) / (fast - slow)))
         changed.append((1 - kept) * speed / factor + kept * speed)
     return changed
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import rope_edu.vectors
 from makers import vector_reference as reference
-from makers.hostile_configs import CONFIGS
+from makers.hostile_configs import CONFIGS, ROTATIONS
 from rope_edu.clinic import BROKEN
 from rope_edu.config import ConfigError, rope_from_config
 from rope_edu.encodings.spec import RopeSpec
@@ -37,7 +37,7 @@ SIZES = {  # name: (head_dim, rotary_dim, base, attention_factor, positions, sou
     "backwards": (8, 8, 10_000.0, 1.0, (-1, -100), ROFORMER),
     "unsorted, repeated, from the middle": (8, 8, 10_000.0, 1.0, (900, 7, 7, 0, 31), ROFORMER),
 }
-TURN = "attention_factor"
+FACTOR = "attention_factor"
 LISTS = {"short_factor": [1.0 + i / 16 for i in range(8)], "long_factor": [1.0 + i * i for i in range(8)]}
 SPLIT = {"factor": 32.0, "trained_length": 4096, **LISTS}
 RULES = [  # (rule, width, base, parameters, source)
@@ -57,6 +57,17 @@ RULES = [  # (rule, width, base, parameters, source)
     ),
     ("llama3", 128, 500_000.0, {"factor": 8.0, "trained_length": 8192}, "Llama 3.1's config.json"),
     ("llama3", 64, 500_000.0, {"factor": 32.0, "trained_length": 8192}, "Llama 3.2's config.json"),
+    (
+        "llama3", 128, 500_000.0,
+        {"factor": 16.0, "trained_length": 8192, "low_freq_factor": 1.0, "high_freq_factor": 1.0},
+        "Llama 4 Scout's config.json: a step",
+    ),
+    (
+        "yarn", 64, 50_000.0,
+        {"factor": 32.0, "trained_length": 4096, "beta_fast": 1.0, "beta_slow": 1.0, "mscale": 1.0,
+         "mscale_all_dim": 1.0},
+        "Kimi K2's config.json: a ramp of one pair",
+    ),
     ("longrope", 16, 10_000.0, SPLIT | {"length": 4096}, "LongRoPE, arXiv 2402.13753"),
     ("longrope", 16, 10_000.0, SPLIT | {"length": 4097}, "LongRoPE, arXiv 2402.13753"),
     ("p-rope", 64, 1_000_000.0, {"p": 0.25}, "arXiv 2410.06205, §6; Gemma 4's global layers"),
@@ -64,12 +75,12 @@ RULES = [  # (rule, width, base, parameters, source)
 
 
 def numbers(rows: int, width: int) -> list[list[float]]:
-    """Return vectors of sixteenths between −2 and 2: exact in bfloat16 and float16."""
+    """Vectors of sixteenths between −2 and 2: exact in bfloat16 and float16."""
     return [[((37 * (row * width + i) + 11) % 65 - 32) / 16 for i in range(width)] for row in range(rows)]
 
 
 def rotation_cases() -> Iterator[dict]:
-    """Give every case of rotating, in both layouts."""
+    """Every case of rotating, in both layouts."""
     for name, (head_dim, rotary_dim, base, factor, positions, source) in SIZES.items():
         frequencies, _ = reference.frequencies_of("rope", rotary_dim, base)
         x = numbers(len(positions), head_dim)
@@ -79,13 +90,13 @@ def rotation_cases() -> Iterator[dict]:
                 for row, position in zip(x, positions, strict=True)
             ]
             case = {"name": f"{name}, {layout}", "source": source, "layout": layout, "head_dim": head_dim}
-            case |= {"rotary_dim": rotary_dim, "base": base, TURN: factor, "positions": list(positions)}
+            case |= {"rotary_dim": rotary_dim, "base": base, FACTOR: factor, "positions": list(positions)}
             case |= {"x": x, "expected": expected, "tolerance": tolerances(max(map(abs, positions)), factor)}
             yield case | {"catches": caught(case)}
 
 
 def tolerances(farthest: int, factor: float) -> dict[str, float]:
-    """Bound |found − expected| for numbers up to 2 in a pair, so of a length below 3, by how one computes.
+    """Bound of |found − expected| for numbers up to 2 in a pair, so of a length below 3, by number format.
 
     A turn is off by half an ulp of cos and sin, the products by as much again; an angle kept in float32 by three
     roundings of m·θ ≤ m.
@@ -101,9 +112,9 @@ def tolerances(farthest: int, factor: float) -> dict[str, float]:
 
 
 def caught(case: dict) -> list[str]:
-    """Name the broken rotations of the clinic that miss the widest float32 tolerance here."""
+    """Names of the clinic's broken rotations that miss the widest float32 tolerance in a case."""
     frequencies, _ = reference.frequencies_of("rope", case["rotary_dim"], case["base"])
-    spec = RopeSpec(frequencies, case[TURN], case["layout"], case["head_dim"])
+    spec = RopeSpec(frequencies, case[FACTOR], case["layout"], case["head_dim"])
     x, positions = np.array(case["x"]), np.array(case["positions"])
     names = []
     for name, make in BROKEN.items():
@@ -120,7 +131,7 @@ def caught(case: dict) -> list[str]:
 
 
 def frequency_cases() -> Iterator[dict]:
-    """Give every rule's frequencies and attention factor."""
+    """Every rule's frequencies and attention factor."""
     for rule, width, base, parameters, source in RULES:
         frequencies, factor = reference.frequencies_of(rule, width, base, **parameters)
         stated = ", ".join(
@@ -128,27 +139,36 @@ def frequency_cases() -> Iterator[dict]:
         )
         case = {"name": f"{rule}, {width} features, base {base:g}" + (f", {stated}" if stated else "")}
         case |= {"source": source, "rule": rule, "rotary_dim": width, "base": base, "parameters": parameters}
-        yield case | {"inv_freq": frequencies, TURN: factor, "tolerance": 1e-12}
+        yield case | {"inv_freq": frequencies, FACTOR: factor, "tolerance": 1e-12}
 
 
 def config_cases() -> Iterator[dict]:
-    """Give configs, good and hostile, with the rotation or the field that must be refused."""
+    """Configs, good and hostile, with the rotation or the field that must be refused."""
     for name, (config, source, catches, options) in CONFIGS.items():
         case = {"name": name, "source": source, "catches": catches, "config": config, "options": options}
-        try:
-            spec = rope_from_config(config, **options)
-        except ConfigError as error:
-            yield case | {"refused": error.field}
+        if name not in ROTATIONS:
+            yield case | {"refused": _field_refused(config, options)}
             continue
-        found = {"inv_freq": spec.inv_freq.tolist(), TURN: spec.attention_factor, "layout": spec.layout}
-        yield case | {**found, "head_dim": spec.head_dim, "rotary_dim": spec.rotary_dim, "tolerance": 1e-12}
+        rule, head_dim, rotary_dim, base, parameters = ROTATIONS[name]
+        frequencies, factor = reference.frequencies_of(rule, rotary_dim, base, **parameters)
+        found = {"inv_freq": frequencies, FACTOR: factor, "layout": "half_split"}
+        yield case | {**found, "head_dim": head_dim, "rotary_dim": rotary_dim, "tolerance": 1e-12}
+
+
+def _field_refused(config: object, options: dict) -> str:
+    """Field for which the library refuses a config."""
+    try:
+        spec = rope_from_config(config, **options)
+    except ConfigError as error:
+        return error.field
+    raise AssertionError(f"read as {spec}, but it must be refused, or stated in ROTATIONS")
 
 
 FILES = {"rotate": rotation_cases, "frequencies": frequency_cases, "configs": config_cases}
 
 
 def text_of(name: str) -> str:
-    """Return a file's text: a case on each line."""
+    """Text of a file: a case on each line."""
     cases = ",\n".join(json.dumps(case, ensure_ascii=False) for case in FILES[name]())
     return f'{{"format": "{FORMAT}", "what": "{name}", "cases": [\n{cases}\n]}}\n'
 

@@ -2,6 +2,7 @@
 
     python book/tools/notebooks.py                 all notebooks
     python book/tools/notebooks.py 04 05           those whose names start so
+    python book/tools/notebooks.py --tidy          put ids, metadata and lines in order, execute nothing
 
 Each notebook runs in a fresh kernel. Cell ids, widget ids and metadata are made stable; a live figure's stored
 state loses its script (the page and the kernel have their own) and its output gains a still picture, drawn by the
@@ -15,11 +16,14 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from browser import chromium
 from nbclient import NotebookClient
+from nbformat import NotebookNode
 from panels import PANELS, with_palette
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -27,12 +31,14 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 PNG = "image/png"
 TOOLS = str(Path(__file__).parent)
 WATCH = f"import sys; sys.path.append({TOOLS!r}); import panels; panels.watch(); del sys, panels"
+Model = dict[str, Any]  # JSON
 STUB = "export default { render({ el }) { el.textContent = 'Run this cell to bring the figure to life.'; } };"
+KEPT = {"tags", "mystnb", "cellView", "jupyter"}  # metadata of a cell; everything else is some editor's
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 
 
-def execute(path: Path) -> nbformat.NotebookNode:
+def execute(path: Path) -> NotebookNode:
     """Return the notebook at ``path`` with fresh outputs and the state of its widgets."""
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata.pop("widgets", None)
@@ -51,18 +57,24 @@ def execute(path: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def settle(notebook: nbformat.NotebookNode, prefix: str) -> None:
-    """Make ids and metadata the same on every run; keep solutions folded in Colab and JupyterLab."""
+def tidy(notebook: NotebookNode, prefix: str) -> None:
+    """Give cells stable ids and only metadata of ours; keep solutions folded in Colab and JupyterLab."""
     name_new_cells(notebook.cells, prefix)
     for cell in notebook.cells:
-        for stray in ("execution", "collapsed", "colab", "outputId", "id"):
-            cell.metadata.pop(stray, None)
-        if cell.cell_type == "code":
-            cell.outputs = joined(cell.outputs)
-            shrink_pictures(cell.outputs)
+        for stray in set(cell.metadata) - KEPT:
+            del cell.metadata[stray]
         if "solution" in cell.metadata.get("tags", []):
             cell.metadata["cellView"] = "form"
             cell.metadata["jupyter"] = {"source_hidden": True}
+
+
+def settle(notebook: NotebookNode, prefix: str) -> None:
+    """Make ids, metadata, outputs and widget ids the same on every run."""
+    tidy(notebook, prefix)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
+            shrink_pictures(cell.outputs)
     widgets = notebook.metadata.get("widgets", {})
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
     models = widgets.get(STATE, {}).get("state", {})
@@ -82,7 +94,7 @@ def settle(notebook: nbformat.NotebookNode, prefix: str) -> None:
     notebook.metadata["widgets"] = nbformat.from_dict({STATE: state})
 
 
-def name_new_cells(cells: list, prefix: str) -> None:
+def name_new_cells(cells: list[NotebookNode], prefix: str) -> None:
     """Keep the ids that cells have, and name a new cell after its words, so that no other cell changes."""
     taken: set[str] = set()
     for cell in cells:
@@ -94,9 +106,9 @@ def name_new_cells(cells: list, prefix: str) -> None:
         taken.add(cell.id)
 
 
-def joined(outputs: list) -> list:
+def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
     """Return the outputs with neighbouring pieces of one stream joined: where they were cut is chance."""
-    whole: list = []
+    whole: list[NotebookNode] = []
     for output in outputs:
         same = output.output_type == "stream" and whole and whole[-1].get("name") == output.name
         if same:
@@ -106,7 +118,7 @@ def joined(outputs: list) -> list:
     return whole
 
 
-def shrink_pictures(outputs: list) -> None:
+def shrink_pictures(outputs: list[NotebookNode]) -> None:
     """Give every PNG 256 colours: a quarter of its size, and nobody sees a difference."""
     for output in outputs:
         if PNG in output.get("data", {}):
@@ -114,7 +126,7 @@ def shrink_pictures(outputs: list) -> None:
             output["data"][PNG] = base64.b64encode(png).decode() + "\n"
 
 
-def family(models: dict, first: str) -> list[str]:
+def family(models: Model, first: str) -> list[str]:
     """Return the ids of a widget and of all widgets that it holds, itself first."""
     found: list[str] = []
 
@@ -128,7 +140,7 @@ def family(models: dict, first: str) -> list[str]:
     return found
 
 
-def stable_names(notebook: nbformat.NotebookNode, models: dict) -> dict[str, str]:
+def stable_names(notebook: NotebookNode, models: Model) -> dict[str, str]:
     """Return {model id: a name that counts from the top of the notebook} for every model that is in view."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     in_view = [output["data"][VIEW]["model_id"] for output in outputs if VIEW in output.get("data", {})]
@@ -136,7 +148,7 @@ def stable_names(notebook: nbformat.NotebookNode, models: dict) -> dict[str, str
     return {model: f"widget-{number:03d}" for number, model in enumerate(order, 1)}
 
 
-def slim(state: dict) -> None:
+def slim(state: Model) -> None:
     """Take out of a widget's state what the front ends bring themselves."""
     if "_esm" in state:
         state["_esm"], state["_css"] = STUB, ""
@@ -144,7 +156,7 @@ def slim(state: dict) -> None:
         del state[key]
 
 
-def views(notebook: nbformat.NotebookNode) -> list[tuple[dict, dict]]:
+def views(notebook: NotebookNode) -> list[tuple[Model, Model]]:
     """Return (output data, widget model) of every widget in view."""
     models = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     return [
@@ -155,7 +167,7 @@ def views(notebook: nbformat.NotebookNode) -> list[tuple[dict, dict]]:
     ]
 
 
-def draw_still(page, model: dict) -> str:
+def draw_still(page: Page, model: Model) -> str:
     """Return the still picture (SVG) of a live figure's stored state, drawn by its own script."""
     from rope_edu.widgets import LiveFigure
     from rope_edu.widgets._bundle import page_script, style
@@ -175,7 +187,7 @@ def draw_still(page, model: dict) -> str:
     )
 
 
-def add_stills(notebook: nbformat.NotebookNode, page) -> None:
+def add_stills(notebook: NotebookNode, page: Page) -> None:
     """Put a still picture beside every widget: a live figure draws its own, others show what they printed."""
     for data, model in views(notebook):
         if "_anywidget_id" in model["state"]:
@@ -184,7 +196,7 @@ def add_stills(notebook: nbformat.NotebookNode, page) -> None:
             data.update(printed_picture(notebook, data[VIEW]["model_id"]))
 
 
-def printed_picture(notebook: nbformat.NotebookNode, model: str) -> dict:
+def printed_picture(notebook: NotebookNode, model: str) -> Model:
     """Return the picture (PNG, and as panels) that a widget such as ``interact`` shows in its Output."""
     models = notebook.metadata["widgets"][STATE]["state"]
     outputs = [
@@ -194,20 +206,50 @@ def printed_picture(notebook: nbformat.NotebookNode, model: str) -> dict:
     return {PNG: shown[PNG], PANELS: shown.pop(PANELS)}
 
 
-def main(starts: list[str]) -> None:
-    """Rewrite the notebooks whose names start with one of ``starts`` (all, where none is given)."""
-    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    chosen = [path for path in paths if not starts or path.name.startswith(tuple(starts))]
+def as_text(notebook: NotebookNode) -> str:
+    """Return a notebook as it is committed: one line of JSON for each line of a cell, keys in order."""
+    return nbformat.writes(notebook, indent=1, sort_keys=True).rstrip("\n") + "\n"
+
+
+def prefix_of(path: Path) -> str:
+    """Return the beginning of the ids of a notebook's cells.
+
+    >>> prefix_of(Path("04_rotate_one_pair.ipynb"))
+    'c04'
+    """
+    return f"c{path.name[:2]}"
+
+
+def tidied(path: Path) -> str:
+    """Return the text of a notebook, in order."""
+    notebook = nbformat.read(path, as_version=4)
+    tidy(notebook, prefix_of(path))
+    return as_text(notebook)
+
+
+def executed(path: Path, page: Page) -> str:
+    """Return the text of a notebook with fresh outputs, and stills drawn on `page`."""
+    notebook = execute(path)
+    settle(notebook, prefix_of(path))
+    add_stills(notebook, page)
+    nbformat.validate(notebook)
+    return as_text(notebook)
+
+
+def main(arguments: list[str]) -> None:
+    """Rewrite the notebooks whose names start with one of the arguments (all, where none is given)."""
+    starts = tuple(argument for argument in arguments if argument != "--tidy")
+    paths = [
+        p for p in sorted((ROOT / "notebooks").glob("*.ipynb")) if not starts or p.name.startswith(starts)
+    ]
+    if "--tidy" in arguments:
+        for path in paths:
+            path.write_text(tidied(path), encoding="utf-8")
+        return
     with chromium() as page:
-        for path in chosen:
+        for path in paths:
             print(f"{path.name} … ", end="", flush=True)
-            notebook = execute(path)
-            settle(notebook, prefix=f"c{path.name[:2]}")
-            add_stills(notebook, page)
-            nbformat.validate(notebook)
-            path.write_text(
-                nbformat.writes(notebook, indent=1, sort_keys=True).rstrip("\n") + "\n", encoding="utf-8"
-            )
+            path.write_text(executed(path, page), encoding="utf-8")
             print("done")
 
 

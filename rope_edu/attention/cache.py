@@ -39,6 +39,7 @@ class KVCache:
     ([1.0, 2.0], 2, 3)
 
     Chapter 11.
+    Plain form: `rope_edu.plain.decode_with_cache`.
     """
 
     def __init__(self, capacity: int | None = None, *, block: int = 64, when_full: str = "error") -> None:

@@ -68,6 +68,7 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
     [[1, 1, 1, 0], [1, 1, 1, 1]]
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.2.3. Chapters 1 and 11.
+    Plain form: `rope_edu.plain.causal_mask`.
     """
     q_len, k_len = check_positive_int("q_len", q_len), check_positive_int("k_len", k_len)
     if q_len > k_len:
@@ -96,6 +97,7 @@ def softmax(x: Array, axis: int = -1) -> Any:
     [0.25, 0.75, 0.0]
 
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1; subtracting the maximum keeps e^x finite. Chapter 1.
+    Plain form: `rope_edu.plain.softmax`.
     """
     check_floats("x", x)
     return _softmax(x, axis)
@@ -144,6 +146,7 @@ def attention(
     [[1.0], [2.0]]
 
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
+    Plain form: `rope_edu.plain.attention`.
     """
     check_qkv(q, k, v)
     _check_equally_wide(q, k)

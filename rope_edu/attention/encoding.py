@@ -50,6 +50,7 @@ class PositionEncoding:
     True
 
     Chapters 10 and 11.
+    Plain form: `rope_edu.plain.attention_head`.
     """
 
     cache_problem: str | None = None
@@ -235,6 +236,7 @@ class XPos(Rotary):
     [[[3.5, 0.0]]]
 
     Source: Sun 2022, arXiv 2212.10554, eq. 10, with its released code's scale_base. Chapters 10 and 19.
+    Plain form: `rope_edu.plain.apply_xpos`.
     """
 
     scale_base: float = 512.0
@@ -282,8 +284,8 @@ class DynamicRotary(PositionEncoding):
     )
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        length = int(as_positions(positions).max()) + 1
-        return Rotary(self.rule(length), self.layout).rotate_q(q, positions)
+        places: Any = as_positions(positions)
+        return Rotary(self.rule(int(places.max()) + 1), self.layout).rotate_q(q, positions)
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         return self.rotate_q(k, positions)

@@ -53,6 +53,7 @@ def elu_plus_one(x: Any) -> Any:
     [0.3679, 1.0, 3.0]
 
     Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter 12.
+    Plain form: `rope_edu.plain.elu_plus_one`.
     """
     xp = check_float_array("x", x)
     positive = x > 0
@@ -106,6 +107,7 @@ def linear_attention(
     [[1.0], [1.0]]
 
     Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter 12.
+    Plain form: `rope_edu.plain.linear_attention`.
     """
     chunk = check_positive_int("chunk", chunk)
     _check(q, k, v, axes=2)
@@ -156,6 +158,7 @@ def linear_attention_step(
     ([1.0], [2.0, 2.0])
 
     Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter 12.
+    Plain form: `rope_edu.plain.linear_attention_step`.
     """
     _check(q, k, v, axes=1)
     xp = array_namespace(q)

@@ -36,6 +36,7 @@ def split_heads(x: Array, n_heads: int) -> Any:
     [[[1, 2]], [[3, 4]]]
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10.
+    Plain form: `rope_edu.plain.split_heads`.
     """
     n_heads = check_positive_int("n_heads", n_heads)
     if x.ndim < 2 or x.shape[-1] % n_heads:
@@ -67,7 +68,8 @@ def merge_heads(x: Array) -> Any:
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
     [[1, 2, 3, 4]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 11.
+    Plain form: `rope_edu.plain.merge_heads`.
     """
     if x.ndim < 3:
         raise ValueError(f"x must be (…, n_heads, seq, head_dim), got shape {tuple(x.shape)}")
@@ -126,6 +128,7 @@ def multi_head_attention(
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.2.2; grouped queries: Ainslie 2023, arXiv 2305.13245. Chapters
     10 and 11.
+    Plain form: `rope_edu.plain.multi_head_attention`.
     """
     n_heads = check_positive_int("n_heads", n_heads)
     n_kv_heads = n_heads if n_kv_heads is None else check_positive_int("n_kv_heads", n_kv_heads)

@@ -55,7 +55,8 @@ def rerope_attention(
     >>> bool(np.ptp(weights[3, :3]) < 1e-12)  # distances 3, 2 and 1 look alike
     True
 
-    Source: Su 2023, kexue.fm/archives/9708, and its code, github.com/bojone/rerope. Chapter 15.
+    Source: Su 2023, kexue.fm/archives/9708, and its code, github.com/bojone/rerope. Chapter 14.
+    Plain form: `rope_edu.plain.rerope_attention`.
     """
     window, leak = check_positive_int("window", window), _check_leak(leak)
     check_qkv(q, k, v)

@@ -2,9 +2,9 @@
 
 `allow` does the same for what a reader types into a parameters cell.
 
-A chapter's exercises live in `chapter_NN.py` beside this file, in a tuple named EXERCISES; they are
-found by that name, so that a new chapter only adds a file. `answers.py` reads what a reader may type, in every
-form that is right; a judge adds what the exercise asks, and a sentence for each mistake that is known.
+The judges of a chapter's exercises are the functions under `@judges("NN.n")` in `chapter_NN.py`; hints, and what a
+right answer shows, are in `hints.toml`. `answers.py` reads an answer in every form that is right; a judge adds what
+the exercise asks, and a sentence for each mistake that is known.
 """
 
 from rope_edu.check import allow

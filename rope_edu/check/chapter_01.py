@@ -8,7 +8,7 @@ import numpy as np
 
 from rope_edu.attention import attention, causal_mask
 from rope_edu.check.answers import numbers, of_function, plain, truth
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 
 WORDS = ("we", "saw", "a", "big", "dog")
 
@@ -56,6 +56,7 @@ def _layers() -> list[tuple[str, Layer, bool]]:
     ]
 
 
+@judges("1.1")
 @of_function
 def _finds_blindness(is_order_blind: Callable[[Layer, np.ndarray], Any]) -> Verdict:
     """Judge exercise 1.1 on twelve layers, each with several inputs of 4 to 6 rows."""
@@ -72,6 +73,7 @@ def _finds_blindness(is_order_blind: Callable[[Layer, np.ndarray], Any]) -> Verd
     return True
 
 
+@judges("1.2")
 def _by_hand(outputs: object) -> Verdict:
     """Judge exercise 1.2: shares 1 : 2 of (0, 4) and of (8, 4)."""
     outputs = numbers(outputs, 2, "The answer is two numbers, the output in a b c and that in c b a.")
@@ -89,6 +91,7 @@ def _by_hand(outputs: object) -> Verdict:
     return "Each is a mean of two of the values 0, 4 and 8, in unequal shares."
 
 
+@judges("1.3")
 def _counts(counts: object) -> Verdict:
     """Judge exercise 1.3: the bags of words before, and the orders of them."""
     counts = numbers(counts, 2, "The answer is two numbers: after one layer, after two.")
@@ -111,6 +114,7 @@ def _counts(counts: object) -> Verdict:
     )
 
 
+@judges("1.4")
 def _changes_two(sentence: object) -> Verdict:
     """Judge exercise 1.4: exactly two words have another set of words before them."""
     sentence = plain(sentence)
@@ -126,48 +130,3 @@ def _changes_two(sentence: object) -> Verdict:
     if len(changed) == 2:
         return True
     return f"In that order {len(changed)} outputs change" + (f": {', '.join(changed)}." if changed else ".")
-
-
-EXERCISES = (
-    Exercise(
-        "1.1",
-        _finds_blindness,
-        hints=(
-            "Shuffle the rows, run the layer, and compare with the layer's rows shuffled alike.",
-            "For an array `order` of places: compare layer(x[order]) with layer(x)[order], by np.allclose.",
-            "One order is not enough: try all of itertools.permutations(range(len(x))).",
-        ),
-        shows="Equivariant means f(PX) = P f(X), for every P.",
-    ),
-    Exercise(
-        "1.2",
-        _by_hand,
-        hints=(
-            "In the order a b c, the word b sees only a and itself.",
-            "The shares are e to the score: 1 for a, 2 for itself. They must sum to 1: divide by 3.",
-            "In a b c: (1·0 + 2·4)/3. In c b a, put the value of c in the place of that of a.",
-        ),
-        shows="With the mask, the same word in another order sees another bag.",
-    ),
-    Exercise(
-        "1.3",
-        _counts,
-        hints=(
-            "One masked layer: the output depends on which words come before dog, not on their order.",
-            "Each of the four others comes before it or not. After two layers, their order counts too.",
-            "2·2·2·2 for one layer. For two: choose and arrange 0, 1, 2, 3 or 4 words before it, "
-            "1 + 4 + 4·3 + 4·3·2 + 4·3·2·1.",
-        ),
-        shows="One masked layer sees a bag, two see an order; what comes after stays hidden.",
-    ),
-    Exercise(
-        "1.4",
-        _changes_two,
-        hints=(
-            "A word's output changes if the set of words before it changes.",
-            "Exchange two words, and ask who notices.",
-            "Exchange two neighbours: the words around them see the same set as before.",
-        ),
-        shows="Neighbours exchanged: only those two notice. One word alone can never change.",
-    ),
-)

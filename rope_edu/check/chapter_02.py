@@ -1,29 +1,24 @@
 """Exercises of chapter 2: add a position."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rope_edu.check.answers import array, names, number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.encodings import inv_freq, sinusoidal, wavelength
 
 TERMS = {"word-word", "word-place", "place-word", "place-place"}
 MOVING = {"word-place", "place-word"}  # what still changes when place · W · place sees the distance alone
 
 
-def _encoding(position: float, d_model: int, base: float) -> np.ndarray:
-    """Encode one position, sine first, by the formula of Vaswani et al."""
-    angles = [position * base ** (-2 * i / d_model) for i in range(d_model // 2)]
-    return np.array([part for angle in angles for part in (math.sin(angle), math.cos(angle))])
-
-
+@judges("2.1")
 @of_function
 def _encodes(encode: Callable[[int, int, float], Any]) -> Verdict:
     """Judge exercise 2.1 on small and large positions, widths and bases."""
     for position, d_model, base in [(0, 4, 100.0), (1, 4, 10_000.0), (7, 8, 10_000.0), (5000, 64, 500_000.0)]:
-        expected = _encoding(position, d_model, base)
+        expected = sinusoidal([position], d_model, base)[0]
         ask = f"For d = {d_model} the answer is {d_model} numbers in one row."
         found = array(encode(position, d_model, base), (d_model,), ask)
         if close(found, expected):
@@ -38,6 +33,7 @@ def _encodes(encode: Callable[[int, int, float], Any]) -> Verdict:
     return True
 
 
+@judges("2.2")
 @of_function
 def _finds_the_pair(first_slow_pair: Callable[[int, float, float], Any]) -> Verdict:
     """Judge exercise 2.2: the first pair of which a full turn takes more than `tokens`."""
@@ -61,8 +57,7 @@ def _finds_the_pair(first_slow_pair: Callable[[int, float, float], Any]) -> Verd
 
 def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
     """Return the first pair of which a full turn takes more than `tokens`."""
-    turns = [2 * math.pi * base ** (2 * i / d_model) for i in range(d_model // 2)]
-    return next(i for i, turn in enumerate(turns) if turn > tokens)
+    return int((wavelength(inv_freq(d_model, base)) <= tokens).sum())
 
 
 def _pairs(frequency: float, moved_by: float) -> np.ndarray:
@@ -71,6 +66,7 @@ def _pairs(frequency: float, moved_by: float) -> np.ndarray:
     return np.stack([np.sin(angles), np.cos(angles)])
 
 
+@judges("2.3")
 @of_function
 def _moves(move: Callable[[float, float], Any]) -> Verdict:
     """Judge exercise 2.3: a 2 × 2 matrix that carries (sin pθ, cos pθ) to (sin (p+k)θ, cos (p+k)θ) for every p."""
@@ -86,10 +82,11 @@ def _moves(move: Callable[[float, float], Any]) -> Verdict:
     return True
 
 
+@judges("2.4")
 def _looks_back(matrix: object) -> Verdict:
     """Judge exercise 2.4: PE(m) · W PE(n) is greatest at n = m − 1 for every m from 1 to 199."""
     matrix = array(matrix, (64, 64), "W is a 64 × 64 matrix.")
-    table = np.stack([_encoding(p, 64, 10_000.0) for p in range(200)])
+    table = sinusoidal(range(200), 64)
     best = (table @ matrix @ table.T).argmax(axis=1)[1:]
     offsets = best - np.arange(1, 200)
     if np.all(offsets == -1):
@@ -104,6 +101,7 @@ def _looks_back(matrix: object) -> Verdict:
     return f"{hits} of 199 positions score their predecessor highest."
 
 
+@judges("2.5")
 def _names_terms(terms: object) -> Verdict:
     """Judge exercise 2.5: the terms that still change with the place of the sentence."""
     found = names(terms, TERMS, 'The answer is a set of names, such as {"word-word"}.')
@@ -114,57 +112,3 @@ def _names_terms(terms: object) -> Verdict:
     if "place-place" in found:
         return "That is so for a random W. What does PE(m) · W_back PE(n) depend on?"
     return found == MOVING or "One more: a word may stand on either side of W."
-
-
-EXERCISES = (
-    Exercise(
-        "2.1",
-        _encodes,
-        hints=(
-            "First the d/2 angles, then a sine and a cosine of each.",
-            "The angle of pair i is position · base^(−2i/d); np.arange(0, d_model, 2) is all 2i at once.",
-            "np.stack([np.sin(angles), np.cos(angles)], axis=1).ravel() puts each pair side by side.",
-        ),
-        shows="d/2 angles, and the point of each on its circle.",
-    ),
-    Exercise(
-        "2.2",
-        _finds_the_pair,
-        hints=(
-            "A full turn is 2π radians, and pair i turns θ_i radians a token.",
-            "Pair i needs 2π/θ_i tokens for a turn, with θ_i = base^(−2i/d).",
-            "Count i up from 0 until 2π · base^(2i/d) is more than `tokens`.",
-        ),
-        shows="At d = 64, 14 of 32 pairs do not complete one turn in 1000 tokens.",
-    ),
-    Exercise(
-        "2.3",
-        _moves,
-        hints=(
-            "Write sin(pθ + kθ) and cos(pθ + kθ) with the addition formulas.",
-            "sin(a + b) = cos b · sin a + sin b · cos a: that is the first row.",
-            "[[cos kθ, sin kθ], [−sin kθ, cos kθ]]",
-        ),
-        shows="A step of k tokens is a turn by kθ: clockwise here, because the sine is the first axis.",
-    ),
-    Exercise(
-        "2.4",
-        _looks_back,
-        hints=(
-            "Which row of the field is most like PE(m)? Only PE(m) itself. Make W PE(m − 1) equal to it.",
-            "W must carry every position one token forward.",
-            "shift_matrix carries PE(n) to PE(n + offset).",
-        ),
-        shows="A trained W can make place against place see the distance: that is what Vaswani et al. hoped for.",
-    ),
-    Exercise(
-        "2.5",
-        _names_terms,
-        hints=(
-            "Run the four-term cell again with W_back in place of `mixed`.",
-            "PE(m) · M PE(n) = PE(m) · PE(n + 1) knows m − n only. And the terms with one place in them?",
-            "Two of the four hold one word and one place.",
-        ),
-        shows="A word against a place has nothing to be relative to. No W can repair these two.",
-    ),
-)

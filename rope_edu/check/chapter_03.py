@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import alibi_slopes, shaw_index, t5_bucket
 
 DISTANCES = (0, 15, 16, 32, 64, 1000)  # tokens back, for T5's decoder
@@ -20,6 +20,7 @@ def _buckets(distances: Any, num_buckets: int = 32, max_distance: int = 128) -> 
     )
 
 
+@judges("3.1")
 def _sorts_by_hand(answer: object) -> Verdict:
     """Judge exercise 3.1: the buckets of six distances in a decoder."""
     answer = numbers(
@@ -36,6 +37,7 @@ def _sorts_by_hand(answer: object) -> Verdict:
     return True if not wrong else f"Look again at distance {wrong[0]}."
 
 
+@judges("3.2")
 @of_function
 def _finds_first_distance(first: Callable[[int, int, int], Any]) -> Verdict:
     """Judge exercise 3.2: the smallest distance of every causal bucket, for three tables."""
@@ -60,6 +62,7 @@ def _why_not_first(seen: float, expected: int, last: bool) -> str:
     return " Round up: below the bound the bucket has not begun." if seen == expected - 1 else ""
 
 
+@judges("3.3")
 def _has_six_slopes(answer: object) -> Verdict:
     """Judge exercise 3.3: ALiBi's slopes of six heads, in the published order."""
     expected = alibi_slopes(6)
@@ -80,6 +83,7 @@ def _has_six_slopes(answer: object) -> Verdict:
     return f"Look again at the slope of head {wrong[0]}."
 
 
+@judges("3.4")
 @of_function
 def _finds_where_it_goes_blind(blind_from: Callable[[float], Any]) -> Verdict:
     """Judge exercise 3.4: the first distance whose weight is below 1 % of the neighbour's."""
@@ -97,6 +101,7 @@ def _finds_where_it_goes_blind(blind_from: Callable[[float], Any]) -> Verdict:
     return True
 
 
+@judges("3.5")
 @of_function
 def _builds_index(index: Callable[[int, int], Any]) -> Verdict:
     """Judge exercise 3.5: Shaw's index matrix for several lengths and K."""
@@ -115,57 +120,3 @@ def _builds_index(index: Callable[[int, int], Any]) -> Verdict:
         if not close(seen, expected):
             return f"It differs for length {length} and K = {clip}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "3.1",
-        _sorts_by_hand,
-        hints=(
-            "A decoder keeps all 32 buckets for the past; the first 16 hold one distance each.",
-            "Beyond: 16 + ⌊16 · ln(n/16) / ln(8)⌋. For n = 32 that is ln 2 / ln 8 = 1/3 of the way.",
-            "n = 32 → 16 + ⌊5.33⌋, n = 64 → 16 + ⌊10.67⌋, and nothing goes beyond 31.",
-        ),
-        shows="Half of the table for 16 distances, the other half for all the rest.",
-    ),
-    Exercise(
-        "3.2",
-        _finds_first_distance,
-        hints=(
-            "With E = num_buckets // 2, a bucket below E is its own distance. For the others solve for n.",
-            "The bucket b begins where E · (D/E)^((b − E)/(B − E)) is reached; a distance is a whole number.",
-            "Round up: math.ceil(E * (D / E) ** ((b − E) / (B − E))).",
-        ),
-        shows="Far buckets begin at a geometric sequence of distances.",
-    ),
-    Exercise(
-        "3.3",
-        _has_six_slopes,
-        hints=(
-            "6 is no power of two: which is the largest one below it?",
-            "Four heads: 2^(−8h/4) for h = 1 … 4. Two more come from the slopes of eight heads.",
-            "Of the eight take those with odd h, in order: h = 1 and h = 3.",
-        ),
-        shows="The slopes do not fall from head to head: here the fifth is the steepest.",
-    ),
-    Exercise(
-        "3.4",
-        _finds_where_it_goes_blind,
-        hints=(
-            "With equal content the weights of one row are in the ratio of exp(bias).",
-            "exp(−m·r) / exp(−m·1) < 1/100. Take the logarithm of both sides.",
-            "r > 1 + ln(100)/m, and r is whole: math.floor(1 + math.log(100) / m) + 1.",
-        ),
-        shows="About 4.6/μ tokens, whatever the length of the text.",
-    ),
-    Exercise(
-        "3.5",
-        _builds_index,
-        hints=(
-            "Start from the relative positions j − i: a row of keys minus a column of queries.",
-            "np.arange(length)[None, :] − np.arange(length)[:, None]; then clip, then shift.",
-            "np.clip(j − i, −K, K) + K.",
-        ),
-        shows="2K + 1 rows serve a text of any length.",
-    ),
-)

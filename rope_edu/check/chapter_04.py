@@ -5,23 +5,19 @@ from collections.abc import Callable
 from typing import Any
 
 from rope_edu.check.answers import array, number, of_function, row, whole
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.plain import rotate_pair
 
 RADIANS_PER_TOKEN = math.pi / 6  # a twelfth of a turn a token, as on a clock face
 
 
-def _rotated(pair: tuple[float, float], angle: float) -> tuple[float, float]:
-    """Rotate a pair counter-clockwise, the book's convention."""
-    x, y = pair
-    return (x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle))
-
-
 def _score(q: tuple[float, float], m: int, k: tuple[float, float], n: int) -> float:
     """Rotate q by +m·θ and k by +n·θ, and take their dot product."""
-    (a, b), (c, d) = _rotated(q, m * RADIANS_PER_TOKEN), _rotated(k, n * RADIANS_PER_TOKEN)
+    (a, b), (c, d) = rotate_pair(q, m * RADIANS_PER_TOKEN), rotate_pair(k, n * RADIANS_PER_TOKEN)
     return a * c + b * d
 
 
+@judges("4.1")
 @of_function
 def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
     """Judge exercise 4.1 on a quarter turn, both senses, a skew angle and more than a turn."""
@@ -30,7 +26,7 @@ def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
     c, s = math.cos(0.7), math.sin(0.7)
     if close(across, (c, -s)) and close(up, (s, c)):
         return "It turns clockwise: (1, 0) by π/2 should become (0, 1)."
-    if close(across, _rotated((1.0, 0.0), math.radians(0.7))):
+    if close(across, rotate_pair((1.0, 0.0), math.radians(0.7))):
         return "It takes the angle for degrees; here angles are in radians."
     if close(across, (c, s)) and close(up, (s, -c)):
         return "It mirrors: (1, 0) goes where it should, but (0, 1) must go to (−sin, cos)."
@@ -38,11 +34,12 @@ def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
         return "It leaves (1, 0) as it is."
     cases = [((1.0, 0.0), math.pi / 2), ((0.0, 1.0), -math.pi / 2), ((3.0, -2.0), 0.7), ((0.5, 2.0), 9.0)]
     for pair, angle in cases:
-        if not close(rotate(pair, angle), _rotated(pair, angle)):
+        if not close(rotate(pair, angle), rotate_pair(pair, angle)):
             return f"{pair} turned by {angle:.2f} comes out wrong."
     return True
 
 
+@judges("4.2")
 def _is_half(score: object) -> Verdict:
     """Judge exercise 4.2: q = (1, 0) at 5 and k = (0, 1) at 4 score sin(π/6) = 1/2."""
     expected = _score((1.0, 0.0), 5, (0.0, 1.0), 4)
@@ -56,6 +53,7 @@ def _is_half(score: object) -> Verdict:
     return close(score, expected) or f"{score:g} it is not: one sine, of the angle that one token turns."
 
 
+@judges("4.3")
 def _keeps_the_score(pair: object) -> Verdict:
     """Judge exercise 4.3: another (m, n) with the score of (9, 4), whatever q and k hold."""
     ask = "Positions are whole numbers, 0 or more."
@@ -69,38 +67,3 @@ def _keeps_the_score(pair: object) -> Verdict:
     basis = ((1.0, 0.0), (0.0, 1.0))
     same = all(close(_score(q, m, k, n), _score(q, 9, k, 4)) for q in basis for k in basis)
     return same or f"There m − n is {m - n}, and 9 − 4 = 5."
-
-
-EXERCISES = (
-    Exercise(
-        "4.1",
-        _rotates,
-        hints=(
-            "Where must (1, 0) go for an angle of π/2? And (0, 1)?",
-            "The rotated (1, 0) is (cos a, sin a), the rotated (0, 1) is (−sin a, cos a): "
-            "a pair (x, y) is x times the first plus y times the second.",
-            "Return (x·cos a − y·sin a, x·sin a + y·cos a), with a in radians.",
-        ),
-        shows="A positive angle turns counter-clockwise.",
-    ),
-    Exercise(
-        "4.2",
-        _is_half,
-        hints=(
-            "Rotate q by 5·π/6 and k by 4·π/6, both counter-clockwise, then multiply and add.",
-            "Only the difference counts: leave q alone and rotate k by (4 − 5)·π/6.",
-            "k becomes (−sin(−π/6), cos(−π/6)), and q = (1, 0) picks its first number.",
-        ),
-        shows="Two vectors at a right angle score 1/2 because their positions differ.",
-    ),
-    Exercise(
-        "4.3",
-        _keeps_the_score,
-        hints=(
-            "Move both tokens by the same number of positions.",
-            "The score depends on m − n alone, and 9 − 4 = 5.",
-            "Try (10, 5).",
-        ),
-        shows="The score sees m − n only (with θ = π/6, up to whole turns of 12 tokens).",
-    ),
-)

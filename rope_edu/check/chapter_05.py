@@ -18,7 +18,7 @@ from rope_edu.check.answers import (
     row,
     whole,
 )
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 
 SQUARE_STEP = 0.1  # θ of exercise 5.2: the angle at position m is 0.1 · m²
 RADIANS_PER_TOKEN = 0.25
@@ -34,6 +34,7 @@ def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
     return out
 
 
+@judges("5.1")
 @of_function
 def _is_rope(rope: Callable[[Any, Any, Any], Any]) -> Verdict:
     """Judge exercise 5.1 on one pair and on three, near and far."""
@@ -75,6 +76,7 @@ def _square_score(m: int, n: int) -> float:
     return math.cos(SQUARE_STEP * (m * m - n * n))
 
 
+@judges("5.2")
 def _exposes_the_square(answer: object) -> Verdict:
     """Judge exercise 5.2: two places with one distance and scores more than 1.9 apart."""
     ask, between = (
@@ -90,6 +92,7 @@ def _exposes_the_square(answer: object) -> Verdict:
     return gap > 1.9 or f"The scores differ by {gap:.2f} only."
 
 
+@judges("5.3")
 def _halves_every_ten(answer: object) -> Verdict:
     """Judge exercise 5.3: f_q and f_k whose score halves every ten tokens of distance."""
     f_q, f_k = map(_turner, row(answer, 2, "The answer is two functions, (f_q, f_k)."))
@@ -144,6 +147,7 @@ def _complex(answer: object) -> complex:
     return complex(complex_number(answer, ask))
 
 
+@judges("5.4")
 def _hides_the_sign(answer: object) -> Verdict:
     """Judge exercise 5.4: q and k for which conj on the wrong one changes no score."""
     q, k = map(_complex, row(answer, 2, "The answer is two complex numbers, (q, k)."))
@@ -157,47 +161,3 @@ def _hides_the_sign(answer: object) -> Verdict:
         if not close(right, wrong, 1e-9 * abs(q) * abs(k)):
             return f"At distance {distance} the right score is {right:.3f}, the colleague's {wrong:.3f}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "5.1",
-        _is_rope,
-        hints=(
-            "x[0::2] holds the real parts and x[1::2] the imaginary parts.",
-            "Multiply x[0::2] + 1j * x[1::2] by np.exp(1j * position * inv_freq).",
-            "np.stack([z.real, z.imag], axis=-1).ravel() puts the pairs back beside each other.",
-        ),
-        shows="All pairs turn in one multiplication.",
-    ),
-    Exercise(
-        "5.2",
-        _exposes_the_square,
-        hints=(
-            "The score is cos(0.1 · (m² − n²)), and m² − n² = (m − n)(m + n): keep m − n and change m + n.",
-            "With m − n = 1 the angle is 0.1 · (m + n). One place should have it near 0, the other near π.",
-            "Try m + n = 1 and m + n = 31.",
-        ),
-        shows="With an angle quadratic in m, neighbours can agree in one place and disagree in another.",
-    ),
-    Exercise(
-        "5.3",
-        _halves_every_ten,
-        hints=(
-            "Start from z · e^(i · position · 0.25) for both, and give each a real factor of its position.",
-            "The product of the factors must be 2^(−(m − n)/10): one part belongs to m, the other to n.",
-            "q shrinks by 2^(−m/10), k grows by 2^(n/10).",
-        ),
-        shows="With two functions the length may change with position: this is xPos's idea.",
-    ),
-    Exercise(
-        "5.4",
-        _hides_the_sign,
-        hints=(
-            "The colleague computes the right score at the distance −d.",
-            "Re[h e^(idθ)] is the same for d and −d when h = q k* has no imaginary part.",
-            "q k* is real when q and k lie on one line through 0: k = 2 q, say.",
-        ),
-        shows="A test with q = k, or with parallel pairs, cannot see the sign of a rotation.",
-    ),
-)

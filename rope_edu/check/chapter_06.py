@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import number, of_function, whole
-from rope_edu.check.exercise import Exercise, Verdict
+from rope_edu.check.exercise import Verdict, judges
+from rope_edu.encodings import completes_turn, inv_freq, wavelength
 
 HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token, exercise 6.3
 POSITIONS = 64
 MISREAD = 0.2  # radians
 
 
-def _slowest(base: float, head_dim: int) -> float:
-    """Wavelength of the last pair, tokens."""
-    return 2 * math.pi * base ** ((head_dim - 2) / head_dim)
-
-
+@judges("6.1")
 @of_function
 def _outlasts(smallest_base: Callable[[float, int], Any]) -> Verdict:
     """Judge exercise 6.1 on three lengths and widths: the slowest turn takes exactly that long."""
@@ -35,16 +32,17 @@ def _outlasts(smallest_base: Callable[[float, int], Any]) -> Verdict:
             return known[0]
         if math.isclose(base, length / (2 * math.pi), rel_tol=1e-9):
             return "The last pair is number d/2 − 1, so its exponent is (d − 2)/d, not 1."
-        found = _slowest(float(base), head_dim)
+        found = wavelength(inv_freq(head_dim, float(base)))[-1]
         if not math.isclose(found, length, rel_tol=1e-6):
             short = "short" if found < length else "long"
             return f"For {length} tokens and a head of {head_dim} the slowest turn takes {found:.0f}: too {short}."
     return True
 
 
+@judges("6.2")
 def _counts_llama_3(pairs: object) -> Verdict:
     """Judge exercise 6.2: pairs of a head of 128 with base 500,000 that turn within 8192 tokens."""
-    expected = sum(2 * math.pi * 500_000 ** (i / 64) <= 8192 for i in range(64))
+    expected = completes_turn(inv_freq(128, 500_000), 8192).sum()
     pairs = number(pairs, "The answer is a number of pairs.")
     if pairs % 1:
         return "A number of pairs is whole: all pairs up to that i complete a turn."
@@ -54,11 +52,12 @@ def _counts_llama_3(pairs: object) -> Verdict:
         return "Those are features; two of them make a pair."
     if pairs == 64 - expected:
         return "Those are the ones that do not complete a turn."
-    if pairs == sum(2 * math.pi * 10_000 ** (i / 64) <= 8192 for i in range(64)):
+    if pairs == completes_turn(inv_freq(128), 8192).sum():
         return "That is so for a base of 10,000; Llama-3's is 500,000."
     return pairs == expected or f"{pairs:g} of 64 it is not: which i has a wavelength of 8192?"
 
 
+@judges("6.3")
 @of_function
 def _reads_the_clock(decode: Callable[[Any], Any]) -> Verdict:
     """Judge exercise 6.3 on exact angles first, then on angles that are up to 0.2 rad wrong."""
@@ -91,6 +90,7 @@ def _why_misread(found: np.ndarray, angles: np.ndarray) -> str:
     return " The fastest hand alone starts anew every 6.28 tokens." if fast else ""
 
 
+@judges("6.4")
 def _separates(head_dim: object) -> Verdict:
     """Judge exercise 6.4: the first width for which neighbours are the nearest look-alikes."""
     head_dim = whole(head_dim, "A head's width is an even whole number.")
@@ -110,47 +110,3 @@ def _neighbours_are_nearest(head_dim: int) -> bool:
     offsets = np.arange(1, 100_000)
     squared = sum(2 - 2 * np.cos(offsets * 10_000 ** (-2 * i / head_dim)) for i in range(head_dim // 2))
     return bool(squared.argmin() == 0)
-
-
-EXERCISES = (
-    Exercise(
-        "6.1",
-        _outlasts,
-        hints=(
-            "Which i has the last pair? Write down its wavelength.",
-            "The last pair is i = d/2 − 1, so λ = 2π · b^((d − 2)/d).",
-            "Divide by 2π, then take the power d/(d − 2).",
-        ),
-        shows="The base that a context needs grows a little faster than the context itself.",
-    ),
-    Exercise(
-        "6.2",
-        _counts_llama_3,
-        hints=(
-            "Set 2π · b^(2i/d) = 8192 and take logarithms.",
-            "i = (d/2) · ln(8192 / 2π) / ln b, and all pairs up to that i complete a turn.",
-            "i = 34.98: pairs 0, 1, …, 34 complete a turn.",
-        ),
-        shows="A larger base buys length with pairs that never turn fully in training: 29 of Llama-3's 64.",
-    ),
-    Exercise(
-        "6.3",
-        _reads_the_clock,
-        hints=(
-            "Compute what the four hands would show at each of the 64 positions, and compare.",
-            "Angles are compared round the circle: 0.1 and 6.2 are close. cos(difference) is 1 where they agree.",
-            "Return the position with the largest sum of cos(expected − seen) over the four hands.",
-        ),
-        shows="Slow hands say roughly where, fast hands exactly where; only together do they name a position.",
-    ),
-    Exercise(
-        "6.4",
-        _separates,
-        hints=(
-            "Use apart(inv_freq(d), offsets) from above, for d = 2, 4, 6, … in turn.",
-            "You want the first d for which argmin of the distances is offset 1.",
-            "It lies between 10 and 20.",
-        ),
-        shows="A few hands with speeds in geometric steps are enough for 100,000 positions.",
-    ),
-)

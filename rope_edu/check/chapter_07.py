@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 Rotation = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
@@ -46,12 +46,14 @@ def _judge_rotation(rotate: Rotation, layout: str) -> Verdict:
     return True
 
 
+@judges("7.1")
 @of_function
 def _rotates_interleaved(rotate: Rotation) -> Verdict:
     """Judge exercise 7.1."""
     return _judge_rotation(rotate, "interleaved")
 
 
+@judges("7.2")
 @of_function
 def _counts(nonzeros: Callable[[int, int], Any]) -> Verdict:
     """Judge exercise 7.2: two entries in each rotated row, one in each row of the tail."""
@@ -73,6 +75,7 @@ def _counts(nonzeros: Callable[[int, int], Any]) -> Verdict:
     return not wrong or f"For head_dim {wrong[0][0]} and rotary_dim {wrong[0][1]} it is {sum(wrong[0])}."
 
 
+@judges("7.3")
 @of_function
 def _fits(fit_angles: Callable[[np.ndarray], Any]) -> Verdict:
     """Judge exercise 7.3 with sizes that differ and with sizes that are all equal."""
@@ -101,6 +104,7 @@ def _stretches(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     return fits and len(shape) <= len(target)
 
 
+@judges("7.4")
 @of_function
 def _is_mended(rotate: Rotation) -> Verdict:
     """Judge exercise 7.4; what still stretches (1, −1) at 45 degrees is told so."""
@@ -110,47 +114,3 @@ def _is_mended(rotate: Rotation) -> Verdict:
     if close(np.linalg.norm(stretched), 2.0):
         return "At 45° it still makes (1, −1) 1.41 times as long, and (1, 1) vanishes."
     return _judge_rotation(rotate, "half_split")
-
-
-EXERCISES = (
-    Exercise(
-        "7.1",
-        _rotates_interleaved,
-        hints=(
-            "Take the first members of all pairs, x[..., 0::2], and the second ones: each fits cos and sin.",
-            "The new first members are first · cos − second · sin; the new second ones swap roles, with a plus.",
-            "Weave them together again: np.stack([…, …], axis=-1).reshape(x.shape).",
-        ),
-        shows="Four products and two sums a pair, any leading axes.",
-    ),
-    Exercise(
-        "7.2",
-        _counts,
-        hints=(
-            "Go row by row: a rotated feature, then a feature of the tail.",
-            "A rotated row has a cosine and a sine. What must stand in a row that leaves its number alone?",
-            "Two for each of the rotary_dim rows, a single 1 for each other row.",
-        ),
-        shows="2r + (d − r) = d + r: what passes is multiplied by 1.",
-    ),
-    Exercise(
-        "7.3",
-        _fits,
-        hints=(
-            "Write the axes of x and of the angles below each other, aligned on the right.",
-            "(batch, seq, pairs) must become (batch, seq, 1, pairs): the heads share their angles.",
-            "angles[:, :, None, :]",
-        ),
-        shows="One axis for the heads, and in its place.",
-    ),
-    Exercise(
-        "7.4",
-        _is_mended,
-        hints=(
-            "Try x = (1, −1) and x = (1, 1), both of length √2, with cos = sin = √½.",
-            "Write the 2 × 2 block of suspect. The columns of a rotation are (cos, sin) and (−sin, cos).",
-            "Exactly one minus belongs in a block: the second member gets + first · sin.",
-        ),
-        shows="Two minuses stretch one diagonal and crush the other.",
-    ),
-)

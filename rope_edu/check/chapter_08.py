@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, of_function, row, whole
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import apply_rope, convert_projection, inv_freq, layout_permutation, rope_angles
 
 Rope = Callable[[np.ndarray, float], np.ndarray]
 
 
+@judges("8.1")
 @of_function
 def _is_way_back(way_back: Callable[[int], Any]) -> Verdict:
     """Judge exercise 8.1 on three widths; the way there is the likely mistake."""
@@ -32,6 +33,7 @@ def _is_way_back(way_back: Callable[[int], Any]) -> Verdict:
     return True
 
 
+@judges("8.2")
 @of_function
 def _converts_back(to_interleaved: Callable[[np.ndarray, int, int], Any]) -> Verdict:
     """Judge exercise 8.2 on weights and biases of one and more heads, rotated in full and in part."""
@@ -85,6 +87,7 @@ def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:
     return rope
 
 
+@judges("8.3")
 @of_function
 def _finds_layout(layout_of: Callable[[Rope], Any]) -> Verdict:
     """Judge exercise 8.3 on black boxes of both layouts, both signs and three bases."""
@@ -106,6 +109,7 @@ def _finds_layout(layout_of: Callable[[Rope], Any]) -> Verdict:
     return True
 
 
+@judges("8.4")
 def _hides_the_bug(heads: object) -> Verdict:
     """Judge exercise 8.4: the wrong number of heads happens to be the right one."""
     ask = "Both are whole numbers, 1 or more."
@@ -123,48 +127,3 @@ def _hides_the_bug(heads: object) -> Verdict:
     if guess != n_kv_heads:
         return f"The converter would use {guess} key heads, and there are {n_kv_heads}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "8.1",
-        _is_way_back,
-        hints=(
-            "Seat 0 takes feature 0. Which half_split feature is its partner?",
-            "Interleaved seats 2i and 2i + 1 hold the two members of pair i.",
-            "The members of pair i are half_split features i and i + d/2: 0, 4, 1, 5, … for d = 8.",
-        ),
-        shows="Pair by pair: 0, d/2, 1, d/2 + 1, …",
-    ),
-    Exercise(
-        "8.2",
-        _converts_back,
-        hints=(
-            "Move rows (the first axis). A bias has rows too.",
-            "Make the order of one head first: the way back over rotary_dim, then the tail in place.",
-            "Row `head * head_dim + feature` for each head and each feature of that order; return `weight[rows]`.",
-        ),
-        shows="The rotated rows of each head moved, and nothing else did.",
-    ),
-    Exercise(
-        "8.3",
-        _finds_layout,
-        hints=(
-            "What comes out if only one number of x is not zero?",
-            "Feature 0 is in pair 0, which turns by 1 radian a token whatever the base. "
-            "Its partner is feature 1 or feature 4.",
-            "Call rope with (1, 0, …, 0) at position 1 and look where the second number that is not zero stands.",
-        ),
-        shows="One probe vector tells the layouts apart, whatever the base and the sign.",
-    ),
-    Exercise(
-        "8.4",
-        _hides_the_bug,
-        hints=(
-            "For which numbers is n_heads // n_kv_heads what it should have been, n_kv_heads?",
-            "64 = 8 · 8.",
-            "n_heads must be the square of n_kv_heads; try n_kv_heads = 4.",
-        ),
-        shows="The bug hides where n_heads is the square of n_kv_heads: one model is no test.",
-    ),
-)

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
+from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.encodings import inv_freq, mean_cosine, score_curve
 
 FREQUENCIES = inv_freq(64)
 DISTANCES = np.arange(-500, 501)
 
 
+@judges("9.1")
 @of_function
 def _finds_the_key(query_for: Callable[[np.ndarray, np.ndarray, int], Any]) -> Verdict:
     """Judge exercise 9.1: the score of the query and a random key is highest at p, and only there."""
@@ -33,6 +34,7 @@ def _finds_the_key(query_for: Callable[[np.ndarray, np.ndarray, int], Any]) -> V
     return True
 
 
+@judges("9.2")
 @of_function
 def _counts_rises(rises: Callable[[int, float, int], Any]) -> Verdict:
     """Judge exercise 9.2 on three heads."""
@@ -61,6 +63,7 @@ def _why_not_so_many(found: float, head_dim: int, base: float, far: int, steps: 
     return slip_of(found, slips)
 
 
+@judges("9.3")
 def _keeps_three_tenths(base: object) -> Verdict:
     """Judge exercise 9.3: mean cosine over 800 … 1200 between 0.28 and 0.32 for d = 128."""
     base = number(base, "The answer is one number above 1.")
@@ -74,6 +77,7 @@ def _keeps_three_tenths(base: object) -> Verdict:
     return f"With that base the average is {found:.3f}: {'too low' if found < 0.28 else 'too high'}."
 
 
+@judges("9.4")
 @of_function
 def _averages_to_zero(average_score: Callable[[int, int, int], Any]) -> Verdict:
     """Judge exercise 9.4: means of n scores have spread 1/√n, no drift, and feel the distance."""
@@ -99,47 +103,3 @@ def _averages_to_zero(average_score: Callable[[int, int, int], Any]) -> Verdict:
     if all(close(average(3, 1, seed), average(3, 100, seed), 1e-12) for seed in range(5)):
         return "Distances 1 and 100 give the same: turn q or k by the distance before they meet."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "9.1",
-        _finds_the_key,
-        hints=(
-            "In the chapter the key was the query, turned by p. Now read that sentence from the other end.",
-            "k = R^p q. Which turn undoes R^p?",
-            "Turn k by −p positions: apply_rope(k[None], rope_angles([-p], inv_freq))[0].",
-        ),
-        shows="A key behind the query is turned forward, or the query back: one relation, two ways to say it.",
-    ),
-    Exercise(
-        "9.2",
-        _counts_rises,
-        hints=(
-            "The score of all ones is head_dim · mean_cosine(…): a positive factor changes no rise.",
-            "You need the curve at 0, 1, …, far: far + 1 places, far steps.",
-            "np.diff(curve) > 0 marks the steps that rise; sum them.",
-        ),
-        shows="The falling curve of the textbooks rises on nearly half of its steps.",
-    ),
-    Exercise(
-        "9.3",
-        _keeps_three_tenths,
-        hints=(
-            "Set the straight line 1 − (ln r + γ)/ln b to 0.3 at r = 1000.",
-            "Then ln b = (ln 1000 + 0.577)/0.7.",
-            "b = exp(10.69), about 44,000.",
-        ),
-        shows="The base sets the slope: what is left at a distance r depends on ln r / ln b.",
-    ),
-    Exercise(
-        "9.4",
-        _averages_to_zero,
-        hints=(
-            "Draw two arrays of shape (n, 64) from np.random.default_rng(seed).normal.",
-            "score_curve(q, k, inv_freq(64), [distance]) has shape (n, 1); take the mean and divide by √64.",
-            "The seed must reach default_rng, and q and k must be two different draws.",
-        ),
-        shows="The mean of n draws is 0 up to 1/√n, at every distance: independent vectors see no decay.",
-    ),
-)

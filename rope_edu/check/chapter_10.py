@@ -8,7 +8,7 @@ import numpy as np
 
 from rope_edu.attention import attention, causal_mask
 from rope_edu.check.answers import array, of_function, plain, row, truth
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles, sinusoidal
 
 Layer = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -25,6 +25,7 @@ def _head(
     return attention(apply_rope(q, angles), apply_rope(k, angles), v, mask=mask)[0]
 
 
+@judges("10.1")
 @of_function
 def _is_a_head(rotary_head: Callable[..., Any]) -> Verdict:
     """Judge exercise 10.1 on three sizes and starts."""
@@ -64,6 +65,7 @@ def _what_is_wrong(
     return "The shape is right, the numbers are not: scores, mask, softmax over the keys, then the values."
 
 
+@judges("10.2")
 def _tears_pairs(answers: object) -> Verdict:
     """Judge exercise 10.2: interleaved pairs stay in a head, half-split pairs do not."""
     answers = row(answers, 2, "The answer is two truth values: for interleaved, for half_split.")
@@ -75,6 +77,7 @@ def _tears_pairs(answers: object) -> Verdict:
     return not answers[1] or "In the half_split layout, features 1 and 5 are a pair. Which heads are they in?"
 
 
+@judges("10.3")
 def _by_hand(pairs: object) -> Verdict:
     """Judge exercise 10.3: a quarter turn, and back by three tenths of half a turn."""
     ask = "The answer is two pairs of numbers."
@@ -149,6 +152,7 @@ def _layers() -> list[tuple[str, Layer, bool]]:
     ]
 
 
+@judges("10.4")
 @of_function
 def _finds_shifts(is_translation_invariant: Callable[[Layer, np.ndarray], Any]) -> Verdict:
     """Judge exercise 10.4 on nine layers, with inputs of 3 to 5 rows, and on one that repeats after its moves."""
@@ -184,49 +188,3 @@ def _listed(moves: set[int]) -> str:
     """Put up to three moves into words."""
     some = sorted(moves - {0})[:3]
     return ", ".join(map(str, some)) + ("" if len(some) == len(moves - {0}) else ", …")
-
-
-EXERCISES = (
-    Exercise(
-        "10.1",
-        _is_a_head,
-        hints=(
-            "Five steps: project, turn q and k, scores divided by √head_dim, mask and softmax, mix the values.",
-            "angles = rope_angles(np.arange(start, start + len(x)), inv_freq), then apply_rope(x @ w_q.T, angles) "
-            "for the queries, and likewise for the keys.",
-            "np.where(causal_mask(len(x), len(x)), scores, -np.inf), softmax of that, times x @ w_v.T.",
-        ),
-        shows="Project, then turn q and k; and any start will do.",
-    ),
-    Exercise(
-        "10.2",
-        _tears_pairs,
-        hints=(
-            "A turned score is relative if both members of a pair are multiplied in the same head.",
-            "Head 0 gets features 0 to 3, head 1 gets 4 to 7. Write down the pairs of each layout.",
-            "Interleaved: (0, 1), (2, 3) | (4, 5), (6, 7). Half-split: (0, 4), (1, 5), (2, 6), (3, 7).",
-        ),
-        shows="A head must hold whole pairs: cut first, then turn.",
-    ),
-    Exercise(
-        "10.3",
-        _by_hand,
-        hints=(
-            "Moving the sentence by k turns the output by k·θ. How much is 5·π/10?",
-            "A quarter turn: (2, 0) becomes (0, 2). Turning back by 3·π/10 at home must equal turning back by "
-            "8·π/10 away.",
-            "Turn (2, 0) clockwise by 3·π/10: 2·cos and −2·sin of it.",
-        ),
-        shows="Turned back, the output forgets where the sentence stands.",
-    ),
-    Exercise(
-        "10.4",
-        _finds_shifts,
-        hints=(
-            "Compare layer(x, positions) with layer(x, positions + k).",
-            "One k is not enough: a layer may repeat every 10 positions, or go wrong only far out.",
-            "Try every k from 1 to 40 and some large ones, and compare with np.allclose.",
-        ),
-        shows="Move everything and compare: a test for every RoPE layer.",
-    ),
-)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
+from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 BATCHES = (
@@ -26,6 +26,7 @@ TEXTS = (  # tokens stored, tokens of the prompt, keys to keep
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
 
 
+@judges("11.1")
 @of_function
 def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
     """Judge exercise 11.1 on three models."""
@@ -51,6 +52,7 @@ def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
     return True
 
 
+@judges("11.2")
 @of_function
 def _moves(moved: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
     """Judge exercise 11.2: turns of stored keys add up."""
@@ -76,6 +78,7 @@ def _moves(moved: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
     return True
 
 
+@judges("11.3")
 @of_function
 def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
     """Judge exercise 11.3 on padding left and right; the positions of padding are free."""
@@ -98,6 +101,7 @@ def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
     return True
 
 
+@judges("11.4")
 @of_function
 def _keeps_keys(keys_to_keep: Callable[[list[int], list[int]], Any]) -> Verdict:
     """Judge exercise 11.4 on texts that part early, late, never, or are empty."""
@@ -112,47 +116,3 @@ def _keeps_keys(keys_to_keep: Callable[[list[int], list[int]], Any]) -> Verdict:
             return "A token behind the first difference has other keys, even if it is the same token."
         return f"For stored = {list(stored)} and prompt = {list(prompt)} it is {expected}, not {found}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "11.1",
-        _counts_tokens,
-        hints=(
-            "How many numbers does one token leave in the cache of one layer?",
-            "A key and a value for each key head: 2 · n_kv_heads · d_model/n_heads numbers, in every layer.",
-            "free_bytes // (2 * layers * n_kv_heads * (d_model // n_heads) * bytes_each)",
-        ),
-        shows="With key heads shared by four query heads, four times as many tokens fit.",
-    ),
-    Exercise(
-        "11.2",
-        _moves,
-        hints=(
-            "You need not know where a key stands: turns add up.",
-            "R at n + by is R at by, applied to what R at n has turned.",
-            "apply_rope(keys, rope_angles(by, inv_freq)): one angle a pair, for all keys.",
-        ),
-        shows="Rotated keys can be moved together. Only in the first layer are they those of the longer text.",
-    ),
-    Exercise(
-        "11.3",
-        _numbers_texts,
-        hints=(
-            "How many tokens of text stand before a token, in its own row?",
-            "Count the True values of a row up to each token, the token among them, and take 1 away.",
-            "np.maximum(np.cumsum(is_text, axis=-1) - 1, 0)",
-        ),
-        shows="Counted so, every row has the positions that it would have alone.",
-    ),
-    Exercise(
-        "11.4",
-        _keeps_keys,
-        hints=(
-            "From the beginning on, how far are the two texts the same?",
-            "Stop at the first difference, and one token before the end of the prompt at the latest.",
-            "Count while the tokens of zip(stored, prompt[:-1]) are equal; stop at the first pair that is not.",
-        ),
-        shows="A key knows all that came before it: only a common beginning can be shared.",
-    ),
-)

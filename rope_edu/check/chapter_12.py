@@ -7,13 +7,14 @@ import numpy as np
 
 from rope_edu.attention import elu_plus_one, linear_attention
 from rope_edu.check.answers import array, number, of_function, row
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 WIDTHS = ((64, 64), (128, 128), (16, 4), (4, 16), (1, 1), (3, 5))
 ASK_STATE = "It must return two things: (kv, norm)."
 
 
+@judges("12.1")
 @of_function
 def _steps(step: Callable[..., Any]) -> Verdict:
     """Judge exercise 12.1: a walk through a text equals linear attention at once."""
@@ -43,6 +44,7 @@ def _steps(step: Callable[..., Any]) -> Verdict:
     )
 
 
+@judges("12.2")
 @of_function
 def _smaller_from(smaller_from: Callable[[int, int], Any]) -> Verdict:
     """Judge exercise 12.2 on square and other widths."""
@@ -77,6 +79,7 @@ def _pair(found: Any) -> tuple[np.ndarray, np.ndarray]:
     return array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
 
 
+@judges("12.3")
 @of_function
 def _forgets(forget: Callable[..., Any]) -> Verdict:
     """Judge exercise 12.3: what was added can be taken away."""
@@ -101,6 +104,7 @@ def _forgets(forget: Callable[..., Any]) -> Verdict:
     return True
 
 
+@judges("12.4")
 @of_function
 def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
     """Judge exercise 12.4: the state of a text that stands elsewhere."""
@@ -120,47 +124,3 @@ def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
             return "The norm knows nothing of positions: it stays."
         return f"Moved by {by}, it is not the state of the text there."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "12.1",
-        _steps,
-        hints=(
-            "Take φ of q and k first. Then the numerator uses turned features, the denominator plain ones.",
-            "kv gains np.outer(turned φ(k), v); norm gains φ(k).",
-            "The output is (turned φ(q)) @ kv / (φ(q) @ norm), with the state that already has this token.",
-        ),
-        shows="The state is (d, d_v) and (d,) numbers, however long the text; only kv is turned.",
-    ),
-    Exercise(
-        "12.2",
-        _smaller_from,
-        hints=(
-            "How many numbers has the state, and how many does a cache gain with each token?",
-            "The state has d · d_v + d numbers, the cache d + d_v for each token.",
-            "(d * d_v + d) // (d + d_v) + 1",
-        ),
-        shows="For d = d_v that is about d/2 tokens: a few dozen.",
-    ),
-    Exercise(
-        "12.3",
-        _forgets,
-        hints=(
-            "A sum forgets by subtraction. What exactly was added for this token?",
-            "kv got np.outer(turned φ(k), v), norm got φ(k).",
-            "kv - np.outer(apply_rope(elu_plus_one(k), angles), v), norm - elu_plus_one(k)",
-        ),
-        shows="A sum can forget a token, but only if you still have its key and value: a cache again.",
-    ),
-    Exercise(
-        "12.4",
-        _moves_the_state,
-        hints=(
-            "Every key in the sum would be turned by the same angle more.",
-            "Rows of kv are features of the keys: turn each column as if it were a key.",
-            "apply_rope(kv.T, rope_angles(by, inv_freq)).T, and norm as it is.",
-        ),
-        shows="Turns add up, and a turn of a sum is the sum of turns: the whole text moves at once.",
-    ),
-)

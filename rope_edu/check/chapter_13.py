@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import number, of_function, row, whole
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 
 STEPS = (0, 50, 100, 150, 200, 250)
 
@@ -20,6 +20,7 @@ def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int
     return steps[first] if first < len(steps) else None
 
 
+@judges("13.1")
 @of_function(or_none=True)
 def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
     """Judge exercise 13.1 on curves that rise, fall back, start high, never arrive, or touch the level."""
@@ -50,6 +51,7 @@ def _flipped(differences: Sequence[float]) -> np.ndarray:
     return (signs @ np.array(differences)).round(9)
 
 
+@judges("13.2")
 @of_function
 def _flips_signs(p_value: Callable[[list[float]], Any]) -> Verdict:
     """Judge exercise 13.2 on differences of 2 to 8 seeds: of one sign, of both, with ties, and all zero."""
@@ -76,6 +78,7 @@ def _flips_signs(p_value: Callable[[list[float]], Any]) -> Verdict:
     return True
 
 
+@judges("13.3")
 def _eleven(seeds: object) -> Verdict:
     """Judge exercise 13.3."""
     seeds = whole(seeds, "The answer is one whole number.")
@@ -90,6 +93,7 @@ def _eleven(seeds: object) -> Verdict:
     return True
 
 
+@judges("13.4")
 def _half_the_weight(answer: object) -> Verdict:
     """Judge exercise 13.4: the bias that gives one of 33 keys half of the weight, and the steps that it takes."""
     bias, steps = row(answer, 2, "The answer is two numbers: the bias, and the number of steps.")
@@ -103,47 +107,3 @@ def _half_the_weight(answer: object) -> Verdict:
     if not ceil(bias / 0.001 - 1e-6) - 1 <= steps <= ceil(log(32) / 0.001) + 6:
         return f"The bias is right. It moves by 0.001 a step: it takes more or fewer than {steps:g} steps."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "13.1",
-        _waits_for_the_last_rise,
-        hints=(
-            "What matters is the last point that lies below the level.",
-            "Walk from the end: go back while the accuracy is at least the level.",
-            "below = [n for n, a in enumerate(accuracy) if a < level]; the answer is the step after below[-1].",
-        ),
-        shows="A curve that touches a level once has not learned: ask that it stays.",
-    ),
-    Exercise(
-        "13.2",
-        _flips_signs,
-        hints=(
-            "If neither is better, each difference might as well have the other sign: go through all 2ⁿ choices.",
-            "itertools.product((1, -1), repeat=n) gives the choices; for each take |Σ s·d|.",
-            "Count those with |Σ s·d| ≥ |Σ d| − 1e-9 (adding rounds) and divide by 2ⁿ.",
-        ),
-        shows="It assumes only that, without a difference, a sign is as good as its opposite.",
-    ),
-    Exercise(
-        "13.3",
-        _eleven,
-        hints=(
-            "The most lopsided result there is: all n seeds on one side.",
-            "Of 2ⁿ choices of signs two are that lopsided: 2 / 2ⁿ.",
-            "2¹⁰ = 1,024 is below 2,000, 2¹¹ = 2,048 is not.",
-        ),
-        shows="Each seed halves the smallest p-value; five seeds end at 0.06, eight at 0.008.",
-    ),
-    Exercise(
-        "13.4",
-        _half_the_weight,
-        hints=(
-            "With 32 other keys of score 0 the weight of a key of score b is eᵇ / (eᵇ + 32).",
-            "Half of the weight: eᵇ = 32.",
-            "b = ln 32 = 3.47; at 0.001 a step that is 3,466 steps.",
-        ),
-        shows="A number that starts at 0 cannot be large after 400 such steps, however much the task wants it.",
-    ),
-)

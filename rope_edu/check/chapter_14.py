@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
+from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.encodings import completes_turn, inv_freq, meets_new_angle, wavelength
 
 
+@judges("14.1")
 @of_function
 def _names_new_pairs(new_pairs: Callable[[int, np.ndarray, int], Any]) -> Verdict:
     """Judge exercise 14.1 at distances within training, just beyond it, and far beyond."""
@@ -47,6 +48,7 @@ def _why_not_these(found: np.ndarray, r: int, rates: np.ndarray, length: int) ->
     return slip_of(np.sort(found), {why: np.flatnonzero(slip) for why, slip in slips.items()})
 
 
+@judges("14.2")
 def _comes_round(answer: object) -> Verdict:
     """Judge exercise 14.2: pair 55 is known again after a whole turn."""
     again, as_at = numbers(answer, 2, "The answer is two numbers of tokens.")
@@ -68,6 +70,7 @@ def _comes_round(answer: object) -> Verdict:
     return True
 
 
+@judges("14.3")
 @of_function
 def _leaks(distances_of: Callable[[int, int, float], Any]) -> Verdict:
     """Judge exercise 14.3 with and without a leak."""
@@ -98,6 +101,7 @@ def _leaks(distances_of: Callable[[int, int, float], Any]) -> Verdict:
     return True
 
 
+@judges("14.4")
 @of_function
 def _outweighs(advantage: Callable[[int, float], Any]) -> Verdict:
     """Judge exercise 14.4."""
@@ -121,47 +125,3 @@ def _outweighs(advantage: Callable[[int, float], Any]) -> Verdict:
         asked = f"With {n:,} keys and weight {weight:g} it is not {found:.3f}."
         return slip_of(found, slips, asked)
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "14.1",
-        _names_new_pairs,
-        hints=(
-            "What training showed of pair i is the arc from 0 to L θ_i. Where does the hand stand at r?",
-            "The hand stands at r θ_i less its whole turns: % (2 * np.pi).",
-            "np.flatnonzero(r * inv_freq % (2 * np.pi) > L * inv_freq)",
-        ),
-        shows="Pairs that complete a turn never appear in it: their arc is the whole circle.",
-    ),
-    Exercise(
-        "14.2",
-        _comes_round,
-        hints=(
-            "Its arc begins at angle 0. When is it back there?",
-            "After one wavelength, 2π · 10000^(55/64) tokens.",
-            "The wavelength is 17,205.998: the first whole distance beyond it, and 20,000 less it.",
-        ),
-        shows="A slow pair is not wrong for ever beyond the trained length. It is wrong, then misleading.",
-    ),
-    Exercise(
-        "14.3",
-        _leaks,
-        hints=(
-            "Make the causal distances first: np.subtract.outer, and nothing below 0.",
-            "np.where(r < window, r, …): at r = window both sides must be equal.",
-            "np.where(r < window, r, window + (r - window) / leak)",
-        ),
-        shows="leak = ∞ is ReRoPE, leak = 1 is plain RoPE.",
-    ),
-    Exercise(
-        "14.4",
-        _outweighs,
-        hints=(
-            "Write the weight as e^g / (e^g + n − 1) and solve for e^g.",
-            "e^g = weight / (1 − weight) · (n − 1)",
-            "math.log(weight / (1 - weight) * (n - 1))",
-        ),
-        shows="Ten times as many keys need ln 10 = 2.3 more, at any weight.",
-    ),
-)

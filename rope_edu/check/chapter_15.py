@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
+from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.encodings import (
     abf,
     apply_rope,
@@ -20,6 +20,7 @@ from rope_edu.encodings import (
 )
 
 
+@judges("15.1")
 @of_function
 def _stretches_the_base(ntk_base: Callable[[float, float, int], Any]) -> Verdict:
     """Judge exercise 15.1 on three heads."""
@@ -39,6 +40,7 @@ def _stretches_the_base(ntk_base: Callable[[float, float, int], Any]) -> Verdict
     return True
 
 
+@judges("15.2")
 def _slows_first_and_last(answer: object) -> Verdict:
     """Judge exercise 15.2: pairs 0, 31 and 63 under NTK-aware scaling with s = 8."""
     found = np.array(numbers(answer, 3, "The answer is three numbers, for pairs 0, 31 and 63."))
@@ -62,6 +64,7 @@ def _slows_first_and_last(answer: object) -> Verdict:
     return "The ends are right; the one in the middle is not."
 
 
+@judges("15.3")
 @of_function
 def _finds_the_reach(reach_of: Callable[[np.ndarray, np.ndarray, int], Any]) -> Verdict:
     """Judge exercise 15.3 on three rules."""
@@ -91,6 +94,7 @@ def _finds_the_reach(reach_of: Callable[[np.ndarray, np.ndarray, int], Any]) -> 
     return True
 
 
+@judges("15.4")
 @of_function
 def _finds_the_factor(factor_for: Callable[[int, int, int, float], Any]) -> Verdict:
     """Judge exercise 15.4: the factor with which NTK-aware scaling reaches a length."""
@@ -114,6 +118,7 @@ def _finds_the_factor(factor_for: Callable[[int, int, int, float], Any]) -> Verd
     return True
 
 
+@judges("15.5")
 @of_function
 def _scores_by_the_rule(scores_now: Callable[..., Any]) -> Verdict:
     """Judge exercise 15.5 below and beyond the trained length."""
@@ -150,57 +155,3 @@ def _scores_by_the_rule(scores_now: Callable[..., Any]) -> Verdict:
         asked = f"With {many} the scores differ from those of the whole text."
         return slip_of(found, slips, asked)
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "15.1",
-        _stretches_the_base,
-        hints=(
-            "The last pair turns by b^(−(d−2)/d). With the new base it must be 1/s of that.",
-            "b′^((d−2)/d) = s · b^((d−2)/d)",
-            "base * factor ** (head_dim / (head_dim - 2))",
-        ),
-        shows="One pair decides: the last is slowed down by exactly s, all others by less.",
-    ),
-    Exercise(
-        "15.2",
-        _slows_first_and_last,
-        hints=(
-            "θ_i / θ′_i = s^(2i/(d−2)), with d = 128.",
-            "For i = 0 the exponent is 0, for i = 63 it is 1.",
-            "(1, 8 ** (31 / 63), 8)",
-        ),
-        shows="Nothing happens to the first pair, the last gets all of s; half-way it is the square root, nearly.",
-    ),
-    Exercise(
-        "15.3",
-        _finds_the_reach,
-        hints=(
-            "Pair i has seen angles up to L θ_i. At which distance does it turn so far now?",
-            "At L θ_i / θ′_i; but only pairs that complete no turn in training can meet a new angle.",
-            "slow = L * trained_inv_freq < 2 * np.pi; the smallest of L * trained_inv_freq[slow] / inv_freq[slow]",
-        ),
-        shows="This is the length that a rule really buys, before any training.",
-    ),
-    Exercise(
-        "15.4",
-        _finds_the_factor,
-        hints=(
-            "Which pair meets a new angle first? The slow one that is slowed down least.",
-            "Pair j, the first that completes no turn, is slowed down by s^(j/(d/2 − 1)); it needs length / L.",
-            "j = completes_turn(inv_freq(head_dim, base), L).sum(); (length / L) ** ((head_dim / 2 - 1) / j)",
-        ),
-        shows="From 8,192 to 120,000 it takes 125, not 15; the base is then 68 million.",
-    ),
-    Exercise(
-        "15.5",
-        _scores_by_the_rule,
-        hints=(
-            "The text is len(keys) tokens long now, and the query stands at its last position.",
-            "All angles, of every key and of the query, come from rule(len(keys)).",
-            "angles = rope_angles(range(n), rule(n)); the keys take all of them, the query angles[-1].",
-        ),
-        shows="Keys stored before the turn follow any rule, exactly in the first layer; every step turns all.",
-    ),
-)

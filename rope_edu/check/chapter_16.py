@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
+from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.encodings import RopeSpec, inv_freq, llama3, ntk_aware, yarn
 
 CASES = ((0.5, 16.0, 4096), (0.02, 16.0, 4096), (0.01, 4.0, 4096), (0.0016, 8.0, 4096), (1e-4, 16.0, 4096))
@@ -37,6 +37,7 @@ def _slips(theta: float, s: float, length: float, slow: float, fast: float) -> d
     }
 
 
+@judges("16.1")
 @of_function
 def _blends(by_parts: Callable[[float, float, float, float, float], Any]) -> Verdict:
     """Judge exercise 16.1 on pairs that are kept, blended and divided."""
@@ -53,6 +54,7 @@ def _blends(by_parts: Callable[[float, float, float, float, float], Any]) -> Ver
     return True
 
 
+@judges("16.2")
 def _squares_the_factor(times: object) -> Verdict:
     """Judge exercise 16.2: a² for s = 8."""
     found, a = number(times, "The answer is one number."), 0.1 * math.log(8) + 1
@@ -68,6 +70,7 @@ def _squares_the_factor(times: object) -> Verdict:
     return slip_of(found, slips, unknown, tol=2e-3)
 
 
+@judges("16.3")
 def _doubles_scores(stretch: object) -> Verdict:
     """Judge exercise 16.3: (0.1 ln s + 1)² = 2, to a percent."""
     found = number(stretch, "The answer is one stretch.")
@@ -85,6 +88,7 @@ def _doubles_scores(stretch: object) -> Verdict:
     return f"With s = {found:g} the scores grow by {(0.1 * math.log(found) + 1) ** 2:.3f}."
 
 
+@judges("16.4")
 def _counts_parts(answer: object) -> Verdict:
     """Judge exercise 16.4: Llama 3.2 1B."""
     found = numbers(answer, 3, "The answer is three numbers: kept, blended, divided.")
@@ -102,6 +106,7 @@ def _counts_parts(answer: object) -> Verdict:
     return "Together they are 32, but they are divided otherwise."
 
 
+@judges("16.5")
 @of_function
 def _lists_divisors(divisors: Callable[[RopeSpec, float], Any]) -> Verdict:
     """Judge exercise 16.5 on three rules."""
@@ -121,53 +126,3 @@ def _lists_divisors(divisors: Callable[[RopeSpec, float], Any]) -> Verdict:
             return "These are the frequencies; what must θ be divided by to give them?"
         return f"For the {spec.kind} spec the first divisors should be {right[:3].round(3).tolist()}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "16.1",
-        _blends,
-        hints=(
-            "First: how many turns does a pair of frequency theta make in L tokens?",
-            "The share kept is (turns − slow)/(fast − slow), clipped to 0 … 1.",
-            "(1 − share) · theta / s + share · theta.",
-        ),
-        shows="NTK-by-parts, YaRN's paper and Llama 3 are this one line with other thresholds.",
-    ),
-    Exercise(
-        "16.2",
-        _squares_the_factor,
-        hints=(
-            "a = 0.1 ln s + 1 multiplies cos and sin.",
-            "The rotated query has the factor, and the rotated key has it too.",
-            "(0.1 · ln 8 + 1)².",
-        ),
-        shows="a = 1.208 on cos and sin is 1.459 on every score.",
-    ),
-    Exercise(
-        "16.3",
-        _doubles_scores,
-        hints=("Which a doubles the scores?", "0.1 ln s + 1 = √2.", "s = e^(10 (√2 − 1)), about 63."),
-        shows="The factor grows slowly: only a stretch of 63 doubles the scores.",
-    ),
-    Exercise(
-        "16.4",
-        _counts_parts,
-        hints=(
-            "The thresholds are wavelengths: 8192/4 = 2048 and 8192/1 = 8192 tokens.",
-            "wavelength(inv_freq(64, 500_000)) has the 32 wavelengths.",
-            "Shorter than 2048: kept. Longer than 8192: divided. The rest is blended.",
-        ),
-        shows="That is Llama 3.2 1B: nearly half of its pairs are 32 times as slow as their base says.",
-    ),
-    Exercise(
-        "16.5",
-        _lists_divisors,
-        hints=(
-            "The plain frequencies are inv_freq(spec.rotary_dim, base).",
-            "LongRoPE divides: plain / divisor = spec.inv_freq.",
-            "inv_freq(spec.rotary_dim, base) / spec.inv_freq.",
-        ),
-        shows="Every rule is a list of divisors: LongRoPE only searches for a better one.",
-    ),
-)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
+from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.encodings import first_negative_distance, inv_freq, smallest_base
 
 FAR = 20_000  # tokens
 
 
+@judges("17.1")
 @of_function
 def _finds_the_first(first_below_zero: Callable[[np.ndarray], Any]) -> Verdict:
     """Judge exercise 17.1 on four heads."""
@@ -33,6 +34,7 @@ def _finds_the_first(first_below_zero: Callable[[np.ndarray], Any]) -> Verdict:
     return True
 
 
+@judges("17.2")
 def _inverts_the_line(base: object) -> Verdict:
     """Judge exercise 17.2: b = r e^γ, to a percent."""
     found = number(base, "The answer is one base.")
@@ -52,6 +54,7 @@ def _inverts_the_line(base: object) -> Verdict:
     return slip_of(found, slips, unknown, tol=0.01, ratio=True)
 
 
+@judges("17.3")
 def _is_the_smallest(base: object) -> Verdict:
     """Judge exercise 17.3: heads of 64, 2,000 tokens; within the grid of a search, 1 %."""
     found = number(base, "The answer is one base.")
@@ -68,6 +71,7 @@ def _is_the_smallest(base: object) -> Verdict:
     return "That base will do; but a smaller one will do too."
 
 
+@judges("17.4")
 def _is_larger_and_fails(base: object) -> Verdict:
     """Judge exercise 17.4: above the smallest base for 2,048, and negative within 2,048."""
     found = number(base, "The answer is one base.")
@@ -79,6 +83,7 @@ def _is_larger_and_fails(base: object) -> Verdict:
     return True
 
 
+@judges("17.5")
 @of_function(or_none=True)
 def _counts_still_features(reach: Callable[[int, int, float], Any]) -> Verdict:
     """Judge exercise 17.5 on whole and partial rotation."""
@@ -102,57 +107,3 @@ def _counts_still_features(reach: Callable[[int, int, float], Any]) -> Verdict:
         }
         return case + next((why for why, slip in slips.items() if slip == found), "")
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "17.1",
-        _finds_the_first,
-        hints=(
-            "At each distance r = 0, 1, 2, … you need one number: the sum of cos(r θ) over all frequencies.",
-            "np.cos(r * np.asarray(frequencies)).sum(), and stop where it is below 0.",
-            "Begin with r = 0, add 1 while the sum is at least 0, return r.",
-        ),
-        shows="A few lines find where a head begins to prefer a random key to a matching one.",
-    ),
-    Exercise(
-        "17.2",
-        _inverts_the_line,
-        hints=(
-            "Set 1 − (ln r + γ)/ln b to 0.",
-            "ln b = ln r + γ, with r = 100,000 and γ = 0.577.",
-            "b = 100,000 · e^0.577, about 178,000.",
-        ),
-        shows="The trend asks for 178,000; the wiggles ask for millions.",
-    ),
-    Exercise(
-        "17.3",
-        _is_the_smallest,
-        hints=(
-            "The library has a function for it.",
-            "Its second argument is the width of the head.",
-            "smallest_base(2000, 64).",
-        ),
-        shows="Half the pairs, and the base must be more than twice as large.",
-    ),
-    Exercise(
-        "17.4",
-        _is_larger_and_fails,
-        hints=(
-            "The first window of good bases is half a percent wide.",
-            "Try 1 % more than smallest_base(2048), and ask first_negative_distance.",
-            "12,000 lies between the first window and the second.",
-        ),
-        shows="Larger than the bound is no promise: ask about the base itself.",
-    ),
-    Exercise(
-        "17.5",
-        _counts_still_features,
-        hints=(
-            "A pair that is not rotated has the frequency 0.",
-            "Append (head_dim − rotary_dim)/2 zeros to inv_freq(rotary_dim, base).",
-            "first_negative_distance(np.concatenate([…, np.zeros(…)]), 20_001).",
-        ),
-        shows="A few features that stand still lift the sum: partial rotation has no bound on the base.",
-    ),
-)

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import number, numbers, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.results.grid import sign_flip_p
 
 
+@judges("18.1")
 @of_function
 def _unmixes(at_new_places: Callable[[float, float, int], Any]) -> Verdict:
     """Judge exercise 18.1: overall = (at_trained + (times − 1) · new) / times."""
@@ -26,6 +27,7 @@ def _unmixes(at_new_places: Callable[[float, float, int], Any]) -> Verdict:
     return True
 
 
+@judges("18.2")
 def _moves_thresholds(answer: object) -> Verdict:
     """Judge exercise 18.2: wavelengths 4096 and 128, which are 1/128 and 1/4 of a turn in 32 tokens."""
     ask = "The answer is four numbers: two wavelengths in tokens, then two thresholds in turns."
@@ -43,6 +45,7 @@ def _moves_thresholds(answer: object) -> Verdict:
     return True
 
 
+@judges("18.3")
 @of_function
 def _reports_honestly(report: Callable[[list, list], Any]) -> Verdict:
     """Judge exercise 18.3: chosen by tuning loss, reported by test loss, and what peeking would gain."""
@@ -73,6 +76,7 @@ VERDICTS = (
 )
 
 
+@judges("18.4")
 @of_function
 def _gives_a_verdict(verdict: Callable[[list, list], Any]) -> Verdict:
     """Judge exercise 18.4 on clear, short, mixed and equal results."""
@@ -85,47 +89,3 @@ def _gives_a_verdict(verdict: Callable[[list, list], Any]) -> Verdict:
         if found != wanted:
             return f"For {a} and {b} it says {found!r}: the medians differ by {ahead:+.2f}, and p = {p:.3g}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "18.1",
-        _unmixes,
-        hints=(
-            "Cut the text into `times` pieces of the trained length: the first has the old places.",
-            "overall is the mean of `times` pieces: one with at_trained, the others with what you look for.",
-            "Return (times * overall - at_trained) / (times - 1).",
-        ),
-        shows="At twice the length a model that fails at every new place still has half of the answers right.",
-    ),
-    Exercise(
-        "18.2",
-        _moves_thresholds,
-        hints=(
-            "turns = tokens / wavelength.",
-            "The wavelengths are 4096 / 1 and 4096 / 32 tokens.",
-            "In 32 tokens they make 32 / 4096 and 32 / 128 of a turn.",
-        ),
-        shows="The same wavelengths are 1/128 and 1/4 of a turn in 32 tokens: a threshold belongs to its length.",
-    ),
-    Exercise(
-        "18.3",
-        _reports_honestly,
-        hints=(
-            "Choose by the tuning losses alone, report the test loss of what you chose.",
-            "int(np.argmin(tuning)) is the setting.",
-            "The difference is its test loss minus the least test loss of all.",
-        ),
-        shows="Who chooses on the test texts always looks at least as good, with no better model.",
-    ),
-    Exercise(
-        "18.4",
-        _gives_a_verdict,
-        hints=(
-            "Start with differences, seed by seed. The sign of each might as well have been the other.",
-            "All 2ⁿ sums: start with [0] and, for each size, make sums + size and sums − size.",
-            "p is the share of |sums| that are at least |sum of the differences|; below 0.01 compare medians.",
-        ),
-        shows="Five seeds are never enough for p < 0.01, however clear they look; eight that agree are.",
-    ),
-)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rope_edu.check.answers import Reply, array, number, of_function, plain, whole
-from rope_edu.check.exercise import Exercise, Verdict
+from rope_edu.check.exercise import Verdict, judges
 from rope_edu.encodings import inv_freq, p_rope, partial_rope, xpos_scale
 
 PARTNER = "It must return one whole number, or None where the feature does not turn."
@@ -23,6 +23,7 @@ def _as_feature(found: Any) -> int | None:
     return None if found is None else whole(found, PARTNER)
 
 
+@judges("19.1")
 @of_function(or_none=True)
 def _knows_partners(partner: Callable[..., Any]) -> Verdict:
     """Judge exercise 19.1 on every feature of four heads, both kinds."""
@@ -44,6 +45,7 @@ def _knows_partners(partner: Callable[..., Any]) -> Verdict:
     return True
 
 
+@judges("19.2")
 @of_function
 def _reads_the_denominator(denominator: Callable[..., Any]) -> Verdict:
     """Judge exercise 19.2 on RoPE, partial rotary, p-RoPE, and p-RoPE's table without its zeros."""
@@ -72,6 +74,7 @@ def _reads_the_denominator(denominator: Callable[..., Any]) -> Verdict:
     return True
 
 
+@judges("19.3")
 @of_function
 def _fades_as_xpos(fades: Callable[..., Any]) -> Verdict:
     """Judge exercise 19.3 on three pairs and three distances."""
@@ -103,6 +106,7 @@ def _as_layers(found: Any) -> list[int]:
     return sorted(whole(layer, ask) for layer in found.tolist())
 
 
+@judges("19.4")
 @of_function
 def _finds_still_layers(still_layers: Callable[..., Any]) -> Verdict:
     """Judge exercise 19.4 on configs that list the layers, and on configs that give an interval."""
@@ -126,48 +130,3 @@ def _finds_still_layers(still_layers: Callable[..., Any]) -> Verdict:
             return f"{config}: layer 0 turns. Every {step}th is still: the first three are {right[:3]}."
         return f"{config}: the layers without position are {right}, yours are {found}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "19.1",
-        _knows_partners,
-        hints=(
-            "How far apart are the two features of a pair: half of what? Partial rotary and p-RoPE differ here.",
-            "partial: half of the rotated width, fraction · head_dim / 2. p-rope: head_dim / 2.",
-            "turning = int(fraction * head_dim / 2); half = turning for partial, head_dim // 2 for p-rope; "
-            "None where j >= 2 * half or j % half >= turning, else (j + half) % (2 * half).",
-        ),
-        shows="Same fraction, other partners: in the half_split layout the two names cannot be exchanged.",
-    ),
-    Exercise(
-        "19.2",
-        _reads_the_denominator,
-        hints=(
-            "θ₁ = b^(−2/x). Solve for x.",
-            "Take logarithms: ln θ₁ = −(2/x) ln b.",
-            "-2 * np.log(base) / np.log(inv_freq[1])",
-        ),
-        shows="Pair 1 gives a variant away, whatever its table is called and however long it is.",
-    ),
-    Exercise(
-        "19.3",
-        _fades_as_xpos,
-        hints=(
-            "The query brings ζ^(m/512), the key ζ^(−n/512).",
-            "Their product has m − n, the distance, over 512; ζ is (2i + 0.4 d) / (1.4 d).",
-            "((2 * i + 0.4 * rotary_dim) / (1.4 * rotary_dim)) ** (distance / 512)",
-        ),
-        shows="The fastest pair loses seven tenths of its say in 512 tokens, the slowest next to nothing.",
-    ),
-    Exercise(
-        "19.4",
-        _finds_still_layers,
-        hints=(
-            "Read what the code does with the field, not what the field is called.",
-            "use_rope = no_rope_layers[i]; without a list, layer i turns if (i + 1) % interval is not 0.",
-            "[i for i in range(n) if not turns[i]], where turns is the list, or (i + 1) % interval for each i.",
-        ),
-        shows="A name is no specification: in no_rope_layers the zeros are the layers without RoPE.",
-    ),
-)

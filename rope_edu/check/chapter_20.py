@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, of_function, truth
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import axial_frequencies, inv_freq, mixed_frequencies, section_frequencies
 
 Matrix = np.ndarray
 
 
+@judges("20.1")
 @of_function
 def _deals_one_row(deal: Callable[[Matrix], Any]) -> Verdict:
     """Judge exercise 20.1 on three rows; both axes on one half each is the likely mistake."""
@@ -57,6 +58,7 @@ def _tables() -> list[tuple[str, Matrix, bool]]:
     ]
 
 
+@judges("20.2")
 @of_function
 def _knows_sums(could_be: Callable[[Matrix], Any]) -> Verdict:
     """Judge exercise 20.2 on sums, on a diagonal, on a product, and on sums with one entry moved."""
@@ -66,6 +68,7 @@ def _knows_sums(could_be: Callable[[Matrix], Any]) -> Verdict:
     return True
 
 
+@judges("20.3")
 def _sees_a_diagonal(frequencies: object) -> Verdict:
     """Judge exercise 20.3: one pair whose score is the same along the main diagonal and nowhere beside it."""
     found = array(frequencies, None, "The answer is F, of shape (2, 1).")
@@ -87,6 +90,7 @@ def _sees_a_diagonal(frequencies: object) -> Verdict:
     return True
 
 
+@judges("20.4")
 @of_function
 def _knows_the_same_heads(same_heads: Callable[[Matrix, Matrix], Any]) -> Verdict:
     """Judge exercise 20.4 on orders, signs, and matrices that differ."""
@@ -120,47 +124,3 @@ def _knows_the_same_heads(same_heads: Callable[[Matrix, Matrix], Any]) -> Verdic
         if truth(same_heads(first.copy(), second.copy()), "It must return True or False.") != same:
             return f"It says {not same} to {words}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "20.1",
-        _deals_one_row,
-        hints=(
-            "F has as many columns as the row has numbers; in each column one entry is not 0.",
-            "row[0::2] are height's frequencies and row[1::2] width's.",
-            "Row 0 is row[0::2] followed by zeros, row 1 zeros followed by row[1::2].",
-        ),
-        shows="Pixtral's frequencies: neither axis gets all the fast ones.",
-    ),
-    Exercise(
-        "20.2",
-        _knows_sums,
-        hints=(
-            "A sum a(dy) + b(dx) is known from its first row and its first column.",
-            "s[dy, dx] + s[0, 0] = s[dy, 0] + s[0, dx], for every dy and dx.",
-            "np.allclose(s + s[0, 0], s[:, :1] + s[:1, :])",
-        ),
-        shows="One identity tells whether a head could do with one axis a pair.",
-    ),
-    Exercise(
-        "20.3",
-        _sees_a_diagonal,
-        hints=(
-            "Along the diagonal the two coordinates grow alike.",
-            "dy · F[0, 0] + dx · F[1, 0] must be 0 wherever dy = dx.",
-            "One entry is the other's negative: [[1.0], [-1.0]].",
-        ),
-        shows="A pair that no axial scheme has: it turns across the diagonal and stands still along it.",
-    ),
-    Exercise(
-        "20.4",
-        _knows_the_same_heads,
-        hints=(
-            "A pair is a column. Which order the columns stand in, a permutation of features undoes.",
-            "Sort the columns of both, each column as a whole, and compare.",
-            "sorted(F.T.tolist()) == sorted(G.T.tolist()), up to rounding.",
-        ),
-        shows="The set of columns is what a scheme is; their order is a matter of the layout.",
-    ),
-)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rope_edu.check.answers import number, of_function, truth, whole
-from rope_edu.check.exercise import Exercise, Verdict
+from rope_edu.check.exercise import Verdict, judges
 
 SHAPE = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1}
 RULES = (
@@ -16,6 +16,7 @@ RULES = (
 )
 
 
+@judges("21.1")
 def _counts_pairs(pairs: object) -> Verdict:
     """Judge exercise 21.1: 80 features a head, 32 turn, 16 pairs."""
     pairs = whole(pairs, "A number of pairs is whole.")
@@ -28,6 +29,7 @@ def _counts_pairs(pairs: object) -> Verdict:
     return pairs == 16 or known.get(pairs, f"{pairs} it is not: how wide is one head?")
 
 
+@judges("21.2")
 def _stretch(factor: object) -> Verdict:
     """Judge exercise 21.2: a null factor is the ratio of the lengths, 40."""
     factor = number(factor)
@@ -50,6 +52,7 @@ def _stretch(factor: object) -> Verdict:
     return "s is the ratio of the two lengths."
 
 
+@judges("21.3")
 @of_function
 def _to_five(convert: Callable[[dict], Any]) -> Verdict:
     """Judge exercise 21.3 on a file without a rule and on two with one, each named in its own way."""
@@ -78,6 +81,7 @@ def _to_five(convert: Callable[[dict], Any]) -> Verdict:
     return True
 
 
+@judges("21.4")
 @of_function
 def _loses(loses_base: Callable[[dict], Any]) -> Verdict:
     """Judge exercise 21.4 on files with the base in each place."""
@@ -97,37 +101,3 @@ def _loses(loses_base: Callable[[dict], Any]) -> Verdict:
             stated = {name: value for name, value in config.items() if name not in SHAPE}
             return f"For {stated} it should be {expected}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "21.1",
-        _counts_pairs,
-        ("First the width of one head.", "hidden_size / num_attention_heads is 80, and 0.4 of it is 32."),
-        "A head of 80 features, 16 pairs: Phi-2.",
-    ),
-    Exercise(
-        "21.2",
-        _stretch,
-        ("What is s, if the file does not say?", "s is 163840 / 4096 = 40."),
-        "The lengths stand in for a missing factor.",
-    ),
-    Exercise(
-        "21.3",
-        _to_five,
-        (
-            "rope_scaling may be None: then rope_type is 'default'.",
-            "Copy the rule's keys, rename type to rope_type, add rope_theta, and leave the old fields out.",
-        ),
-        "Both spellings are one rotation.",
-    ),
-    Exercise(
-        "21.4",
-        _loses,
-        (
-            "Which base does the file state, and where?",
-            "Compare base_in_5(config) with the rope_theta found in rope_parameters, in rope_scaling or on top.",
-        ),
-        "Only a file with both objects loses it, and only where the top does not state it again.",
-    ),
-)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function, truth
-from rope_edu.check.exercise import Exercise, Verdict, close, slip_of
+from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.clinic import BROKEN, right
 from rope_edu.encodings import apply_rope, inv_freq, plain_rope, rope_angles
 
@@ -33,6 +33,7 @@ def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray]
     return lambda x, positions: rotate(np.array(x, dtype=np.float64), np.array(positions))
 
 
+@judges("22.1")
 @of_function
 def _sees_relativity(is_relative: Callable[[Any], Any]) -> Verdict:
     """Judge exercise 22.1 on rotations that are relative and on such that are not."""
@@ -51,6 +52,7 @@ def _sees_relativity(is_relative: Callable[[Any], Any]) -> Verdict:
     return True
 
 
+@judges("22.2")
 @of_function
 def _reads_the_base(base_of: Callable[[Any], Any]) -> Verdict:
     """Judge exercise 22.2 on four bases, both ways round."""
@@ -82,6 +84,7 @@ def _why_not_base(found: float, base: float) -> str:
     return slip_of(abs(found), slips, tol=1e-4, ratio=True)
 
 
+@judges("22.3")
 @of_function
 def _names_it(name_it: Callable[[Any], Any]) -> Verdict:
     """Judge exercise 22.3 on five rotations and two bases."""
@@ -106,6 +109,7 @@ def _why_not_name(name: str, found: str) -> str:
     return ""
 
 
+@judges("22.4")
 @of_function
 def _slides(slide: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
     """Judge exercise 22.4 on keys at scattered positions."""
@@ -127,48 +131,3 @@ def _slides(slide: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
         otherwise = f"With {dropped} dropped, a key at 300 must come out as one at {300 - dropped}."
         return slip_of(found, made, otherwise, tol=1e-9)
     return True
-
-
-EXERCISES = (
-    Exercise(
-        "22.1",
-        _sees_relativity,
-        hints=(
-            "Draw one q and one k of 8 features, and score them at one distance from several starts.",
-            "rotate takes many rows at once: np.tile(q, (6, 1)) with six positions.",
-            "Take starts such as 0, 1, 7, 50, 300, 700, and compare np.ptp of the scores with 1e-6.",
-        ),
-        shows="Relative is what the function can show by itself; right is not.",
-    ),
-    Exercise(
-        "22.2",
-        _reads_the_base,
-        hints=(
-            "Pair 1 holds features 2 and 3: turn the unit vector of feature 2 at position 1.",
-            "Its angle is np.arctan2(x[3], x[2]), with the sign of the sense: take its size.",
-            "θ_1 = b^(−2/8), so b = θ_1^(−4).",
-        ),
-        shows="One angle of one pair gives the base, if the frequencies are a plain ladder.",
-    ),
-    Exercise(
-        "22.3",
-        _names_it,
-        hints=(
-            "rotate(np.eye(8), np.ones(8, dtype=int)).T is the matrix at position 1. See its first 2 × 2 block.",
-            "A turn has equal entries on the diagonal, and opposite ones off it.",
-            "Off the diagonal 0: sine_missing; equal: minus_sign_missing. On the diagonal unequal: "
-            "table_of_other_layout; not cos 1: cos_and_sin_swapped.",
-        ),
-        shows="Four numbers tell five rotations apart.",
-    ),
-    Exercise(
-        "22.4",
-        _slides,
-        hints=(
-            "Turns add up: turning by n and then by s is turning by n + s.",
-            "All keys move by the same number of positions, so their own positions are not needed.",
-            "Turn the keys by −dropped positions.",
-        ),
-        shows="A cached key is moved by one more turn, the same for all of them.",
-    ),
-)

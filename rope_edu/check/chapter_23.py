@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function, row, truth
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 
 Vector = list[float]
 
 
+@judges("23.1")
 @of_function
 def _swings(swing: Callable[[Vector, Vector, Vector, Vector], Any]) -> Verdict:
     """Judge exercise 23.1 on gains that differ, that agree in their products, and that change a sign."""
@@ -52,6 +53,7 @@ def _swing_slips(lengths: float, a: float, b: float, gain_q: Vector) -> dict[str
     }
 
 
+@judges("23.2")
 @of_function
 def _keeps_relativity(stays_relative: Callable[[Vector, Vector, str], Any]) -> Verdict:
     """Judge exercise 23.2 on both layouts, on gains that agree in their products alone, and on a late slip."""
@@ -80,6 +82,7 @@ def _keeps_relativity(stays_relative: Callable[[Vector, Vector, str], Any]) -> V
     return True
 
 
+@judges("23.3")
 @of_function
 def _packs(pack: Callable[[list[int]], Any]) -> Verdict:
     """Judge exercise 23.3 on three rows of documents."""
@@ -116,6 +119,7 @@ def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, length
     return next(known, f"For {lengths} the mask must be True at {int((same & causal).sum())} places.")
 
 
+@judges("23.4")
 @of_function(or_none=True)
 def _reads_the_base(base_of: Callable[[dict], Any]) -> Verdict:
     """Judge exercise 23.4 on both spellings, on none, and on two that contradict each other."""
@@ -141,47 +145,3 @@ def _reads_the_base(base_of: Callable[[dict], Any]) -> Verdict:
     except ValueError:
         return True
     return f"500,000 at the top, 1,000,000 inside: it returned {found!r}, and must raise ValueError."
-
-
-EXERCISES = (
-    Exercise(
-        "23.1",
-        _swings,
-        hints=(
-            "In the formula for s(n) only the second term knows n.",
-            "A cosine goes from −1 to 1, so the swing is what it is multiplied by, without its sign.",
-            "|q| |k| |a − b| / 2, where a and b are the products of the query's and the key's gains.",
-        ),
-        shows="The swing is the difference of two products: gains of queries and keys may undo each other.",
-    ),
-    Exercise(
-        "23.2",
-        _keeps_relativity,
-        hints=(
-            "Which of the four gains of a pair meet in the formula, and how?",
-            "Multiply gain_q and gain_k feature by feature; the two members of each pair must have one product.",
-            "interleaved: compare product[::2] with product[1::2]; half_split: the first half with the second.",
-        ),
-        shows="What partners share commutes with their turn.",
-    ),
-    Exercise(
-        "23.3",
-        _packs,
-        hints=(
-            "Give every token the number of its document: np.repeat(np.arange(len(lengths)), lengths).",
-            "A query may see a key of the same number that does not come later.",
-            "(document[:, None] == document) & np.tri(total, dtype=bool).",
-        ),
-        shows="The mask keeps documents apart; restarted positions alone do not.",
-    ),
-    Exercise(
-        "23.4",
-        _reads_the_base,
-        hints=(
-            "There are two places to look, and each may be missing.",
-            "config.get('rope_parameters') or {} is a dict in any case.",
-            "Collect what is stated; two different numbers are an error, none is None.",
-        ),
-        shows="A default that steps in without a word is how a base gets lost.",
-    ),
-)

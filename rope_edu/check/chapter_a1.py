@@ -8,10 +8,11 @@ from unittest.mock import patch
 import numpy as np
 
 from rope_edu.check.answers import array, number, of_function
-from rope_edu.check.exercise import Exercise, Verdict, close
+from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import inv_freq, rope_angles
 
 
+@judges("A1.1")
 @of_function
 def _holds_whole_numbers(last_whole: Callable[[int], Any]) -> Verdict:
     """Judge exercise A1.1."""
@@ -30,6 +31,7 @@ def _holds_whole_numbers(last_whole: Callable[[int], Any]) -> Verdict:
     return True
 
 
+@judges("A1.2")
 @of_function
 def _makes_turns(turns_until: Callable[[int, np.ndarray], Any]) -> Verdict:
     """Judge exercise A1.2: right, and with few exponentials or sines, counted in numbers that go in."""
@@ -80,6 +82,7 @@ def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any
     return found, taken["exp"] + max(taken["cos"], taken["sin"])
 
 
+@judges("A1.3")
 @of_function
 def _angles_are_right(mended: Callable[[np.ndarray, np.ndarray], Any]) -> Verdict:
     """Judge exercise A1.3 with an input of each dtype, longer than float16 can count."""
@@ -95,36 +98,3 @@ def _angles_are_right(mended: Callable[[np.ndarray, np.ndarray], Any]) -> Verdic
             why = "the frequencies are rounded" if at < 2049 else f"{dtype} has no {at}"
             return f"For an x in {dtype} the angles are off from position {at} on: {why}."
     return True
-
-
-EXERCISES = (
-    Exercise(
-        id="A1.1",
-        right=_holds_whole_numbers,
-        hints=(
-            "Write 255, 256 and 257 in binary.",
-            "With p digits you can write all numbers below 2^p. Does 2^p itself need more digits than p?",
-        ),
-        shows="256 in bfloat16, 2048 in float16, 16,777,216 in float32.",
-    ),
-    Exercise(
-        id="A1.2",
-        right=_makes_turns,
-        hints=(
-            "e^{i(a + b)} = e^{ia} · e^{ib}: which two small tables give all sums?",
-            "m = 256 b + r: take the turns of r = 0 … 255, and those of 0, 256, 512, …",
-            "Multiply every coarse turn by every fine one, make both axes one, and cut at the length.",
-        ),
-        shows="Turns multiply: few sines make many positions.",
-    ),
-    Exercise(
-        id="A1.3",
-        right=_angles_are_right,
-        hints=(
-            "Which whole number does float16 not have?",
-            "Positions are whole numbers, and frequencies have nothing to do with the dtype of x.",
-            "np.arange(len(x)) without a dtype, and theta in float64.",
-        ),
-        shows="The dtype of x is none of the angles' business.",
-    ),
-)

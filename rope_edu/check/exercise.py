@@ -1,8 +1,9 @@
-"""What an exercise is, how the chapters' exercises are found, and what a reader is told."""
+"""Exercises, the way in which the chapters' ones are found, and the replies that a reader sees."""
 
 import importlib
 import pkgutil
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,11 +16,14 @@ import numpy as np
 from rope_edu.check.answers import Reply, plain
 
 Verdict = bool | str | EllipsisType  # right or wrong; wrong and why; not answered yet
+Judge = Callable[[Any], Verdict]
+HERE = Path(__file__).parent
+JUDGES: dict[str, Judge] = {}  # filled by the modules chapter_NN when they are imported
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """Hold one exercise: its id, the judge of an answer, hints from faint to plain, and its lesson.
+    """One exercise: its id, the judge of an answer, hints from faint to plain, and its lesson.
 
     `right(answer)` returns True or False, or a sentence that says what is wrong; it reads the answer with
     `rope_edu.check.answers`, whose Reply ends the judging. Whatever else it raises is shown to the reader: it
@@ -27,7 +31,7 @@ class Exercise:
     """
 
     id: str
-    right: Callable[[Any], Verdict]
+    right: Judge
     hints: tuple[str, ...]
     shows: str = ""
 
@@ -39,7 +43,7 @@ class Exercise:
 
 
 class Checker:
-    """Check answers, and count failures so that each one earns the next hint."""
+    """Replies to answers; it counts failures, so that each one earns the next hint."""
 
     def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
         """Check the given exercises, or those of all chapters (found at the first call)."""
@@ -48,7 +52,7 @@ class Checker:
 
     @property
     def exercises(self) -> dict[str, Exercise]:
-        """Give every exercise by its id."""
+        """Every exercise by its id."""
         if self._exercises is None:
             self._exercises = _by_id(find_exercises())
         return self._exercises
@@ -89,12 +93,30 @@ class Checker:
         return f"not yet.{reason}\nHint {stage} of {len(exercise.hints)}: {exercise.hints[stage - 1]}"
 
 
+def judges(exercise_id: str) -> Callable[[Judge], Judge]:
+    """Decorator that makes a function the judge of an exercise.
+
+    Raises: ValueError where the exercise has a judge already.
+    """
+
+    def note(judge: Judge) -> Judge:
+        if exercise_id in JUDGES:
+            raise ValueError(f"exercise ids must differ, got {exercise_id!r} twice")
+        JUDGES[exercise_id] = judge
+        return judge
+
+    return note
+
+
 def find_exercises() -> tuple[Exercise, ...]:
-    """Collect EXERCISES from every module `chapter_…` of this package, in the order of chapters."""
-    here = [str(Path(__file__).parent)]
-    names = sorted(m.name for m in pkgutil.iter_modules(here) if m.name.startswith("chapter_"))
-    modules = [importlib.import_module(f"rope_edu.check.{name}") for name in names]
-    return tuple(exercise for module in modules for exercise in module.EXERCISES)
+    """Exercises of all chapters, in order: judges from the modules `chapter_NN`, words from hints.toml."""
+    for module in pkgutil.iter_modules([str(HERE)]):
+        if module.name.startswith("chapter_"):
+            importlib.import_module(f"rope_edu.check.{module.name}")
+    words = tomllib.loads((HERE / "hints.toml").read_text(encoding="utf-8"))
+    if alone := set(words) ^ set(JUDGES):
+        raise ValueError(f"an exercise needs a judge and hints; {', '.join(sorted(alone))} has only one")
+    return tuple(Exercise(name, JUDGES[name], tuple(of["hints"]), of["shows"]) for name, of in words.items())
 
 
 def close(a: object, b: object, tol: float = 1e-6) -> bool:

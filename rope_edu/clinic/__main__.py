@@ -2,20 +2,24 @@ r"""Diagnose a rotation from the command line.
 
     python -m rope_edu.clinic mymodel:rotate --head-dim 128
     python -m rope_edu.clinic mymodel:rotate --head-dim 128 --base 500000 --layout half_split
-    python -m rope_edu.clinic mymodel:rotate --config config.json
+    python -m rope_edu.clinic mymodel:rotate --config config.json --takes "batch heads seq head_dim"
 
-`mymodel:rotate` names a function `(x, positions) -> rotated x`, x `(seq, head_dim)` and positions `(seq,)`; it gets
-torch tensors with --torch, NumPy arrays otherwise. With --base it is held against plain RoPE of that base, with
---config against the rotation that a model's config.json states. The exit status is 0 if no mistake was found, 1 if
-one was, 2 if it could not be examined.
+`mymodel:rotate` names a function `(x, positions) -> rotated x`, x `(seq, head_dim)` and positions `(seq,)`, or x
+with the axes of --takes. It gets torch tensors with --torch, NumPy arrays otherwise. With --base it is held against
+plain RoPE of that base, with --config against the rotation that a model's config.json states. The exit status is 0
+if no mistake was found, 1 if one was, 2 if it could not be examined.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from functools import reduce
 from importlib import import_module
+from typing import cast
+
+import numpy as np
 
 from rope_edu.clinic.broken import Rotation
 from rope_edu.clinic.diagnosis import diagnose
@@ -25,7 +29,7 @@ from rope_edu.encodings.spec import RopeSpec, plain_rope
 
 
 def find(name: str, as_torch: bool) -> Rotation:
-    """Return the function that "module:function" names, or raise ValueError."""
+    """The function that "module:function" names; ValueError if there is none."""
     module, colon, function = name.partition(":")
     if not colon or not module or not function:
         raise ValueError(f"the function must be written module:function, got {name!r}")
@@ -41,9 +45,13 @@ def find(name: str, as_torch: bool) -> Rotation:
 def _with_tensors(function: Rotation) -> Rotation:
     import torch
 
-    def rotate(x, positions):
-        turned = function(torch.tensor(x), torch.tensor(positions))
-        return turned.detach().cpu().double().numpy() if isinstance(turned, torch.Tensor) else turned
+    as_tensors = cast("Callable[[object, object], object]", function)
+
+    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        rotated: object = as_tensors(torch.tensor(x), torch.tensor(positions))
+        if isinstance(rotated, torch.Tensor):
+            return np.asarray(rotated.detach().cpu().double().numpy())
+        return rotated  # type: ignore[return-value]  # anything: the probe says what is wrong with it
 
     return rotate
 
@@ -58,15 +66,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--head-dim", type=int, help="width of x; with --config that of the file")
     parser.add_argument("--torch", action="store_true", help="pass and expect torch tensors")
     parser.add_argument("--base", type=float, help="compare with plain RoPE of this base")
-    parser.add_argument("--rotary-dim", type=int, help="with --base: of what is wanted; else all features")
-    parser.add_argument("--layout", choices=LAYOUTS, help="with --base: of what is wanted; else interleaved")
-    parser.add_argument("--config", help="compare with what this config.json states")
+    parser.add_argument("--rotary-dim", type=int, help="with --base: width that turns; else all features")
+    parser.add_argument("--layout", choices=LAYOUTS, help="with --base: layout wanted; else interleaved")
+    parser.add_argument("--config", help="compare with the rotation of this config.json")
+    parser.add_argument(
+        "--takes", default="seq head_dim", help="axes of x, such as: batch heads seq head_dim"
+    )
     parser.add_argument("--layer-type", help="with --config: which layers, where they differ")
     return parser
 
 
 def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
-    """Return what the command line wants, or None; raise ValueError for options that do not go together."""
+    """The rotation that the command line wants, or None; ValueError for options that do not go together."""
     if chosen.config is not None:
         if chosen.base or chosen.rotary_dim or chosen.layout:
             raise ValueError(
@@ -79,7 +90,7 @@ def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
         raise ValueError("--head-dim is missing: the width of x")
     if chosen.base is None:
         if chosen.rotary_dim or chosen.layout:
-            raise ValueError("--rotary-dim and --layout say what is wanted: give its --base too")
+            raise ValueError("--rotary-dim and --layout describe the rotation wanted: give its --base too")
         return None
     layout = chosen.layout or "interleaved"
     return plain_rope(chosen.head_dim, chosen.base, rotary_dim=chosen.rotary_dim, layout=layout)
@@ -92,8 +103,8 @@ def main(arguments: list[str] | None = None) -> int:
     sys.path.insert(0, "")
     try:
         wanted = _wanted(chosen)
-        head_dim = wanted.head_dim if chosen.head_dim is None else chosen.head_dim
-        found = diagnose(find(chosen.function, chosen.torch), head_dim, against=wanted)
+        head_dim = chosen.head_dim or (wanted and wanted.head_dim) or 0
+        found = diagnose(find(chosen.function, chosen.torch), head_dim, against=wanted, takes=chosen.takes)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     print(found)

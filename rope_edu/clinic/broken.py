@@ -1,7 +1,8 @@
 r"""Rotations that are wrong on purpose, each once: for the tests' teeth, the chapter on debugging and its game.
 
-Each is made from the RopeSpec of what was wanted, and takes `(x, positions)` as `diagnose` gives them: NumPy,
-`(seq, head_dim)` and `(seq,)`. Their names are the names of the mistakes in `MISTAKES`.
+Each is made from the RopeSpec that was wanted, and takes `(x, positions)` as `diagnose` gives them: NumPy,
+`(seq, head_dim)` and `(seq,)`. Two mistakes need heads or a batch to show: they take (batch, heads, seq, head_dim)
+and (batch, seq), and are right on two axes. The names are those of `MISTAKES`.
 """
 
 from __future__ import annotations
@@ -11,20 +12,25 @@ from collections.abc import Callable
 import numpy as np
 
 from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
-from rope_edu.encodings.precision import Pipeline, pipeline_turns, round_to
+from rope_edu.encodings.precision import Pipeline, pipeline_cos_sin, round_to
 
 Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Maker = Callable[[RopeSpec], Rotation]
+Table = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin, or a mistaken one
 TABLE_ROWS = 600
+TOO_MUCH = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16, where none is wanted
+HEADS = 8  # of the model whose hidden size divides the exponent
 
 
 def right(spec: RopeSpec) -> Rotation:
-    r"""Return the rotation that a spec describes, as a plain function.
+    r"""The rotation that a spec describes, as a plain function.
 
     Args:
-        spec: what to rotate by.
+        spec: frequencies, layout, widths and attention factor.
 
     Returns:
-        x `(seq, head_dim)`, positions `(seq,)` -> x rotated.
+        x `(seq, head_dim)`, positions `(seq,)` -> x rotated; x `(batch, heads, seq, head_dim)` takes positions
+        `(seq,)` or `(batch, seq)`.
 
     >>> from rope_edu import plain_rope
     >>> right(plain_rope(2))(np.array([[1.0, 0.0]]), np.array([0])).tolist()
@@ -34,14 +40,24 @@ def right(spec: RopeSpec) -> Rotation:
     """
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        angles = rope_angles(positions, spec.inv_freq)
-        return apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor)
+        angles = _angles(positions, spec)
+        if positions.ndim > 1:  # one row of positions for all heads of a batch row
+            angles = angles[:, None]
+        return np.asarray(apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor))
 
     return rotate
 
 
-def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Callable[[RopeSpec], Rotation]:
-    """Make mistakes that are right rotations by a wrong spec."""
+def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
+    return np.asarray(rope_angles(positions, spec.inv_freq))
+
+
+def _width(spec: RopeSpec) -> int:
+    return spec.head_dim or spec.rotary_dim
+
+
+def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:
+    """Mistakes that are right rotations by a wrong spec."""
     return lambda spec: right(change(spec))
 
 
@@ -55,14 +71,13 @@ def _scaled(power: float = 1.0, times: float = 1.0) -> Callable[[RopeSpec], Rope
 
 def _of_the_whole_head(spec: RopeSpec) -> RopeSpec:
     """θ_i = base^(−2i/head_dim) on a part of the head."""
-    return spec.replace(inv_freq=spec.inv_freq ** (spec.rotary_dim / spec.head_dim))
+    return spec.replace(inv_freq=spec.inv_freq ** (spec.rotary_dim / _width(spec)))
 
 
 def _whole_head(spec: RopeSpec) -> RopeSpec:
     """Turn all features, by the same base."""
-    pairs = np.arange(spec.head_dim // 2)
-    base = _base(spec)
-    return spec.replace(inv_freq=base ** (-2 * pairs / spec.head_dim))
+    width = _width(spec)
+    return spec.replace(inv_freq=_base(spec) ** (-np.arange(0, width, 2) / width))
 
 
 def _base(spec: RopeSpec) -> float:
@@ -75,21 +90,21 @@ def _table(angles: np.ndarray, layout: str) -> np.ndarray:
 
 
 def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
-    """Return what stands beside the sine: (−second, first) of every pair."""
+    """The factor beside the sine: (−second, first) of every pair."""
     first, second = pair_slices(x.shape[-1], layout)
     swapped = np.empty_like(x)
     swapped[..., first], swapped[..., second] = sign * x[..., second], x[..., first]
     return swapped
 
 
-def _by_tables(cos: Callable, sin: Callable, table: str = "own", sign: float = -1.0) -> Callable:
-    """Make mistakes of the form x · cos + swapped(x) · sin, with tables for the own or the other layout."""
+def _by_tables(cos: Table, sin: Table, table: str = "own", sign: float = -1.0) -> Maker:
+    """Mistakes of the form x · cos + swapped(x) · sin, with tables for the own or the other layout."""
 
     def make(spec: RopeSpec) -> Rotation:
         layout = spec.layout if table == "own" else _other_layout(spec).layout
 
         def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-            angles = _table(rope_angles(positions, spec.inv_freq), layout)
+            angles = _table(_angles(positions, spec), layout)
             head, tail = x[..., : spec.rotary_dim], x[..., spec.rotary_dim :]
             turned = head * cos(angles) + _swapped(head, spec.layout, sign) * sin(angles)
             return np.concatenate((spec.attention_factor * turned, tail), axis=-1)
@@ -101,7 +116,7 @@ def _by_tables(cos: Callable, sin: Callable, table: str = "own", sign: float = -
 
 def _rolls_features(spec: RopeSpec) -> Rotation:
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        angles = _table(rope_angles(positions, spec.inv_freq), spec.layout)
+        angles = _table(_angles(positions, spec), spec.layout)
         head, tail = x[..., : spec.rotary_dim], x[..., spec.rotary_dim :]
         return np.concatenate((head * np.cos(angles) + np.roll(head, 1, -1) * np.sin(angles), tail), axis=-1)
 
@@ -119,7 +134,7 @@ def _wrong_pairs(spec: RopeSpec) -> Rotation:
     """Pair even features with even ones, odd with odd."""
     width = spec.rotary_dim
     order = np.concatenate((np.arange(0, width, 2), np.arange(1, width, 2)))
-    order = np.concatenate((order, np.arange(width, spec.head_dim)))
+    order = np.concatenate((order, np.arange(width, _width(spec))))
     return lambda x, positions: right(spec.replace(layout="interleaved"))(x[:, order], positions)[
         :, np.argsort(order)
     ]
@@ -127,25 +142,74 @@ def _wrong_pairs(spec: RopeSpec) -> Rotation:
 
 def _adds(spec: RopeSpec) -> Rotation:
     """Add cos(i · j · 0.01) to feature j at position i, then multiply by one matrix for all positions."""
-    places = np.arange(spec.head_dim)
+    places = np.arange(_width(spec))
     matrix = np.cos(0.01 * np.outer(places, places))
     return lambda x, positions: (x + np.cos(0.01 * positions[:, None] * places)) @ matrix
 
 
-def _counts_from_one(spec: RopeSpec) -> Rotation:
-    return lambda x, positions: right(spec)(x, positions + 1)
+def _counts(taken: Callable[[np.ndarray], np.ndarray]) -> Maker:
+    """Mistakes that turn by other positions, `(seq,)`, than those given."""
+    return lambda spec: lambda x, positions: right(spec)(x, taken(positions))
 
 
-def _ignores_positions(spec: RopeSpec) -> Rotation:
-    return lambda x, positions: right(spec)(x, np.arange(len(x)))
+def _cached_by_length(spec: RopeSpec) -> Rotation:
+    """Keep the angles of the first call with each number of rows."""
+    angles: dict[int, np.ndarray] = {}
+    return lambda x, positions: right(spec)(x, angles.setdefault(len(x), positions.copy()))
 
 
-def _table_ends(spec: RopeSpec) -> Rotation:
-    return lambda x, positions: right(spec)(x, np.minimum(positions, TABLE_ROWS - 1))
+def _depends_on_length(spec: RopeSpec) -> Rotation:
+    """Stretch the base by the number of rows of the call, as if the text began with it."""
+    return lambda x, positions: right(_stretched(spec, max(1.0, len(x) / 1024)))(x, positions)
+
+
+def _along_heads(spec: RopeSpec) -> Rotation:
+    """Take the last axis but two of four for the tokens: those are the heads."""
+
+    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        if x.ndim == 2:
+            return right(spec)(x, positions)
+        angles = rope_angles(np.arange(x.shape[1]), spec.inv_freq)[:, None]  # (heads, 1, pairs)
+        return np.asarray(apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor))
+
+    return rotate
+
+
+def _one_row_of_positions(spec: RopeSpec) -> Rotation:
+    """Turn every row of a batch by the positions of the first."""
+    return lambda x, positions: right(spec)(x, positions if positions.ndim == 1 else positions[0])
+
+
+def _sines_of_other_pairs(spec: RopeSpec) -> Rotation:
+    """Read a row of cosines and sines as if it were wider: the sines begin a third of the pairs too late."""
+    late = -(-len(spec.inv_freq) // 3)
+
+    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        angles = _angles(positions, spec)
+        sines = np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
+        head, tail = x[..., : spec.rotary_dim], x[..., spec.rotary_dim :]
+        beside = _swapped(head, spec.layout) * _table(sines, spec.layout)
+        turned = head * _table(np.cos(angles), spec.layout) + beside
+        return np.concatenate((spec.attention_factor * turned, tail), axis=-1)
+
+    return rotate
+
+
+def _memory(spec: RopeSpec) -> RopeSpec:
+    """Frequencies as a buffer holds them that was allocated and never filled: remains of other tensors."""
+    rng = np.random.default_rng(45902)
+    left = np.where(rng.random(len(spec.inv_freq)) < 0.3, 6.9e-18, rng.random(len(spec.inv_freq)))
+    left[0], left[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
+    return spec.replace(inv_freq=left)
+
+
+def _zeros_dropped(spec: RopeSpec) -> RopeSpec:
+    """Keep the frequencies that turn: in halves, feature i then meets another partner."""
+    return spec.replace(inv_freq=spec.inv_freq[spec.inv_freq > 0])
 
 
 def _gain(spec: RopeSpec) -> Rotation:
-    gain = np.linspace(0.5, 1.5, spec.head_dim)
+    gain = np.linspace(0.5, 1.5, _width(spec))
     return lambda x, positions: right(spec)(x, positions) * gain.astype(x.dtype)
 
 
@@ -179,14 +243,14 @@ def _stretched(spec: RopeSpec, factor: float) -> RopeSpec:
     return spec.replace(inv_freq=spec.inv_freq * factor ** (-pairs / max(1, len(pairs) - 1)))
 
 
-def _in_few_bits(pipeline: Pipeline) -> Callable[[RopeSpec], Rotation]:
-    """Make mistakes of precision from what A1 calls a pipeline."""
+def _in_few_bits(pipeline: Pipeline) -> Maker:
+    """Mistakes of precision, from a pipeline of appendix A1."""
 
     def make(spec: RopeSpec) -> Rotation:
         first, second = pair_slices(spec.rotary_dim, spec.layout)
 
         def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-            turns = spec.attention_factor * pipeline_turns(positions, spec.inv_freq, pipeline)
+            turns = spec.attention_factor * pipeline_cos_sin(positions, spec.inv_freq, pipeline)
             out = x.astype(np.float64)
             a, b = out[:, first].copy(), out[:, second].copy()
             out[:, first] = a * turns.real - b * turns.imag
@@ -204,12 +268,14 @@ def _rounded(spec: RopeSpec) -> Rotation:
 
 
 EXACT = ("float64",) * 4
-BROKEN: dict[str, Callable[[RopeSpec], Rotation]] = {
+BROKEN: dict[str, Maker] = {
     "other_layout": _changed(_other_layout),
     "turns_backwards": _changed(_scaled(times=-1.0)),
     "minus_sign_missing": _by_tables(np.cos, np.sin, sign=1.0),
     "table_of_other_layout": _by_tables(np.cos, np.sin, table="other"),
     "cos_and_sin_swapped": _by_tables(np.sin, np.cos),
+    "one_table_scaled": _by_tables(lambda angles: TOO_MUCH * np.cos(angles), np.sin),
+    "sines_of_other_pairs": _sines_of_other_pairs,
     "sine_missing": _by_tables(np.cos, np.zeros_like),
     "rolls_features": _rolls_features,
     "wrong_pairs": _wrong_pairs,
@@ -220,21 +286,34 @@ BROKEN: dict[str, Callable[[RopeSpec], Rotation]] = {
     "frequencies_reversed": _changed(lambda spec: spec.replace(inv_freq=spec.inv_freq[::-1])),
     "exponent_doubled": _changed(_scaled(power=2.0)),
     "exponent_halved": _changed(_scaled(power=0.5)),
+    "exponent_sign": _changed(_scaled(power=-1.0)),
     "frequencies_scaled": _changed(_scaled(times=np.pi / 180)),
     "other_base": _changed(_scaled(power=0.8)),
     "other_denominator": _changed(_of_the_whole_head),
     "other_width": _changed(_whole_head),
+    "zeros_dropped": _changed(_zeros_dropped),
+    "frequencies_uninitialised": _changed(_memory),
+    "no_position": _changed(_scaled(times=0.0)),
     "attention_factor_missing": _changed(lambda spec: spec.replace(attention_factor=1.0)),
     "attention_factor_twice": _changed(lambda spec: spec.replace(attention_factor=spec.attention_factor**2)),
-    "counts_from_one": _counts_from_one,
-    "ignores_positions": _ignores_positions,
-    "table_ends": _table_ends,
+    "attention_factor_unwanted": _changed(lambda spec: spec.replace(attention_factor=TOO_MUCH)),
+    "counts_from_one": _counts(lambda positions: positions + 1),
+    "ignores_positions": _counts(lambda positions: np.arange(len(positions))),
+    "counts_from_the_first": _counts(lambda positions: positions - positions[0]),
+    "takes_first_for_all": _counts(lambda positions: positions[0] + 0 * positions),
+    "fills_gaps": _counts(lambda positions: positions[0] + np.arange(len(positions))),
+    "adds_row_number": _counts(lambda positions: positions + np.arange(len(positions))),
+    "table_ends": _counts(lambda positions: np.minimum(positions, TABLE_ROWS - 1)),
     "positions_in_bfloat16": _in_few_bits(Pipeline("float64", "bfloat16", "float64", "float64")),
     "positions_in_float16": _in_few_bits(Pipeline("float64", "float16", "float64", "float64")),
     "frequencies_in_bfloat16": _in_few_bits(Pipeline("bfloat16", "float64", "float64", "float64")),
     "angles_in_bfloat16": _in_few_bits(Pipeline("float64", "float64", "bfloat16", "float64")),
     "result_in_bfloat16": _rounded,
     "remembers_earlier_calls": _remembers,
+    "keeps_first_positions": _cached_by_length,
     "depends_on_longest_row": _depends_on_longest,
+    "depends_on_length": _depends_on_length,
+    "turns_along_heads": _along_heads,
+    "mixes_batch": _one_row_of_positions,
     "changes_its_input": _changes_input,
 }

@@ -1,4 +1,4 @@
-r"""Say in words what somebody's rotation is, and which known mistake it makes."""
+r"""Diagnose a rotation: say in words which one it is, and which known mistakes it makes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rope_edu.clinic import frequencies, reading
+from rope_edu.clinic import axes, evidence, frequencies, reading
 from rope_edu.clinic.broken import Rotation
 from rope_edu.clinic.mistakes import MISTAKES
-from rope_edu.clinic.probe import Probe
+from rope_edu.clinic.probe import Probe, sample
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
-COARSE = {8: 0.01, 11: 0.002}  # how near frequencies are known, relative, where results have so few bits
+COARSE = {
+    None: frequencies.CLOSE,
+    8: 0.01,
+    11: 0.002,
+}  # relative error of frequencies, where results have so few bits
 SAME = 1e-4  # of an attention factor
-UNREADABLE = {"differs_when_repeated", "mixes_tokens", "adds_instead_of_turning", "not_linear"}
+UNREADABLE = {
+    "differs_when_repeated",
+    "keeps_first_positions",
+    "mixes_tokens",
+    "adds_instead_of_turning",
+    "not_linear",
+    "turns_along_heads",
+}
+WIDE = {"bfloat16": 8, "float16": 11}  # significant bits
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    r"""What a black box turned out to be; `print` it.
+    r"""Description of a black box, and the mistakes found in it; `print` it.
 
     Attributes:
         is_rotation: True if it turns pairs of features by angles that grow with the position.
@@ -30,12 +42,13 @@ class Diagnosis:
         base: of the frequencies, or of their first pairs if a rule changed the others; None if they have none.
         rotary_dim: features that are spanned by pairs; the others pass.
         first_feature: of the part that turns, 0 as a rule.
-        comes_out: how features come out in another order or with another sign than they went in, as words; "".
+        comes_out: order or signs in which features come out, if other than they went in, as words; "".
         first_position: of the first token, 0 as a rule; None if no one position explains its phases.
         attention_factor: on cosines and sines; None.
         inv_freq: radians per token, `(pairs,)`, without sense; None.
-        precision: which width angles and turns are kept in, as words.
+        precision: widths in which angles and turns are kept, as words.
         mistakes: names from `MISTAKES`.
+        evidence: for each mistake a sentence with the numbers found and wanted.
 
     >>> from rope_edu import plain_rope
     >>> from rope_edu.clinic import right
@@ -60,19 +73,22 @@ class Diagnosis:
     inv_freq: np.ndarray | None = field(default=None, repr=False, compare=False)
     precision: dict[str, str] = field(default_factory=dict)
     mistakes: tuple[str, ...] = ()
+    evidence: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         lines = [self._kind()]
         if self.precision:
-            lines.append(
-                "Kept in: " + ", ".join(f"{what} {width}" for what, width in self.precision.items()) + "."
-            )
+            kept = ", ".join(f"{kind} {width}" for kind, width in self.precision.items())
+            lines.append(f"Kept in: {kept}.")
         for name in self.mistakes:
-            lines += [f"{name}: {MISTAKES[name].does}", f"    Fix: {MISTAKES[name].fix}"]
-        return "\n".join(lines) if self.mistakes else "\n".join([*lines, "No known mistake."])
+            lines.append(f"{name}: {MISTAKES[name].does}")
+            if name in self.evidence:
+                lines.append(f"    {self.evidence[name]}")
+            lines.append(f"    Fix: {MISTAKES[name].fix}")
+        return "\n".join(lines if self.mistakes else [*lines, "No known mistake."])
 
     def _kind(self) -> str:
-        if not self.is_rotation:
+        if self.inv_freq is None or self.rotary_dim is None or self.attention_factor is None:
             return f"Not a rotation of pairs by position (heads of {self.head_dim})."
         words = [f"A rotation of {self.rotary_dim} of {self.head_dim} features"]
         if self.first_feature:
@@ -80,8 +96,8 @@ class Diagnosis:
         words.append(self.layout or "in pairs of its own")
         if self.sense is not None:
             words.append("counter-clockwise" if self.sense == 1 else "clockwise")
-        words.append(frequencies.said(self.inv_freq, self.rotary_dim, self.head_dim))
-        if still := int((self.inv_freq == 0).sum()):
+        words.append(frequencies.describe_base(self.inv_freq, self.rotary_dim, self.head_dim))
+        if still := int(np.count_nonzero(self.inv_freq == 0)):
             words.append(f"{still} of {len(self.inv_freq)} pairs stand still")
         if self.first_position:
             words.append(f"first token at position {self.first_position:g}")
@@ -92,8 +108,10 @@ class Diagnosis:
         return ", ".join(words) + "."
 
 
-def diagnose(function: Rotation, head_dim: int, *, against: RopeSpec | None = None) -> Diagnosis:
-    r"""Probe anybody's rotation as a black box, and say what it is and what is wrong with it.
+def diagnose(
+    function: Rotation, head_dim: int, *, against: RopeSpec | None = None, takes: str = "seq head_dim"
+) -> Diagnosis:
+    r"""Probe anybody's rotation as a black box, and say which one it is and what is wrong with it.
 
     Unit vectors go in, so a matrix comes out for every position, and everything is read from these: pairs from
     the entries that are not 0, angles from each block, frequencies by following the angles to position 2¹⁷,
@@ -103,21 +121,27 @@ def diagnose(function: Rotation, head_dim: int, *, against: RopeSpec | None = No
         function: `(x, positions) -> rotated x` with NumPy arrays, x `(seq, head_dim)` float64, positions `(seq,)`
             int64. Wrap yours: `lambda x, positions: mine(torch.tensor(x), torch.tensor(positions)).numpy()`.
         head_dim: width of x.
-        against: what was wanted. Without it only mistakes are seen that make no rotation, or none that anybody
+        against: the rotation wanted. Without it only mistakes are seen that make no rotation, or none that anybody
             wants; a base, a layout or a sense of one's own is no mistake in itself.
+        takes: axes of x that the function takes, such as "batch heads seq head_dim" or "batch seq heads head_dim".
+            With heads, it is seen whether they are turned alike; with a batch, positions are `(batch, seq)`, and
+            it is seen whether each row is turned by its own.
 
     Returns:
         `Diagnosis`.
 
     Raises:
-        ValueError: `head_dim` is not a whole number ≥ 2 or not the spec's, `against` is no RopeSpec, or the
-            function fails, or does not return finite numbers in the shape of x, at positions 0 to 7.
+        ValueError: `head_dim` is not a whole number ≥ 2 or not the spec's, `against` is no RopeSpec, `takes` names
+            no such axes, or a call near position 0 fails or does not return finite real numbers in the shape of
+            x; the sentence names the call.
 
     >>> from rope_edu import apply_rope, inv_freq, rope_angles
     >>> mine = lambda x, positions: apply_rope(x, rope_angles(positions + 1, inv_freq(8)))
     >>> found = diagnose(mine, 8)
     >>> found.layout, found.sense, round(found.base), found.first_position, found.mistakes
     ('interleaved', 1, 10000, 1.0, ('counts_from_one',))
+    >>> found.evidence["counts_from_one"]
+    'Found the first token at position 1, wanted 0.'
 
     Chapter 22.
     """
@@ -128,48 +152,70 @@ def diagnose(function: Rotation, head_dim: int, *, against: RopeSpec | None = No
         raise ValueError(f"against must be a RopeSpec or None, got {type(against).__name__}{hint}")
     if against is not None and against.head_dim != head_dim:
         raise ValueError(f"head_dim must be that of the spec, {against.head_dim}, got {head_dim}")
-    probe = Probe(function, head_dim)
-    mistakes = _manners(probe)
+    probe = Probe(function, head_dim, axes.Axes.parse(takes))
+    mistakes = find_side_effects(probe)
     if UNREADABLE & set(mistakes):
-        return Diagnosis(head_dim, mistakes=tuple(mistakes))
+        return _not_a_rotation(probe, mistakes)
     pairs, wrong, factor = _read(probe)
-    if wrong:
-        return Diagnosis(head_dim, layout=pairs.layout, mistakes=(*mistakes, wrong))
+    if wrong or factor is None:
+        found = {wrong or "not_a_rotation": evidence.of_matrix(probe, pairs, wrong or "", against)}
+        return _not_a_rotation(probe, mistakes | found, pairs.layout)
     return _rotation(probe, pairs, factor, mistakes, against)
 
 
-def _manners(probe: Probe) -> list[str]:
-    """Return the mistakes that show before anything is read: state, side effects, what a row depends on."""
-    if not probe.repeats():
-        return ["differs_when_repeated"]
-    mistakes = []
-    if probe.remembers():
-        mistakes.append("remembers_earlier_calls")
+def _not_a_rotation(probe: Probe, mistakes: dict[str, str], layout: str | None = None) -> Diagnosis:
+    return Diagnosis(probe.head_dim, layout=layout, mistakes=tuple(mistakes), evidence=mistakes)
+
+
+def find_side_effects(probe: Probe) -> dict[str, str]:
+    """Mistakes, with evidence, that show before a matrix is read: state, side effects, rows that are not alone.
+
+    Where rows do not take the positions given, the probe is told how to read matrices all the same.
+    """
+    vector = sample(1, probe.head_dim)[0]
+    if found := axes.turns_along_heads(probe.axes, probe.call_whole, vector):
+        return {"turns_along_heads": found}
+    probe.call(np.ones((8, probe.head_dim)), range(8))
+    if found := probe.repeats():
+        return {"differs_when_repeated": found}
+    if found := probe.keeps_first_positions():
+        return {"keeps_first_positions": found}
+    mistakes: dict[str, str | None] = {"remembers_earlier_calls": probe.remembers()}
     if probe.changed_input:
-        mistakes.append("changes_its_input")
-    if probe.mixes_tokens():
-        return [*mistakes, "mixes_tokens"]
-    if not mistakes and probe.depends_on_longest():
-        mistakes.append("depends_on_longest_row")
-    if probe.adds():
-        mistakes.append("adds_instead_of_turning")
-    elif not probe.is_linear():
-        mistakes.append("not_linear")
-    elif name := probe.counts_for_itself():
-        probe.by_place = True
-        mistakes.append(name)
-    return mistakes
+        mistakes["changes_its_input"] = "Found x or positions changed after the call, wanted as they were."
+    if found := probe.mixes_tokens():
+        return _present(mistakes | {"mixes_tokens": found})
+    mistakes["mixes_batch"] = axes.mixes_batch(probe.axes, probe.call_whole, vector)
+    if not _present(mistakes):
+        mistakes["depends_on_longest_row"] = probe.depends_on_longest()
+    mistakes["adds_instead_of_turning"] = probe.adds()
+    if not mistakes["adds_instead_of_turning"]:
+        mistakes["not_linear"] = probe.bends()
+    if not UNREADABLE & set(_present(mistakes)):
+        if miscount := probe.miscounts():
+            name, found = miscount
+            probe.by_place = name in ("ignores_positions", "counts_from_the_first")
+            probe.by_row = not probe.by_place
+            mistakes[name] = found
+        else:
+            mistakes["depends_on_length"] = probe.depends_on_length()
+    return _present(mistakes)
+
+
+def _present(mistakes: dict[str, str | None]) -> dict[str, str]:
+    """Mistakes for which there is evidence."""
+    return {name: found for name, found in mistakes.items() if found}
 
 
 def _read(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
-    """Return pairs, what is wrong with them, and their factor; as if features came out in order, if that helps."""
+    """Pairs, their mistake if any, and their factor; as if features came out in order, if that helps."""
     found = _judged(probe)
     unclear = found[1] in ("mixes_features", "table_of_other_layout") or _is_negated(probe)
     if not unclear or not probe.undo_order():
         return found
     undone = _judged(probe)
     if undone[1]:
-        probe.keep_order()
+        probe.order = None
     return found if undone[1] else undone
 
 
@@ -179,114 +225,146 @@ def _judged(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
 
 
 def _is_negated(probe: Probe) -> bool:
-    """Tell whether position 0 turns x around."""
-    matrix = probe.matrix(0)
-    return (
-        matrix is not None
-        and bool((np.diag(matrix) < 0).any())
-        and not (matrix - np.diag(np.diag(matrix))).any()
-    )
+    """True if position 0 turns x around."""
+    matrix = probe.matrix_of(0)
+    return bool((np.diag(matrix) < 0).any()) and not (matrix - np.diag(np.diag(matrix))).any()
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What was read of a rotation."""
+    """A rotation as read from its matrices."""
 
     pairs: reading.Pairs
     clock: reading.Clock
     factor: float
-    speeds: np.ndarray  # (pairs,) in the order of the layout, without sense
     bits: int | None  # of results, where they are few
 
     @property
+    def signed(self) -> np.ndarray:
+        """Speeds by pair of the layout, 0 for pairs that never turn."""
+        return _in_order(self.pairs, self.clock.speed)
+
+    @property
+    def speeds(self) -> np.ndarray:
+        """Sizes of the speeds, by pair of the layout; falling where the layout has no name."""
+        sizes = np.abs(self.signed)
+        return sizes if self.pairs.layout is not None else np.sort(sizes)[::-1]
+
+    @property
     def close(self) -> float:
-        return COARSE.get(self.bits, frequencies.CLOSE)
+        return COARSE[self.bits]
 
     @property
     def senses(self) -> set[int]:
-        """The signs of all pairs that turn."""
+        """Signs of all pairs that turn."""
         return set(np.sign(self.clock.speed[np.abs(self.clock.speed) > 1e-9]).astype(int).tolist())
 
     @property
     def sense(self) -> int | None:
-        return self.senses.copy().pop() if len(self.senses) == 1 else None
+        return next(iter(self.senses)) if len(self.senses) == 1 else None
 
     @property
     def swapped(self) -> bool:
+        """True if cosine and sine are exchanged: a quarter turn at position 0."""
         return bool((np.abs(np.abs(self.clock.start) - np.pi / 2) < 1e-3).all())
 
 
-def _rotation(
-    probe: Probe, pairs: reading.Pairs, factor: float, mistakes: list[str], against: RopeSpec | None
-) -> Diagnosis:
-    """Describe what turns pairs."""
-    clock = reading.read_clock(probe, pairs, 512 if "depends_on_longest_row" in mistakes else math.inf)
-    bits = next(
-        (bits for name, bits in (("bfloat16", 8), ("float16", 11)) if reading.result_is_rounded(probe, name)),
-        None,
-    )
-    seen = _Seen(pairs, clock, factor, _in_order(pairs, np.abs(clock.speed)), bits)
-    first = 0.0 if seen.swapped else reading.first_position(clock)
-    rising = frequencies.rises(seen.speeds)
-    found_ladder = frequencies.ladder(
-        seen.speeds[::-1] if rising else seen.speeds, pairs.rotary_dim, seen.close
-    )
-    few_bits = _few_bits(probe, seen, against)
-    found = [*mistakes, *_unusual(probe, seen, first, rising), *few_bits]
-    if seen.bits:
-        found.append({8: "result_in_bfloat16", 11: "result_in_float16"}[seen.bits])
-    comes_out = "" if probe.order is None else reading.order_said(probe.order, pairs)
-    if against is not None:
-        found += ["reordered"] if comes_out else []
-        found += _differences(seen, against, found_ladder.base, found, ask_speeds=not few_bits)
-    return Diagnosis(
-        head_dim=probe.head_dim,
-        is_rotation=True,
-        layout=pairs.layout,
-        sense=seen.sense,
-        base=None if "one_clock" in found else found_ladder.base,
-        rotary_dim=pairs.rotary_dim,
-        first_feature=pairs.begin,
-        comes_out=comes_out,
-        first_position=first,
-        attention_factor=factor,
-        inv_freq=seen.speeds,
-        precision=_precision(probe, seen, found_ladder, rising),
-        mistakes=tuple(dict.fromkeys(found)),
-    )
-
-
-def _unusual(probe: Probe, seen: _Seen, first: float | None, rising: bool) -> list[str]:
-    """Return what is wrong in any model: with pairs, phases, senses, frequencies or the tail."""
-    speeds, pairs = seen.speeds, seen.pairs
-    still = pairs.layout == "interleaved" and abs(seen.factor - 1) > SAME
-    known = {
-        pairs.mistake: pairs.mistake is not None,
-        "cos_and_sin_swapped": seen.swapped,
-        "phase_at_zero": first is None,
-        "counts_from_one": bool(first),
-        "senses_differ": pairs.layout is not None and len(seen.senses) > 1,
-        "tail_changes": reading.tail_changes(probe, pairs, seen.factor, still),
-        "one_clock": len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max(),
-        "frequencies_reversed": rising,
-    }
-    return [name for name, seen_here in known.items() if seen_here]
-
-
 def _in_order(pairs: reading.Pairs, speeds: np.ndarray) -> np.ndarray:
-    """Return speeds by pair of the layout, 0 for pairs that never turn; by speed where the layout has no name."""
     if pairs.layout is None:
-        return np.sort(speeds)[::-1]
+        return speeds
     ordered = np.zeros(pairs.rotary_dim // 2)
     first = pairs.members[:, 0] - pairs.begin
     ordered[first // (2 if pairs.layout == "interleaved" else 1)] = speeds
     return ordered
 
 
+def _rotation(
+    probe: Probe, pairs: reading.Pairs, factor: float, mistakes: dict[str, str], against: RopeSpec | None
+) -> Diagnosis:
+    """Diagnosis of a function that turns pairs."""
+    clock = reading.read_clock(probe, pairs, 512 if "depends_on_longest_row" in mistakes else math.inf)
+    bits = next((bits for name, bits in WIDE.items() if reading.result_is_rounded(probe, name)), None)
+    seen = _Seen(pairs, clock, factor, bits)
+    first = 0.0 if seen.swapped else reading.first_position(clock)
+    rising = frequencies.rises(seen.speeds)
+    ladder = frequencies.ladder(seen.speeds[::-1] if rising else seen.speeds, pairs.rotary_dim, seen.close)
+    few_bits = _few_bits(probe, seen, against)
+    found = mistakes | _unusual(probe, seen, first, rising, against) | few_bits
+    if bits is not None:
+        found |= {
+            f"result_in_{name}": f"Found {bits} significant bits, wanted those of x."
+            for name in WIDE
+            if WIDE[name] == bits
+        }
+    comes_out = "" if probe.order is None else reading.describe_order(probe.order, pairs)
+    if against is not None:
+        found |= {"reordered": f"Features come out {comes_out}."} if comes_out else {}
+        found |= _differences(seen, against, ladder.base, found, ask_speeds=not few_bits)
+    return Diagnosis(
+        head_dim=probe.head_dim,
+        is_rotation=True,
+        layout=pairs.layout,
+        sense=seen.sense,
+        base=None if {"one_clock", "exponent_sign"} & set(found) else ladder.base,
+        rotary_dim=pairs.rotary_dim,
+        first_feature=pairs.begin,
+        comes_out=comes_out,
+        first_position=first,
+        attention_factor=factor,
+        inv_freq=seen.speeds,
+        precision=_precision(probe, seen, ladder, rising),
+        mistakes=tuple(found),
+        evidence=found,
+    )
+
+
+def _unusual(
+    probe: Probe, seen: _Seen, first: float | None, rising: bool, against: RopeSpec | None
+) -> dict[str, str]:
+    """Mistakes of any model, with evidence: in pairs, phases, senses, frequencies or the tail."""
+    speeds, pairs, start = seen.speeds, seen.pairs, seen.clock.start
+    still = pairs.layout == "interleaved" and abs(seen.factor - 1) > SAME
+    same_layout = against is not None and pairs.layout is not None
+    wanted = against.inv_freq if against is not None and same_layout else None
+    positive = pairs.layout is not None and frequencies.has_positive_exponent(seen.signed, wanted)
+    at_zero = int(np.abs(start).argmax())
+    ends = f"Found {speeds[0]:.6g} radians per token in pair 0 and {speeds[-1]:.6g} in the last"
+    known = {
+        pairs.mistake: (pairs.mistake is not None, evidence.of_pairs(pairs)),
+        "cos_and_sin_swapped": (seen.swapped, f"Found an angle of {start[0]:.4g} at position 0, wanted 0."),
+        "phase_at_zero": (
+            first is None,
+            f"Found {start[at_zero]:.4g} radians at position 0 in pair {at_zero}, wanted 0.",
+        ),
+        "counts_from_one": (bool(first), f"Found the first token at position {first or 0:g}, wanted 0."),
+        "exponent_sign": (positive, evidence.of_exponent(seen.signed, wanted)),
+        "senses_differ": (
+            pairs.layout is not None and len(seen.senses) > 1 and not positive,
+            f"Found {int((seen.clock.speed < 0).sum())} of {len(seen.clock.speed)} pairs clockwise.",
+        ),
+        "tail_changes": (
+            reading.tail_changes(probe, pairs, seen.factor, still),
+            "Found another factor than 1 on a feature that does not turn.",
+        ),
+        "one_clock": (
+            len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max(),
+            f"{ends}, wanted less.",
+        ),
+        "frequencies_reversed": (rising, f"{ends}, wanted the reverse."),
+    }
+    return {name: words for name, (present, words) in known.items() if present and name is not None}
+
+
 def _precision(probe: Probe, seen: _Seen, found: frequencies.Ladder, rising: bool) -> dict[str, str]:
-    """Say in which widths angles and turns are kept."""
+    """Widths in which angles and turns are kept."""
     exact, speeds = seen.clock.speed, seen.speeds
-    if found.off < 1e-6 and found.follow == len(speeds) == len(exact) and seen.pairs.layout:
+    is_ladder = found.steps is not None and found.off < 1e-6
+    if (
+        found.steps is not None
+        and is_ladder
+        and found.follow == len(speeds) == len(exact)
+        and seen.pairs.layout
+    ):
         exact = np.sign(exact) * (found.steps[::-1] if rising else found.steps)
     return {
         "angles": reading.angle_width(probe, seen.pairs, seen.clock, exact),
@@ -294,37 +372,34 @@ def _precision(probe: Probe, seen: _Seen, found: frequencies.Ladder, rising: boo
     }
 
 
-def _few_bits(probe: Probe, seen: _Seen, against: RopeSpec | None) -> list[str]:
-    """Return which of a position, a frequency or an angle is kept in too few bits, or whether a table ends."""
-    if seen.clock.lost_at is not None and reading.takes_other_row(probe, seen.pairs, seen.clock):
-        return ["table_ends"]
+def _few_bits(probe: Probe, seen: _Seen, against: RopeSpec | None) -> dict[str, str]:
+    """Which of a position, a frequency or an angle is kept in too few bits, or whether a table ends."""
+    row = reading.row_taken(probe, seen.pairs, seen.clock)
+    if row is not None:
+        return {"table_ends": f"Found position {seen.clock.lost_at} turned as {row}."}
     for number_format, off_clock in (("bfloat16", 1e-3), ("float16", 1e-4)):
         if not _are_rounded(seen, against, number_format):
             continue
         odd = [p for p in (101, 109, 123, 127) if probe.matrix(p) is not None]
         off = [reading.off_clock(probe, seen.pairs, seen.clock, position) for position in odd]
-        return [f"{'angles' if max(off, default=0) > off_clock else 'frequencies'}_in_{number_format}"]
+        kind = "angles" if max(off, default=0) > off_clock else "frequencies"
+        wanted = _wanted_speeds(seen, against)
+        return {
+            f"{kind}_in_{number_format}": frequencies.first_difference(seen.speeds, wanted, frequencies.CLOSE)
+        }
     for low, name in ((256, "positions_in_bfloat16"), (2048, "positions_in_float16")):
         if reading.same_turn(probe, low, low + 1):
-            return [name]
-    return []
+            return {name: f"Found position {low + 1} turned as {low}."}
+    return {}
 
 
 def _are_rounded(seen: _Seen, against: RopeSpec | None, number_format: str) -> bool:
-    """Tell whether frequencies have few bits, and are near what was wanted (or else a ladder), and not equal."""
+    """True if frequencies have few bits, and are near those wanted (or else a ladder), and not equal."""
     speeds = seen.speeds
     if not reading.has_few_bits(speeds, number_format, 1e-6):
         return False
-    if against is not None:
-        wanted, near = against.inv_freq, {"bfloat16": 2**-8, "float16": 2**-11}[number_format]
-    else:
-        found, near = (
-            frequencies.ladder(speeds, seen.pairs.rotary_dim),
-            {"bfloat16": 2**-7, "float16": 2**-10}[number_format],
-        )
-        if found.base is None or found.base <= 1 or found.follow < len(speeds):
-            return False
-        wanted = found.steps
+    near = 2.0 ** -WIDE[number_format] * (1 if against is not None else 2)
+    wanted = _wanted_speeds(seen, against)
     if len(wanted) != len(speeds):
         return False
     off = np.abs(speeds - wanted)
@@ -332,39 +407,77 @@ def _are_rounded(seen: _Seen, against: RopeSpec | None, number_format: str) -> b
     return bool((off > frequencies.CLOSE * wanted).any() and (off <= near * wanted + smallest).all())
 
 
+def _wanted_speeds(seen: _Seen, against: RopeSpec | None) -> np.ndarray:
+    """Speeds wanted, or those of the ladder that all speeds follow; empty if they follow none."""
+    if against is not None:
+        return against.inv_freq
+    found = frequencies.ladder(seen.speeds, seen.pairs.rotary_dim)
+    falls = found.base is not None and found.base > 1 and found.follow == len(seen.speeds)
+    return found.steps if falls and found.steps is not None else np.empty(0)
+
+
 def _differences(
-    seen: _Seen, against: RopeSpec, base: float | None, found: list[str], ask_speeds: bool
-) -> list[str]:
-    """Return what differs from what was wanted."""
-    pairs, differ = seen.pairs, []
+    seen: _Seen, against: RopeSpec, base: float | None, found: dict[str, str], ask_speeds: bool
+) -> dict[str, str]:
+    """Differences from the rotation wanted, with evidence."""
+    pairs, differ = seen.pairs, {}
     if pairs.layout is not None and pairs.layout != against.layout and against.rotary_dim > 2:
-        differ.append("other_layout")
+        differ["other_layout"] = evidence.of_layout(pairs, against)
     if seen.sense == -1 and not seen.swapped:
-        differ.append("turns_backwards")
-    differ += _factor_differs(seen.factor, against.attention_factor)
-    if pairs.begin:
-        differ.append("other_part")
-    if pairs.rotary_dim != _spanned(against, pairs.layout):
-        return [*differ, "other_width"]
-    explained = {"one_clock", "frequencies_reversed", "depends_on_longest_row", "remembers_earlier_calls"}
-    if explained & set(found) or not ask_speeds:
+        differ["turns_backwards"] = (
+            f"Found {seen.signed[0]:.6g} radians per token in pair 0, wanted {against.inv_freq[0]:.6g}."
+        )
+    if name := _factor_differs(seen.factor, against.attention_factor):
+        differ[name] = f"Found a factor of {seen.factor:.6g}, wanted {against.attention_factor:.6g}."
+    if pairs.begin and not _memory(seen, against):
+        differ["other_part"] = f"Found feature {pairs.begin} as the first that turns, wanted 0."
+    explained = {"one_clock", "frequencies_reversed", "exponent_sign"}
+    explained |= {"depends_on_longest_row", "remembers_earlier_calls"}
+    ask_speeds = ask_speeds and not explained & set(found)
+    if ask_speeds and (memory := _memory(seen, against)):
+        return differ | memory
+    spanned = _spanned(against, pairs.layout)
+    if pairs.rotary_dim != spanned:
+        turning = against.inv_freq[against.inv_freq > 0]
+        same = len(turning) == len(seen.speeds) and np.allclose(seen.speeds, turning, rtol=seen.close)
+        name = "zeros_dropped" if same and len(turning) < len(against.inv_freq) else "other_width"
+        return differ | {name: f"Found {pairs.rotary_dim} features that turn, wanted {spanned}."}
+    if not ask_speeds:
         return differ
     speeds = np.pad(seen.speeds, (0, len(against.inv_freq) - len(seen.speeds)))
-    return differ + frequencies.differ(speeds, against, base, seen.close)
+    return differ | frequencies.differ(speeds, against, base, seen.close)
+
+
+def _memory(seen: _Seen, against: RopeSpec) -> dict[str, str]:
+    """Frequencies of a buffer that was never filled, with evidence; {} if they are not such."""
+    speeds, wanted = np.zeros(len(against.inv_freq)), against.inv_freq
+    if seen.pairs.layout is None or seen.pairs.layout != against.layout:
+        return {}
+    places = seen.pairs.members[:, 0] // (2 if seen.pairs.layout == "interleaved" else 1)
+    if places.max() >= len(speeds):
+        return {}
+    speeds[places] = np.abs(seen.clock.speed)
+    if not frequencies.is_uninitialised(speeds, wanted):
+        return {}
+    return {"frequencies_uninitialised": frequencies.first_difference(speeds, wanted, seen.close)}
 
 
 def _spanned(against: RopeSpec, layout: str | None) -> int:
-    """Return the width that shows: neighbours at the end that stand still look like the tail."""
+    """Width that shows: neighbours at the end that stand still look like the tail."""
     turning = np.flatnonzero(against.inv_freq)
     return 2 * (int(turning[-1]) + 1) if layout == "interleaved" and len(turning) else against.rotary_dim
 
 
-def _factor_differs(factor: float, wanted: float) -> list[str]:
+def _factor_differs(factor: float, wanted: float) -> str | None:
+    """Name of the mistake in a factor, None if it is the one wanted."""
+
     def near(value: float) -> bool:
         return abs(factor / value - 1) <= 0.005
 
     if near(wanted):
-        return []
+        return None
     if near(1.0):
-        return ["attention_factor_missing"]
-    return ["attention_factor_twice" if near(wanted**2) else "other_attention_factor"]
+        return "attention_factor_missing"
+    if abs(wanted - 1) <= SAME:
+        return "attention_factor_unwanted"
+    return "attention_factor_twice" if near(wanted**2) else "other_attention_factor"

@@ -1,9 +1,8 @@
-r"""Read the speeds of pairs: which base they have, how far they follow it, how they differ from the wanted ones."""
+r"""Speeds of pairs: the base that they follow, how far they follow it, how they differ from those wanted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,7 +36,7 @@ class Ladder:
 
 
 def ladder(speeds: np.ndarray, rotary_dim: int, close: float = CLOSE) -> Ladder:
-    """Return the ladder of speeds `(pairs,)`, by all pairs where one fits them, else by the first ones."""
+    """Ladder of speeds `(pairs,)`, by all pairs where one fits them, else by the first ones."""
     turning = speeds[speeds > 0]
     count = len(turning)
     if count < 2 or not (speeds[:count] > 0).all():
@@ -49,13 +48,14 @@ def ladder(speeds: np.ndarray, rotary_dim: int, close: float = CLOSE) -> Ladder:
     if by_all.follow == count:
         return by_all
     by_first = _follows(turning, turning[0], logs[0] - logs[1], rotary_dim, close, speeds.shape)
-    return by_first if by_first.follow >= min(FIRST, count) and by_first.base > 1 else Ladder(None)
+    fits = by_first.follow >= min(FIRST, count) and by_first.base is not None and by_first.base > 1
+    return by_first if fits else Ladder(None)
 
 
 def _follows(
     turning: np.ndarray, times: float, slope: float, rotary_dim: int, close: float, shape: tuple[int, ...]
 ) -> Ladder:
-    """Return the ladder of a first speed and a slope, and how many of the speeds follow it."""
+    """Ladder of a first speed and a slope, and the number of speeds that follow it."""
     steps = times * np.exp(-slope * np.arange(len(turning)))
     off = np.abs(turning / steps - 1)
     follow = int(np.argmax(off > close)) if (off > close).any() else len(turning)
@@ -66,17 +66,17 @@ def _follows(
 
 
 def falls(speeds: np.ndarray) -> bool:
-    """Tell whether the speeds never rise from pair to pair."""
+    """True if the speeds never rise from pair to pair."""
     return all(later <= earlier * (1 + SAME) for earlier, later in pairwise(speeds.tolist()))
 
 
 def rises(speeds: np.ndarray) -> bool:
-    """Tell whether the speeds are those of a ladder in the reverse order."""
+    """True if the speeds are those of a ladder in the reverse order."""
     return len(speeds) > 1 and falls(speeds[::-1]) and not falls(speeds)
 
 
-def said(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
-    """Return in words which base speeds `(pairs,)` have."""
+def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
+    """The base of speeds `(pairs,)`, in words."""
     if len(speeds) > 1 and np.ptp(speeds) <= CLOSE * speeds.max():
         return "one speed for all pairs"
     found = ladder(speeds[::-1] if rises(speeds) else speeds, rotary_dim)
@@ -97,44 +97,107 @@ def said(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
 
 
 def _is_round(value: float) -> bool:
-    """Tell whether a number has two digits at most, as bases do."""
+    """True if a number has two digits at most, as bases do."""
     return abs(float(f"{value:.1e}") / value - 1) < 1e-6
 
 
-def differ(speeds: np.ndarray, against: RopeSpec, base: float | None, close: float) -> list[str]:
-    """Say how the frequencies came to be other than those wanted."""
+def has_positive_exponent(signed: np.ndarray, wanted: np.ndarray | None) -> bool:
+    """True if signed speeds `(pairs,)` are those of base^(+2i/d), which whole positions show modulo 2π.
+
+    Without wanted frequencies the base is guessed from pair 1, and four pairs or more must agree.
+    """
+    if wanted is not None:
+        fast = 1 / wanted if len(wanted) == len(signed) and wanted.all() else signed * np.nan
+        return bool(fast.max() > 1 + SAME and _same_turn(signed, fast, 1e-6 * (1 + fast)))
+    if len(signed) < 4 or abs(signed[0] - 1) > CLOSE:
+        return False
+    bases = signed[1] + 2 * np.pi * np.arange(9)
+    index = np.arange(len(signed))
+    return any(
+        _same_turn(signed, ratio**index, np.full(len(signed), 0.05)) for ratio in bases if ratio > 1.01
+    )
+
+
+def _same_turn(one: np.ndarray, other: np.ndarray, within: np.ndarray) -> bool:
+    """True if angles are equal modulo 2π."""
+    return bool((np.abs((one - other + np.pi) % (2 * np.pi) - np.pi) <= within).all())
+
+
+def is_uninitialised(speeds: np.ndarray, wanted: np.ndarray) -> bool:
+    """True if speeds rise somewhere though the wanted ones fall, and are not the wanted ones in another order."""
+    if not falls(wanted) or falls(speeds) or rises(speeds):
+        return False
+    return not np.allclose(np.sort(speeds), np.sort(wanted), rtol=0.01, atol=0)
+
+
+def first_difference(speeds: np.ndarray, wanted: np.ndarray, close: float) -> str:
+    """First pair whose speed is not the wanted one, in words."""
+    off = np.abs(speeds - wanted) > close * np.abs(wanted)
+    pair = int(off.argmax())
+    return (
+        f"Found {speeds[pair]:.6g} radians per token in pair {pair}, wanted {wanted[pair]:.6g}; "
+        f"{int(off.sum())} of {len(wanted)} pairs differ."
+    )
+
+
+def differ(speeds: np.ndarray, against: RopeSpec, base: float | None, close: float) -> dict[str, str]:
+    """Name and evidence of the way in which speeds `(pairs,)` are other than those wanted; {} if they are not."""
     wanted = against.inv_freq
-
-    def equal(candidate: np.ndarray) -> bool:
-        return bool((np.abs(speeds - candidate) <= close * np.abs(candidate)).all())
-
-    if equal(wanted):
-        return []
-    turning = wanted > 0
-    ratio = float((speeds[turning] / wanted[turning]).mean()) if turning.any() else 1.0
-    whole = against.rotary_dim / against.head_dim
-    candidates = {
-        "exponent_doubled": wanted**2,
-        "exponent_halved": wanted**0.5,
-        "frequencies_scaled": ratio * wanted,
-        **({"other_denominator": wanted**whole} if whole < 1 else {}),
-    }
-    for name, candidate in candidates.items():
-        if equal(candidate):
-            return [name]
-    return [_by_base(speeds, against, base, equal)]
+    if _near(speeds, wanted, close):
+        return {}
+    pair = first_difference(speeds, wanted, close)
+    own = ladder(wanted, against.rotary_dim)
+    bases = "" if base is None or own.base is None else f" Base found {base:.6g}, wanted {own.base:.6g}."
+    width = _exponents_width(speeds, against, close)
+    if width is not None:
+        return {
+            "other_denominator": f"{pair} Found 2i/{width} in the exponent, wanted 2i/{against.rotary_dim}."
+        }
+    ratio = float(speeds[0] / wanted[0]) if wanted[0] > 0 else 0.0
+    if ratio > 0 and _near(speeds, ratio * wanted, close) and not _is_plain(speeds, base, own):
+        return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the wanted ones."}
+    for name, power in (("exponent_doubled", 2.0), ("exponent_halved", 0.5)):
+        if _near(speeds, wanted**power, close):
+            return {name: pair + bases}
+    return {_by_rule(speeds, against, base, own, close): pair + bases}
 
 
-def _by_base(
-    speeds: np.ndarray, against: RopeSpec, base: float | None, equal: Callable[[np.ndarray], bool]
-) -> str:
-    """Tell a missing rule from another base, and both from anything else."""
-    if base is None or base <= 1:
-        return "other_frequencies"
-    plain = base ** (-2 * np.arange(len(speeds)) / against.rotary_dim)
-    if not equal(plain) and not np.allclose(speeds, plain, rtol=CLOSE):
-        return "other_frequencies"
-    own = ladder(against.inv_freq, against.rotary_dim)
-    if own.base is not None and (own.follow < (against.inv_freq > 0).sum() or abs(own.times - 1) > CLOSE):
-        return "rule_missing" if abs(base / own.base - 1) <= ROUGH else "other_frequencies"
-    return "other_base"
+def _near(speeds: np.ndarray, wanted: np.ndarray, close: float) -> bool:
+    return bool((np.abs(speeds - wanted) <= close * np.abs(wanted)).all())
+
+
+def _exponents_width(speeds: np.ndarray, against: RopeSpec, close: float) -> int | None:
+    """Width that divides the exponent, if that is the whole head, or three heads and more; None otherwise.
+
+    Two heads cannot be told from a factor 2 that is missing, which is commoner.
+    """
+    wanted, head_dim = against.inv_freq, against.head_dim or against.rotary_dim
+    last = int(np.flatnonzero(wanted)[-1]) if wanted.any() else 0
+    if last == 0 or not 0 < speeds[last] < 1 or not 0 < wanted[last] < 1:
+        return None
+    width = against.rotary_dim * math.log(wanted[last]) / math.log(speeds[last])
+    heads = round(width / head_dim)
+    if heads < 1 or (heads == 2 and against.rotary_dim == head_dim) or heads * head_dim == against.rotary_dim:
+        return None
+    slower = wanted ** (against.rotary_dim / (heads * head_dim))
+    return heads * head_dim if _near(speeds, slower, close) else None
+
+
+def _is_plain(speeds: np.ndarray, base: float | None, own: Ladder) -> bool:
+    """True if speeds are a plain ladder from 1 where another first speed is wanted, as by linear scaling."""
+    return base is not None and abs(speeds[0] - 1) <= CLOSE and abs(own.times - 1) > CLOSE
+
+
+def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float | None, own: Ladder, close: float) -> str:
+    """Name of a missing rule, of a rule with other options, of another base, or of anything else."""
+    wanted, ruled = against.inv_freq, against.kind not in ("rope", "p-rope")
+    changed = own.base is None or own.follow < (wanted > 0).sum() or abs(own.times - 1) > CLOSE
+    if base is not None and base > 1:
+        plain = base ** (-2 * np.arange(len(speeds)) / against.rotary_dim)
+        is_plain = _near(speeds, plain, close) or np.allclose(speeds, plain, rtol=CLOSE)
+        if is_plain and not changed and own.base is not None:
+            return "rule_missing" if ruled and base < own.base else "other_base"
+        if is_plain and own.base is not None and abs(base / own.base - 1) <= ROUGH:
+            return "rule_missing"
+    first_alike = abs(speeds[0] - wanted[0]) <= close * wanted[0]
+    return "rule_differs" if (ruled or changed) and first_alike and falls(speeds) else "other_frequencies"

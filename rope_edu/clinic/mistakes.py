@@ -1,4 +1,4 @@
-"""The known mistakes: what each does, the smallest fix, and whether it shows without knowing what was wanted."""
+"""The known mistakes: the effect of each, the smallest fix, and the knowledge and axes that it needs to show."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Mistake(NamedTuple):
-    """One known mistake: what it does, the smallest fix, and whether it shows only against what was wanted.
+    """One known mistake: its effect, the smallest fix, and the knowledge and axes that it needs to show.
 
     >>> MISTAKES["counts_from_one"].fix
     'Count positions from 0.'
@@ -16,9 +16,11 @@ class Mistake(NamedTuple):
 
     does: str  # a sentence
     fix: str  # a sentence
-    needs_spec: bool = False  # it is a right rotation of something else: seen only against what was wanted
+    needs_spec: bool = False  # a right rotation of something else: it shows only against a RopeSpec
+    takes: str = "seq head_dim"  # axes of x without which it does not show, as in `diagnose`
 
 
+FOUR_AXES = "batch heads seq head_dim"
 MISTAKES: dict[str, Mistake] = {
     "other_layout": Mistake(
         "It pairs other features than the weights expect: neighbours instead of halves, or the reverse.",
@@ -31,7 +33,7 @@ MISTAKES: dict[str, Mistake] = {
         True,
     ),
     "minus_sign_missing": Mistake(
-        "first·cos + second·sin: the minus sign is missing, so a pair is sheared, not turned.",
+        "The minus sign is missing in first·cos − second·sin, so a pair is sheared, not turned.",
         "first′ = first·cos − second·sin; second′ = first·sin + second·cos.",
     ),
     "table_of_other_layout": Mistake(
@@ -46,6 +48,16 @@ MISTAKES: dict[str, Mistake] = {
     "sine_missing": Mistake(
         "Features are multiplied by numbers between −1 and 1, and nothing goes from one to the other.",
         "Add the second term: second features times sine, with a minus for the first ones.",
+    ),
+    "one_table_scaled": Mistake(
+        "Cosines and sines have two factors, so a pair runs on an ellipse: lengths change with the "
+        "position, and scores are no longer relative.",
+        "Multiply both tables by the attention factor, or neither.",
+    ),
+    "sines_of_other_pairs": Mistake(
+        "The sine of a pair does not belong to the angle of its cosine, so a pair is stretched as it turns.",
+        "Read both at one position and one pair: in a row of cosines and sines the sines begin after "
+        "rotary_dim/2 numbers, not after a padded width.",
     ),
     "rolls_features": Mistake(
         "Each feature is mixed with its neighbour all around the head (roll by one) instead of within pairs.",
@@ -64,8 +76,8 @@ MISTAKES: dict[str, Mistake] = {
         "first′ = first·cos − second·sin; second′ = first·sin + second·cos.",
     ),
     "length_by_position": Mistake(
-        "It turns pairs, but lengths change with the position, as xPos's do: scores are relative only if keys "
-        "change the other way.",
+        "It turns pairs, but by factors that change with the position, as xPos's do: scores are relative only if "
+        "keys change the other way.",
         "Leave lengths alone; with xPos turn queries and keys by their own functions.",
     ),
     "phase_at_zero": Mistake(
@@ -95,7 +107,7 @@ MISTAKES: dict[str, Mistake] = {
         "Make the result a function of x and positions alone.",
     ),
     "mixes_tokens": Mistake(
-        "What comes out for one token depends on the others: it rolls or flips along the sequence axis.",
+        "The result for one token depends on the others: it rolls or flips along the sequence axis.",
         "Pair along the last axis, the features.",
     ),
     "uneven_gain": Mistake(
@@ -125,19 +137,30 @@ MISTAKES: dict[str, Mistake] = {
         "Leave θ_0 at 1 radian per token.",
         True,
     ),
+    "exponent_sign": Mistake(
+        "θ_i = base^(+2i/d): the minus in the exponent is missing, so pairs turn faster and faster.",
+        "θ_i = base^(−2i/d), or 1 / base^(2i/d).",
+    ),
     "other_base": Mistake(
         "The frequencies are those of another base: the config's θ did not arrive.",
         "Pass the model's base (rope_theta).",
         True,
     ),
     "other_denominator": Mistake(
-        "On a part of the head, the exponent is divided by the whole head's width.",
-        "Divide by rotary_dim, the width that turns.",
+        "The exponent is divided by another width than that of the features that turn: by the hidden size, "
+        "or by the whole head.",
+        "Divide 2i by rotary_dim, a part of one head.",
         True,
     ),
     "other_width": Mistake(
         "It turns another number of features than asked.",
         "Turn the first rotary_dim features and pass the others.",
+        True,
+    ),
+    "zeros_dropped": Mistake(
+        "The frequencies are right, but the zeros behind them are gone: in halves, feature i then meets "
+        "another partner.",
+        "Keep a frequency of 0 for every pair that stands still.",
         True,
     ),
     "other_part": Mistake(
@@ -152,13 +175,25 @@ MISTAKES: dict[str, Mistake] = {
         True,
     ),
     "rule_missing": Mistake(
-        "The frequencies are the plain ones of this base: the scaling rule did not arrive.",
+        "The frequencies are plain ones: the scaling rule did not arrive.",
         "Build the frequencies with the rule of the config.",
         True,
     ),
+    "rule_differs": Mistake(
+        "The first pairs are right and others are not: the scaling rule has other options, or is another "
+        "rule.",
+        "Read every option of the rule (factor, trained length, thresholds, truncate), or refuse the config.",
+        True,
+    ),
+    "frequencies_uninitialised": Mistake(
+        "The frequencies follow no rule: a buffer was allocated and never filled, as after loading from the"
+        " meta device.",
+        "Compute inv_freq after the module has its device, or store it with the weights.",
+        True,
+    ),
     "other_frequencies": Mistake(
-        "The frequencies are not those wanted.",
-        "Compare inv_freq with the wanted ones pair by pair.",
+        "The frequencies are other numbers than those wanted.",
+        "Compare inv_freq with the wanted numbers, from the pair named on.",
         True,
     ),
     "attention_factor_missing": Mistake(
@@ -171,9 +206,14 @@ MISTAKES: dict[str, Mistake] = {
         "Multiply cosines and sines by it once, and leave the softmax scale alone.",
         True,
     ),
+    "attention_factor_unwanted": Mistake(
+        "Cosines and sines are multiplied by a factor, but the wanted one is 1: logits grow by its square.",
+        "Leave the tables unscaled: this model has no attention factor, or has it on the softmax.",
+        True,
+    ),
     "other_attention_factor": Mistake(
-        "The gain is not the attention factor wanted.",
-        "Multiply cosines and sines by the rule's factor.",
+        "The gain is another than the attention factor wanted.",
+        "Multiply cosines and sines by the wanted factor instead.",
         True,
     ),
     "counts_from_one": Mistake(
@@ -188,8 +228,23 @@ MISTAKES: dict[str, Mistake] = {
         "It counts from the first position of the call: a token that comes later, alone, is turned like the first.",
         "Multiply the frequencies with the positions that are passed, without taking the first away.",
     ),
+    "takes_first_for_all": Mistake(
+        "Every row of a call is turned by the position of the first.",
+        "Give each row its position: start + arange(rows).",
+    ),
+    "fills_gaps": Mistake(
+        "It counts on from the first position of the call: positions with gaps are turned as if they had "
+        "none.",
+        "Multiply the frequencies with the positions that are passed, not with start + arange(rows).",
+    ),
+    "adds_row_number": Mistake(
+        "The row number is added to the position, so each later row of a call is turned too far.",
+        "Count once: pass positions, or let the function count from an offset.",
+    ),
     "no_position": Mistake(
-        "What comes out does not depend on the position.", "Multiply the frequencies with the positions."
+        "Nothing turns: the position does not show. Frequencies of 0 do so (a buffer never filled, after "
+        "loading from the meta device), and a rotation that is never called.",
+        "Look at inv_freq[0], which must not be 0; then multiply the frequencies with the positions.",
     ),
     "table_ends": Mistake(
         "Beyond the end of its table, positions silently take another row.",
@@ -220,11 +275,11 @@ MISTAKES: dict[str, Mistake] = {
         "Take cosine and sine of float32 angles, and cast afterwards.",
     ),
     "result_in_bfloat16": Mistake(
-        "What comes out has 8 significant bits though float32 or float64 went in.",
+        "The result has 8 significant bits though float32 or float64 went in.",
         "Cast the tables to the dtype of x, not x to the dtype of the tables.",
     ),
     "result_in_float16": Mistake(
-        "What comes out has 11 significant bits though float32 or float64 went in.",
+        "The result has 11 significant bits though float32 or float64 went in.",
         "Cast the tables to the dtype of x, not x to the dtype of the tables.",
     ),
     "remembers_earlier_calls": Mistake(
@@ -234,6 +289,26 @@ MISTAKES: dict[str, Mistake] = {
     "depends_on_longest_row": Mistake(
         "The result at one position depends on the largest position in the call: a long row changes a short one.",
         "Choose the frequencies for each row, or once for the longest text.",
+    ),
+    "depends_on_length": Mistake(
+        "The result at one position depends on the number of rows in the call: a decoding step and a "
+        "prefill disagree.",
+        "Choose the frequencies from the length of the whole text, the same for every call.",
+    ),
+    "keeps_first_positions": Mistake(
+        "Angles are cached by the number of rows: a second call of that length is turned by the positions "
+        "of the first.",
+        "Put everything that the angles depend on into the key: positions or offset, base, width.",
+    ),
+    "turns_along_heads": Mistake(
+        "Heads are counted where tokens should be: each head is turned by its number.",
+        "Count positions along the axis of the tokens: transpose x, or unsqueeze the tables at the heads.",
+        takes=FOUR_AXES,
+    ),
+    "mixes_batch": Mistake(
+        "Rows of a batch are not turned each by its own positions: the first row's serve for all.",
+        "Let the tables keep the axis of the batch: (batch, 1, seq, head_dim).",
+        takes=FOUR_AXES,
     ),
     "changes_its_input": Mistake(
         "It writes into the x, or the positions, that it was given.",

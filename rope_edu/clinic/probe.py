@@ -1,174 +1,259 @@
-r"""Probe a rotation as a black box: what it does to unit vectors, position by position."""
+r"""Probe a rotation as a black box: calls with fresh arrays, matrices from unit vectors, side effects."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from rope_edu.clinic.axes import ROWS, Axes
 from rope_edu.clinic.broken import Rotation
 
 SMALL = tuple(range(1, 8))
 DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and float16 (to 65,536)
 FAR = 1_048_573  # odd, and near 2²⁰
-BY_PLACE = 64  # positions beyond are not read where only the place in the array counts
+BY_PLACE = 64  # farthest position that is read where only the place in the array counts
+LONG = 8_200  # rows of a long call: beyond the lengths at which rules switch
 NOISE = 1e-8  # of an entry: below, it counts as 0
+SAME = 1e-6  # of an entry of order 1
 
 
 class Probe:
-    """A rotation under examination: calls with fresh arrays, and the matrix of every position.
+    """A rotation under examination: calls with fresh arrays, and its matrix at every position.
 
     Args:
         function: x `(seq, head_dim)`, positions `(seq,)` -> rotated x.
         head_dim: width of x.
-        dtype: of x.
+        axes: order of axes that the function takes; default rows alone, `(seq, head_dim)`.
 
-    Raises:
-        ValueError: the function fails, or gives another shape, or no finite numbers, at positions 0 to 7.
+    Every call that fails raises ValueError with a sentence: the rows and positions of the call, the exception,
+    and the shape that was expected.
     """
 
-    def __init__(self, function: Rotation, head_dim: int, dtype: type = np.float64) -> None:
-        self.function, self.head_dim, self.dtype = function, head_dim, dtype
+    def __init__(self, function: Rotation, head_dim: int, axes: Axes = ROWS) -> None:
+        self.function, self.head_dim, self.axes = function, head_dim, axes
         self.changed_input = False
-        self.by_place = False  # it turns by the place in the array: then position p is read from row p
-        self.order: np.ndarray | None = None  # how features come out, undone before a matrix is read
-        try:
-            self.call(np.ones((8, head_dim)), range(8))
-        except Exception as error:
-            raise ValueError(
-                f"function fails at positions 0 to 7: {type(error).__name__}: {error}{_advice(error)}"
-            ) from error
-        self.matrix = lru_cache(maxsize=None)(self._matrix)
-        self.places = lru_cache(maxsize=None)(self._places)
+        self.by_place = False  # it turns by the place in the array: position p is read from row p
+        self.by_row = False  # rows of one call disturb each other: every unit vector has a call of its own
+        self.order: np.ndarray | None = None  # how features come out, undone when a matrix is read
+        self._raw = lru_cache(maxsize=None)(self._read_matrix)
+        self._places = lru_cache(maxsize=None)(self._read_places)
 
-    def call(self, x: np.ndarray, positions: range | list[int]) -> np.ndarray:
-        """Return float64 rows for x `(seq, head_dim)`, or raise what the function raises, or ValueError."""
-        x, positions = np.array(x, dtype=self.dtype), np.array(positions, dtype=np.int64)
+    def call(self, x: np.ndarray, positions: Sequence[int]) -> np.ndarray:
+        """Rotated rows, float64 `(seq, head_dim)`, of x `(seq, head_dim)` at positions `(seq,)`."""
+        return self.axes.first_rows(self.call_whole(*self.axes.spread(x, positions)))
+
+    def call_whole(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """Rotated x, float64, with x and positions in the axes of the function."""
         given, given_positions = x.copy(), positions.copy()
-        result = self.function(given, given_positions)
-        self.changed_input |= not (np.array_equal(given, x) and np.array_equal(given_positions, positions))
-        return _rows(result, x.shape)
-
-    def _matrix(self, position: int) -> np.ndarray | None:
-        """Return the matrix that a position multiplies columns with, or None where the function fails."""
-        vectors = np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
         try:
-            same = [position] * len(vectors)
-            out = self.places()[:, position] if self.by_place else self.call(vectors, same)
-        except Exception:  # a table that ends with an error is honest, and known by this
+            result = _as_float64(self.function(given, given_positions), x.shape)
+        except (Exception, SystemExit) as error:
+            raise ValueError(self._failure(error, x, positions)) from error
+        self.changed_input |= not (np.array_equal(given, x) and np.array_equal(given_positions, positions))
+        return result
+
+    def _failure(self, error: BaseException, x: np.ndarray, positions: np.ndarray) -> str:
+        """A sentence that names the call that failed and what was expected of it."""
+        rows = x.shape[self.axes.names.index("seq")]
+        where = _listed(np.ravel(positions)[:rows].tolist())
+        content = "" if x.any() else " of zeros"
+        why = str(error) if isinstance(error, _ResultError) else f"{type(error).__name__}: {error}"
+        return (
+            f"function fails on {rows} {'row' if rows == 1 else 'rows'}{content} at {where}: {why}; "
+            f"expected the rotated x, {x.shape}{_advice(error)}"
+        )
+
+    def matrix(self, position: int) -> np.ndarray | None:
+        """Matrix `(head_dim, head_dim)` that multiplies columns at a position; None where a far call fails."""
+        raw = self._raw(position)
+        return raw if raw is None or self.order is None else self.order.T @ raw
+
+    def matrix_of(self, position: int) -> np.ndarray:
+        """The matrix at a position that is known to be readable."""
+        found = self.matrix(position)
+        assert found is not None
+        return found
+
+    def _read_matrix(self, position: int) -> np.ndarray | None:
+        vectors = self._unit_vectors()
+        if self.by_place and position > BY_PLACE:
             return None
-        matrix = (out[:-1] - out[-1]).T
-        matrix = matrix if self.order is None else self.order.T @ matrix
+        try:
+            if self.by_place:
+                out = self._places()[:, position]
+            elif self.by_row:
+                out = np.concatenate([self.call(vector[None], [position]) for vector in vectors])
+            else:
+                out = self.call(vectors, [position] * len(vectors))
+        except ValueError:
+            if position in SMALL or position == 0:
+                raise
+            return None  # a table that ends with an error is honest
+        matrix: np.ndarray = (out[:-1] - out[-1]).T
         return np.where(np.abs(matrix) > NOISE * np.abs(matrix).max(), matrix, 0.0)
 
-    def _places(self) -> np.ndarray:
-        """Return what becomes of each unit vector, and of 0, at each place: (vectors, places, features)."""
-        vectors = np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
+    def _read_places(self) -> np.ndarray:
+        """Image of each unit vector, and of 0, at each place: (vectors, places, features)."""
         rows = range(BY_PLACE + 1)
-        return np.stack([self.call(np.tile(vector, (len(rows), 1)), rows) for vector in vectors])
+        return np.stack([self.call(np.tile(vector, (len(rows), 1)), rows) for vector in self._unit_vectors()])
+
+    def _unit_vectors(self) -> np.ndarray:
+        return np.concatenate((np.eye(self.head_dim), np.zeros((1, self.head_dim))))
 
     def undo_order(self) -> bool:
         """Read matrices as if features came out where they went in, if position 0 only moves or negates them."""
-        found = self.matrix(0)
-        if found is None:
-            return False
+        found = self.matrix_of(0)
         lit = found != 0
         if not (lit.sum(axis=0) == 1).all() or not (lit.sum(axis=1) == 1).all():
             return False
         if np.array_equal(np.sign(found), np.eye(self.head_dim)):
             return False
         self.order = np.sign(found)
-        self.matrix.cache_clear()
         return True
 
-    def keep_order(self) -> None:
-        """Read matrices as they are again."""
-        self.order = None
-        self.matrix.cache_clear()
+    def repeats(self) -> str | None:
+        """Evidence that the same call gives two results, or None."""
+        x = sample(8, self.head_dim)
+        off = _apart(self.call(x, range(8)), self.call(x, range(8)))
+        return f"Two equal calls differ by {off:.3g}, wanted 0." if off > 0 else None
 
-    def repeats(self) -> bool:
-        """Tell whether the same call gives the same result twice."""
-        x = _sample(8, self.head_dim)
-        return bool(np.array_equal(self.call(x, range(8)), self.call(x, range(8))))
+    def keeps_first_positions(self) -> str | None:
+        """Evidence that a number of rows seen before is turned by the positions of its first call, or None."""
+        x = sample(8, self.head_dim)
+        first, later = self.call(x, range(8)), self.call(x, range(100, 108))
+        fewer = self.call(x[:5], range(100, 105))
+        if _apart(first, later) > SAME or _apart(later[:5], fewer) <= SAME:
+            return None
+        return "8 rows at positions 100 to 107 are turned as at 0 to 7, which came first; 5 rows are not."
 
-    def remembers(self) -> bool:
-        """Tell whether the same input gives another result after positions far away."""
-        x = _sample(8, self.head_dim)
+    def remembers(self) -> str | None:
+        """Evidence that the same input gives another result after positions far away, or None."""
+        x = sample(8, self.head_dim)
         before = self.call(x, range(8))
         try:
             self.call(x, range(FAR - 7, FAR + 1))
-        except Exception:
-            return False
-        return not np.array_equal(before, self.call(x, range(8)))
-
-    def depends_on_longest(self) -> bool:
-        """Tell whether a row changes when another row of the call is far away."""
-        x, bound = _sample(2, self.head_dim), 1e-6
-        try:
-            apart = self.call(x[:1], [5]), self.call(x, [5, FAR])[:1]
-        except Exception:
-            return False
-        return bool(np.abs(apart[0] - apart[1]).max() > bound)
-
-    def mixes_tokens(self) -> bool:
-        """Tell whether a row changes when the content of another row does."""
-        x = _sample(3, self.head_dim)
-        other = np.concatenate((x[:1], -x[1:2], 2 * x[2:]))
-        return bool(np.abs(self.call(x, [3, 4, 5])[0] - self.call(other, [3, 4, 5])[0]).max() > 1e-6)
-
-    def counts_for_itself(self) -> str | None:
-        """Name how it finds positions of its own, if one row at different positions is turned alike."""
-        x = np.repeat(_sample(1, self.head_dim), 2, axis=0)
-        if np.abs(self.call(x[:1], [9]) - self.call(x[:1], [5])).max() > 1e-6:
+        except ValueError:
             return None
-        for positions, name in (([5, 5], "ignores_positions"), ([5, 9], "counts_from_the_first")):
-            first, second = self.call(x, positions)
-            if np.abs(first - second).max() > 1e-6:
-                return name
+        off = _apart(before, self.call(x, range(8)))
+        return f"After a call at position {FAR}, rows 0 to 7 differ by {off:.3g}, wanted 0." if off else None
+
+    def depends_on_longest(self) -> str | None:
+        """Evidence that a row changes when another row of the call is far away, or None."""
+        x = sample(2, self.head_dim)
+        try:
+            off = _apart(self.call(x[:1], [5]), self.call(x, [5, FAR])[:1])
+        except ValueError:
+            return None
+        return f"Beside a row at {FAR}, the row at 5 differs by {off:.3g}, wanted 0." if off > SAME else None
+
+    def depends_on_length(self) -> str | None:
+        """Evidence that a row changes with the number of rows of the call, at equal positions, or None."""
+        x = sample(1, self.head_dim)
+        try:
+            long = self.call(np.tile(x, (LONG, 1)), [5] * LONG)[:1]
+        except ValueError:
+            return None
+        off = _apart(self.call(x, [5]), long)
+        return f"In {LONG} rows, all at 5, the first differs by {off:.3g}, wanted 0." if off > SAME else None
+
+    def mixes_tokens(self) -> str | None:
+        """Evidence that a row changes when the content of another row does, or None."""
+        x = sample(3, self.head_dim)
+        other = np.concatenate((x[:1], -x[1:2], 2 * x[2:]))
+        off = _apart(self.call(x, [3, 4, 5])[0], self.call(other, [3, 4, 5])[0])
+        if off <= SAME:
+            return None
+        return f"With other tokens behind it, the token at 3 differs by {off:.3g}, wanted 0."
+
+    def miscounts(self) -> tuple[str, str] | None:
+        """Name and evidence of positions that rows do not take as given, or None.
+
+        One vector is turned alone at several positions, then in pairs of rows; the second row must be turned as
+        the vector alone at the position of that row.
+        """
+        x = np.repeat(sample(1, self.head_dim), 2, axis=0)
+        alone = {p: self.call(x[:1], [p])[0] for p in (5, 6, 9, 10)}
+        if _apart(alone[9], alone[5]) <= SAME:
+            for positions, name in (([5, 5], "ignores_positions"), ([5, 9], "counts_from_the_first")):
+                if _apart(*self.call(x, positions)) > SAME:
+                    return name, "A row alone at 9 is turned as one at 5, wanted as at 9."
+            return None
+        second = self.call(x, [5, 9])[1]
+        if _apart(second, alone[9]) <= SAME:
+            return None
+        taken = {5: "takes_first_for_all", 6: "fills_gaps", 10: "adds_row_number"}
+        for position, name in taken.items():
+            if _apart(second, alone[position]) <= SAME:
+                return name, f"Of rows at 5 and 9, the second is turned as at {position}, wanted 9."
         return None
 
-    def adds(self) -> bool:
-        """Tell whether something comes out where nothing goes in."""
-        nothing, ones = np.zeros((1, self.head_dim)), np.ones((1, self.head_dim))
+    def adds(self) -> str | None:
+        """Evidence that something comes out where nothing goes in, or None."""
+        ones = self.call(np.ones((1, self.head_dim)), [3])
         try:
-            return bool(np.abs(self.call(nothing, [3])).max() > 1e-6 * np.abs(self.call(ones, [3])).max())
-        except ValueError:  # not finite: it divides by the length of x
-            return False
+            added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
+        except ValueError:  # as where it divides by the length of x
+            return None
+        return f"From zeros comes {added:.3g}, wanted 0." if added > SAME * np.abs(ones).max() else None
 
-    def is_linear(self) -> bool:
-        """Tell whether twice the input gives twice the output, and sums give sums."""
-        x = _sample(2, self.head_dim)
+    def bends(self) -> str | None:
+        """Evidence that sums do not give sums, or None; a bfloat16 result rounds thrice."""
+        x = sample(2, self.head_dim)
         a, b, both = (self.call(row[None], [3])[0] for row in (x[0], x[1], 2 * x[0] + x[1]))
-        return bool(
-            np.abs(both - 2 * a - b).max() <= 0.03 * np.abs(both).max()
-        )  # a bfloat16 result rounds thrice
+        off = _apart(both, 2 * a + b)
+        return (
+            f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, wanted 0."
+            if off > 0.03 * np.abs(both).max()
+            else None
+        )
 
 
-def _rows(result: object, shape: tuple[int, int]) -> np.ndarray:
-    """Return what came out as float64 rows, or raise ValueError that says how to wrap the function."""
+class _ResultError(ValueError):
+    """A result that cannot be read; its words say how to mend that."""
+
+
+def _as_float64(result: object, shape: tuple[int, ...]) -> np.ndarray:
+    """A result as float64 of a shape; _ResultError says how to wrap a function that returns anything else."""
     if result is None:
-        raise ValueError("it returns nothing: let it return the rotated x, also if it works in place")
+        raise _ResultError("it returns nothing: let it return the rotated x, also if it works in place")
     found = np.array(result)
     if np.iscomplexobj(found):
-        raise ValueError("it returns complex numbers: return the real features, two for each of them")
+        raise _ResultError("it returns complex numbers: return the real features, two for each of them")
     found = found.astype(np.float64)
     if found.shape != shape:
-        several = found.ndim == 3 and found.shape[1:] == shape
+        several = found.ndim == len(shape) + 1 and found.shape[1:] == shape
         wrap = ": wrap it, so that it returns one array of that shape" if several else ""
-        raise ValueError(f"it must return the shape of x, {shape}, got {found.shape}{wrap}")
+        raise _ResultError(f"it must return the shape of x, {shape}, got {found.shape}{wrap}")
     if not np.isfinite(found).all():
-        raise ValueError("it returns numbers that are not finite")
+        raise _ResultError("it returns numbers that are not finite")
     return found
 
 
-def _advice(error: Exception) -> str:
-    """Say how to hand tensors to a function that wants them, where its failure sounds like that."""
+def _advice(error: BaseException) -> str:
+    """Advice on handing tensors to a function whose failure sounds as if it wanted them; else ""."""
     wants = "torch" in sys.modules and isinstance(error, TypeError | AttributeError)
     if not wants or not any(word in str(error) for word in ("ensor", "ndarray", "dtype")):
         return ""
     return "; if it wants tensors, wrap it: lambda x, p: yours(torch.tensor(x), torch.tensor(p)).numpy()"
 
 
-def _sample(rows: int, width: int) -> np.ndarray:
+def _listed(positions: list[int]) -> str:
+    """Positions in words: "positions 0 to 7", "position 9", "positions 5 and 9"."""
+    kinds = sorted(set(positions))
+    if len(kinds) == 1:
+        return f"position {kinds[0]}"
+    joined = " to " if kinds == list(range(kinds[0], kinds[-1] + 1)) and len(kinds) > 2 else " and "
+    return f"positions {positions[0]}{joined}{positions[-1]}"
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> float:
+    """Largest difference between two arrays."""
+    return float(np.abs(one - other).max())
+
+
+def sample(rows: int, width: int) -> np.ndarray:
+    """Normal numbers `(rows, width)`, the same on every call."""
     return np.random.default_rng(22).normal(size=(rows, width))

@@ -1,4 +1,4 @@
-r"""Read the matrices of a black box: which features pair, whether pairs turn, by which angles, how exactly."""
+r"""Matrices of a black box, read: the features that pair, their blocks, angles, speeds, and precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOST = 0.5  # radians: farther off, a turn is no longer that of its position
 
 @dataclass
 class Pairs:
-    """Which features pair: (first, second) of each, and how that is called."""
+    """Features that pair, (first, second) of each, with the name of their layout."""
 
     members: np.ndarray  # (pairs, 2)
     layout: str | None
@@ -26,15 +26,15 @@ class Pairs:
 
 
 def positions_of(probe: Probe) -> list[int]:
-    """Return the positions at which the box is read, rising, and answers."""
+    """Positions at which the box is read and answers, rising."""
     reach = BY_PLACE if probe.by_place else math.inf
     wanted = sorted({*SMALL, *DOUBLING})
     return [p for p in wanted if p <= reach and probe.matrix(p) is not None]
 
 
 def find_pairs(probe: Probe) -> Pairs:
-    """Find which features meet, from all positions together."""
-    matrices = np.stack([probe.matrix(p) for p in positions_of(probe)])
+    """Pairs of features that meet, from all positions together."""
+    matrices = np.stack([probe.matrix_of(p) for p in positions_of(probe)])
     meets = (matrices != 0).any(axis=0) & ~np.eye(probe.head_dim, dtype=bool)  # [to, from]
     if not meets.any():
         moved = np.abs(matrices - matrices[0]).max() > SAME
@@ -50,7 +50,7 @@ def find_pairs(probe: Probe) -> Pairs:
 
 
 def name_pairs(members: np.ndarray) -> Pairs:
-    """Name the layout of pairs, where they begin, and the width that they span."""
+    """Pairs with the name of their layout, their first feature, and the width that they span."""
     first, second = members.T
     steps = set((second - first).tolist())
     step, begin, end = max(steps), int(first.min()), int(second.max()) + 1
@@ -64,51 +64,70 @@ def name_pairs(members: np.ndarray) -> Pairs:
 
 
 def blocks(probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
-    """Return the 2 × 2 block of each pair at a position, `(pairs, 2, 2)`."""
+    """The 2 × 2 block of each pair at a position, `(pairs, 2, 2)`."""
     index = pairs.members
-    return probe.matrix(position)[index[:, :, None], index[:, None, :]]
+    return probe.matrix_of(position)[index[:, :, None], index[:, None, :]]
 
 
 def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
-    """Return what is wrong with the blocks, or None, and the factor that multiplies them, if it is one."""
-    there = [p for p in SMALL if p in positions_of(probe)]
-    found = np.stack([blocks(probe, pairs, p) for p in there])  # (positions, pairs, 2, 2)
+    """Name of the mistake in the blocks, or None, and the factor that multiplies them, if it is one."""
+    found = np.stack([blocks(probe, pairs, p) for p in SMALL])  # (positions, pairs, 2, 2)
     lengths = np.linalg.norm(found, axis=-1)  # of the rows
     gain = lengths.mean(axis=0)
     steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # a bfloat16 table is off by 0.004
+    even = steady and bool(np.ptp(gain) <= 0.01 * gain.max())
     if _turns(found):
         if drifts(probe, pairs, gain):
-            return "length_by_position", None
-        even = np.ptp(gain) <= 0.01 * gain.max()
-        return (
-            (None, float(gain.mean()))
-            if even and steady
-            else ("uneven_gain" if steady else "not_a_rotation", None)
-        )
+            return _name_drift(probe, pairs), None
+        if even:
+            return None, float(gain.mean())
+        return ("uneven_gain" if steady else "not_a_rotation"), None
     (a, b), (c, d) = np.moveaxis(found, (2, 3), (0, 1))
     if steady and np.abs(a - d).max() <= SAME and np.abs(b - c).max() <= SAME:
         return "minus_sign_missing", None
     if steady and _turns(found / lengths[..., None]):
         return "uneven_gain", None
-    even = steady and np.ptp(gain) <= 0.01 * gain.max()
     return ("table_of_other_layout" if even else "not_a_rotation"), None
 
 
+def _name_drift(probe: Probe, pairs: Pairs) -> str:
+    """Name of the mistake in blocks [[a, −b], [b, a]] whose lengths change with the position.
+
+    Phases that grow evenly belong to a turn with a factor. Else cosine and sine have two factors, if one pair of
+    factors puts every block on the unit circle, or belong to two angles.
+    """
+    once = phase(probe, pairs, 1)
+    if all(np.abs(wrap(phase(probe, pairs, p) - p * once)).max() < 0.01 for p in SMALL):
+        return "length_by_position"
+    return "sines_of_other_pairs" if table_factors(probe, pairs) is None else "one_table_scaled"
+
+
+def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
+    """Factors of the cosines and of the sines, if two numbers explain all blocks; None otherwise."""
+    found = np.stack([blocks(probe, pairs, p) for p in (0, *SMALL)])
+    cosines, sines = found[:, :, 0, 0] / found[0, 0, 0, 0], found[:, :, 1, 0]
+    open_angle = cosines**2 < 0.99
+    if not open_angle.any():
+        return None
+    factors = np.abs(sines[open_angle]) / np.sqrt(1 - cosines[open_angle] ** 2)
+    even = np.ptp(factors) <= 0.02 * factors.max()
+    return (float(found[0, 0, 0, 0]), float(factors.mean())) if even else None
+
+
 def drifts(probe: Probe, pairs: Pairs, gain: np.ndarray) -> bool:
-    """Tell whether far positions change lengths, though each pair is turned."""
+    """True if positions change lengths, though each pair keeps the form of a turn."""
     far = [blocks(probe, pairs, p) for p in positions_of(probe)]
     lengths = np.linalg.norm(np.stack(far), axis=-1)
     return bool((np.abs(lengths - gain) > 0.03 * gain).any()) and _turns(np.stack(far))
 
 
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> bool:
-    """Tell whether features outside the part that turns come out changed; `still` ones may have the factor."""
+    """True if features outside the part that turns come out changed; `still` ones may have the factor."""
     outside = np.ones(probe.head_dim, dtype=bool)
     outside[pairs.members.ravel()] = False
     inside = np.zeros(probe.head_dim, dtype=bool)
     inside[pairs.begin : pairs.begin + pairs.rotary_dim] = pairs.layout is not None
-    there = [p for p in SMALL if p in positions_of(probe)]
-    kept = np.stack([np.diag(probe.matrix(p)) for p in there])  # (positions, features)
+    kept = np.stack([np.diag(probe.matrix_of(p)) for p in SMALL])  # (positions, features)
     may_be = np.where(inside, factor, 1.0)
     off = np.abs(kept - may_be) > 0.01
     if still:  # pairs of p-RoPE that never turn, at the end
@@ -123,27 +142,27 @@ def _turns(found: np.ndarray) -> bool:
 
 
 def phase(probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
-    """Return the angle of each pair at a position, −π … π."""
+    """Angle of each pair at a position, −π … π."""
     found = blocks(probe, pairs, position)
     return np.arctan2(found[:, 1, 0] - found[:, 0, 1], found[:, 0, 0] + found[:, 1, 1])
 
 
 def wrap(angle: np.ndarray) -> np.ndarray:
-    """Return an angle in −π … π."""
+    """An angle in −π … π."""
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 @dataclass
 class Clock:
-    """How fast the pairs turn, and to which position that was seen."""
+    """Speeds of the pairs, and the first position that they do not explain."""
 
     start: np.ndarray  # (pairs,) the phase at position 0
     speed: np.ndarray  # (pairs,) radians per position, with their sign
-    lost_at: int | None  # the first position of those read at which a turn is not start + position · speed
+    lost_at: int | None  # first position of those read at which a turn is not start + position · speed
 
 
 def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
-    """Follow the phases from position 1 to farther and farther ones, so that the speed becomes exact."""
+    """Clock of the pairs: phases followed from position 1 to farther ones, so that speeds become exact."""
     start = phase(probe, pairs, 0)
     speed = wrap(phase(probe, pairs, 1) - start)
     for position in positions_of(probe):
@@ -157,19 +176,22 @@ def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
 
 
 def off_clock(probe: Probe, pairs: Pairs, clock: Clock, position: int) -> float:
-    """Return how far a turn is from start + position · speed, in radians, at most."""
+    """Largest distance of a turn from start + position · speed, in radians."""
     return float(np.abs(wrap(phase(probe, pairs, position) - clock.start - position * clock.speed)).max())
 
 
-def takes_other_row(probe: Probe, pairs: Pairs, clock: Clock) -> bool:
-    """Tell whether the turn where the clock is lost is that of an earlier position."""
+def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
+    """Earlier position by which pairs are turned where the clock is lost; None if there is none."""
+    if clock.lost_at is None:
+        return None
     seen = phase(probe, pairs, clock.lost_at)
     earlier = clock.start + np.arange(clock.lost_at)[:, None] * clock.speed
-    return bool(np.abs(wrap(earlier - seen)).max(axis=1).min() < 0.02)
+    off = np.abs(wrap(earlier - seen)).max(axis=1)
+    return int(off.argmin()) if off.min() < 0.02 else None
 
 
 def first_position(clock: Clock) -> float | None:
-    """Return which position the first token has, or None if the phases at 0 are not those of one position."""
+    """Position of the first token, or None if the phases at 0 are not those of one position."""
     speed = np.abs(clock.speed)
     if np.abs(clock.start).max() < 1e-6:
         return 0.0
@@ -180,8 +202,8 @@ def first_position(clock: Clock) -> float | None:
     return float(round(first)) if abs(first - round(first)) < 0.01 else float(first)
 
 
-def order_said(order: np.ndarray, pairs: Pairs) -> str:
-    """Say how features come out: `order` has ±1 where the feature of a column comes out in a row."""
+def describe_order(order: np.ndarray, pairs: Pairs) -> str:
+    """Order of features that come out, in words: `order` has ±1 where that of a column comes out in a row."""
     source = np.abs(order).argmax(axis=1)
     negated = int((order.sum(axis=1) < 0).sum())
     if (source == np.arange(len(source))).all():
@@ -196,31 +218,30 @@ def order_said(order: np.ndarray, pairs: Pairs) -> str:
 
 
 def same_turn(probe: Probe, one: int, other: int) -> bool:
-    """Tell whether two positions are turned exactly alike."""
+    """True if two positions are turned exactly alike."""
     a, b = probe.matrix(one), probe.matrix(other)
     return a is not None and b is not None and bool(np.array_equal(a, b))
 
 
 def is_rounded(values: np.ndarray, number_format: str, within: float = 0.0) -> bool:
-    """Tell whether all numbers are of a format (to a relative error)."""
+    """True if all numbers are of a format (to a relative error)."""
     rounded = round_to(values, number_format)
     return bool((np.abs(rounded - values) <= within * np.abs(values)).all())
 
 
 def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
-    """Tell whether all numbers have as few digits as a format gives (to a relative error), however small."""
+    """True if all numbers have as few digits as a format gives (to a relative error), however small."""
     scale = 2.0 ** np.floor(np.log2(np.where(values > 0, values, 1.0)))
     return is_rounded(values / scale, number_format, within) or is_rounded(values, number_format, within)
 
 
 def result_is_rounded(probe: Probe, number_format: str) -> bool:
-    """Tell whether every entry of the matrices is a number of a format."""
-    there = [p for p in SMALL if p in positions_of(probe)]
-    return all(is_rounded(probe.matrix(p), number_format) for p in there)
+    """True if every entry of the matrices is a number of a format."""
+    return all(is_rounded(probe.matrix_of(p), number_format) for p in SMALL)
 
 
 def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> str:
-    """Say in which width angles are kept, from the error at a far position; `speed` is taken as exact."""
+    """Width in which angles are kept, from the error at a far position; `speed` is taken as exact."""
     if clock.lost_at is not None or probe.by_place or probe.matrix(FAR) is None:
         return "not seen: it does not reach 2^20"
     off = np.abs(wrap(phase(probe, pairs, FAR) - clock.start - FAR * speed)).max()
@@ -231,9 +252,8 @@ def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> 
 
 
 def turn_width(probe: Probe, pairs: Pairs, factor: float) -> str:
-    """Say in which width cosines and sines are kept, from the lengths of turned unit vectors."""
-    there = [p for p in SMALL if p in positions_of(probe)]
-    lengths = np.linalg.norm(np.stack([blocks(probe, pairs, p) for p in there]), axis=-1)
+    """Width in which cosines and sines are kept, from the lengths of turned unit vectors."""
+    lengths = np.linalg.norm(np.stack([blocks(probe, pairs, p) for p in SMALL]), axis=-1)
     off = np.abs(lengths / factor - 1).max()
     for bound, name in ((1e-12, "float64"), (1e-6, "float32"), (1e-3, "float16")):
         if off <= bound:

@@ -1,79 +1,90 @@
-r"""Which object of a config states the rotation of which layers."""
+r"""Kinds of layers: which object of a config states the rotation of which of them."""
 
 from __future__ import annotations
 
-from numbers import Real
+from enum import Enum
 from typing import Any
 
-from rope_edu.config.values import RULES, Part, checked, refuse, said
+from rope_edu.config.table import Notes, Table
+from rope_edu.config.values import RULES, Part, checked, config_error, listed, names_of, same
 
 THETA = "rope_theta"
-STILL = "nope"  # the type of layers that do not rotate, where the file has no name for them
-ALL = ""  # the label of a rotation that all layers share
 
 
-class Notes(list):
-    """Remarks as (kind, words), each once."""
+class Layers(Enum):
+    """Kinds of layers that a file has no name for."""
 
-    def add(self, kind: str, **words: Any) -> None:
-        note = (kind, words)
-        if note not in self:
-            self.append(note)
-
-    def lost(self, how: str, **words: Any) -> None:
-        """Note that transformers 5 loses θ."""
-        self.add("theta lost by 5", detail=RULES["how_lost"][how].format(**words))
+    ALL = None
+    STILL = "nope"  # those without position
 
 
-def body_of(config: object, notes: Notes) -> Part:
-    """Return the language model's part of a config, nested or not; what it lacks of the base comes from outside."""
+Label = str | Layers
+Kinds = dict[Label, Part | None]  # None: these layers do not rotate
+
+
+def body_of(config: object, notes: Notes) -> tuple[Part, str, bool]:
+    """Return the language model's part of a config, its model_type, and whether it stands in another object."""
     if not isinstance(config, dict):
-        raise refuse("not an object", "config", value=config)
-    body = Part(config)
-    for _ in range(3):
+        raise config_error("not an object", "config", value=config)
+    body, family = Part(config), _family(Part(config), "")
+    for depth in range(RULES["deepest"]):
         nest = next((name for name in RULES["nests"] if name in body), None)
         if nest is None:
-            break
+            return body, family, depth > 0
         inner = Part(checked("text_config", body.path(nest), body.values[nest]), body.path(nest))
-        body = _inherited(body, inner, nest, notes)
-    return body
+        body = inner if family in RULES["outer_rotation_is_another"] else _inherited(body, inner, nest, notes)
+        family = _family(body, RULES["text_of"].get(family, ""))
+    return body, family, True
+
+
+def _family(body: Part, otherwise: str) -> str:
+    return checked("model_type", body.path("model_type"), body.values.get("model_type", otherwise))
 
 
 def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
+    """Return an object with the base and the rotation that stand outside it."""
     values, paths = dict(inner.values), {}
-    for name in (*RULES["names"][THETA], "rope_parameters", "rope_scaling"):
+    for name in (*names_of(THETA), "rope_parameters", "rope_scaling"):
         if name not in outer:
             continue
         if name not in inner:
-            values[name], paths[name] = outer.values[name], outer.path(name)
+            values[name], paths[name] = outer.raw(name), outer.path(name)
             notes.lost("outside", field=outer.path(name), nest=nest)
-        elif not same(outer.values[name], inner.values[name]):
+        elif not same(outer.raw(name), inner.raw(name)):
             raise _contradiction(inner, name, outer, name)
     return Part(values, inner.path(""), paths)
 
 
-def rotations_of(body: Part, family: str, notes: Notes) -> dict[str, Part]:
-    """Return the rotation's parameters for each type of layer, or for `ALL`."""
-    stated = _stated(body, notes)
-    if any(isinstance(value, dict) for value in stated.values.values()):
-        return _nested(stated, body, family, notes)
-    if THETA in stated and family in RULES["rope_parameters_per_layer_type"]:
-        notes.lost("flat", model_type=family)
-    names = [name for name in RULES["second_bases"] if name in body]
-    defaults = RULES["defaults"].get(family, {})
-    if not names and "rope_local_base_freq" not in defaults:
-        return {ALL: stated}
-    name = names[0] if names else "rope_local_base_freq"
-    if not names:
-        notes.add("default taken", field=name, value=said(defaults[name]), model_type=family)
-    return _two_bases(stated, body, name, body.values.get(name, defaults.get(name)))
+def kinds_of(table: Table) -> Kinds:
+    """Return the rotation's parameters for each kind of layers; None for those that do not rotate."""
+    stated = _stated(table)
+    nested = any(isinstance(value, dict) for value in stated.values.values())
+    table.facts |= {"nested": nested, "stretched": bool(set(stated.values) - {"rope_type", "type", THETA})}
+    table.part = Part({}) if nested else stated
+    row = table.holding(RULES["kinds_of_layers"])
+    if row is None:
+        kinds: Kinds = {Layers.ALL: stated}
+    elif row["kinds"] == "nested":
+        kinds = _nested(stated, table)
+    elif row["kinds"] == "by layer":
+        kinds = _by_layer(table, stated, row["field"], row["from"])
+    else:
+        kinds = {label: _taken(stated, rule, table) for label, rule in row["kinds"].items()}
+    if (
+        not nested
+        and THETA in stated
+        and table.facts["model_type"] in RULES["rope_parameters_per_layer_type"]
+    ):
+        table.notes.lost("flat", model_type=table.facts["model_type"])
+    return _with_still(table, kinds)
 
 
-def _stated(body: Part, notes: Notes) -> Part:
+def _stated(table: Table) -> Part:
     """Return rope_parameters or rope_scaling, or both in one where they agree."""
-    found = [name for name in ("rope_scaling", "rope_parameters") if body.get(name)]
-    parts = [Part(body.values[name], body.path(name)) for name in found]
-    beside = any(name in body for name in RULES["names"][THETA])
+    body, notes = table.body, table.notes
+    found = [name for name in ("rope_scaling", "rope_parameters") if body.values.get(name)]
+    parts = [Part(checked(name, body.path(name), body.values[name]), body.path(name)) for name in found]
+    beside = any(name in body for name in names_of(THETA))
     if found == ["rope_parameters"] and THETA in parts[0] and not beside:
         notes.add("theta lost by 4")
     if len(parts) < 2:
@@ -88,120 +99,175 @@ def _stated(body: Part, notes: Notes) -> Part:
     return Part(parameters.values | scaling.values, scaling.path(""), paths)
 
 
-def _nested(stated: Part, body: Part, family: str, notes: Notes) -> dict[str, Part]:
-    declared = body.get("layer_types")
-    known_flat = family in RULES["rope_parameters_for_all_layers"]
+def _nested(stated: Part, table: Table) -> Kinds:
+    body, family = table.body, table.facts["model_type"]
+    declared = table.get("layer_types")
     for label, value in stated.values.items():
         if not isinstance(value, dict):
-            raise refuse(
-                "no rule uses",
-                stated.path(label),
-                value=value,
-                rule="nested",
-                allowed="an object for each layer type",
-            )
-        lost = label not in declared if declared else known_flat
+            words = {"value": value, "rule": "nested", "allowed": "an object for each layer type"}
+            raise config_error("no rule uses", stated.path(label), **words)
+        lost = label not in declared if declared else family in RULES["rope_parameters_for_all_layers"]
         if lost and THETA in value:
-            notes.lost("no layer type", field=f"{stated.path(label)}.{THETA}")
-    if not any(name in body for name in RULES["names"][THETA]):
-        notes.add("theta lost by 4")
-    return {label: Part(value, stated.path(label), apart=True) for label, value in stated.values.items()}
+            table.notes.lost("no layer type", field=f"{stated.path(label)}.{THETA}")
+    if not any(name in body for name in names_of(THETA)):
+        table.notes.add("theta lost by 4")
+    kinds: Kinds = {
+        label: Part(value, stated.path(label), apart=True) for label, value in stated.values.items()
+    }
+    if any(label in kinds for label in declared or []):
+        still = [label for label in RULES["kinds_of_attention"] if label in declared and label not in kinds]
+        kinds |= dict.fromkeys(still)
+        _note_still(table, [label not in still for label in declared])
+    return kinds
 
 
-def _two_bases(stated: Part, body: Part, name: str, base: object) -> dict[str, Part]:
-    """Return the rotations of a config with a second base beside the first."""
-    rule = RULES["second_bases"][name]
-    second = Part({THETA: base}, paths={THETA: body.path(name)}, apart=True)
-    if rule["scaled"] != rule["own"]:
-        return {rule["others"]: stated, rule["own"]: second}
-    if THETA in stated and not same(stated.values[THETA], base):
-        raise _contradiction(stated, THETA, body, name)
-    paths = {key: stated.path(key) for key in stated.values} | {THETA: body.path(name)}
-    scaled = Part(stated.values | {THETA: base}, stated.path(""), paths, apart=True)
-    return {rule["others"]: Part({}, stated.path("")), rule["own"]: scaled}
+def _taken(stated: Part, rule: dict[str, Any], table: Table) -> Part:
+    """Return the parameters of a kind of layers: those stated or none, and fields taken from beside them."""
+    source = stated if rule.get("stated") else Part({}, stated.path(""))
+    values, paths = dict(source.values), {name: source.path(name) for name in source.values}
+    for name, other in rule.items():
+        if name == "stated":
+            continue
+        place = stated if other in stated and not rule.get("stated") else table.body
+        value = place.raw(other) if other in place else (None if other == name else table.taken(other))
+        if value is None:
+            continue
+        if name in values and not same(values[name], value):
+            raise _contradiction(source, name, place, other)
+        values[name], paths[name] = value, place.path(other)
+    return Part(values, source.path(""), paths, apart=len(rule) > bool(rule.get("stated")))
 
 
-def still_labels(body: Part, family: str, rotations: dict[str, Part], notes: Notes) -> dict[str, Part]:
-    """Add to `rotations` the layers without position, with None for their parameters."""
-    types, layers = body.get("layer_types"), body.one("num_hidden_layers")
-    if body.get("position_embedding_type") == STILL:
-        return {STILL: None}
-    if family in RULES["only_sliding_layers_rotate"] and "sliding_window" in body and ALL in rotations:
-        if types:
-            notes.add(
-                "layers without position", count=str(types.count("full_attention")), layers=str(len(types))
-            )
-        return {"sliding_attention": rotations[ALL], "full_attention": None}
-    turning = _turning_layers(body, family, layers)
-    if turning is None or all(turning):
-        return rotations
-    notes.add("layers without position", count=str(turning.count(0)), layers=str(len(turning)))
-    return rotations | {STILL: None}
+def _by_layer(table: Table, stated: Part, field: str, name: str) -> Kinds:
+    """Return the kinds of a file that lists a base for each layer; 0 is a layer that does not rotate."""
+    bases = checked(field, table.body.path(name), table.body.raw(name))
+    table.used.add(table.body.path(name))
+    types = table.get("layer_types") or []
+    fractions = table.get("partial_rotary_factors") or []
+    kinds: Kinds = {}
+    for layer, base in enumerate(bases):
+        label = types[layer] if len(types) > layer else "every layer"
+        values = {THETA: base} | (
+            {"partial_rotary_factor": fractions[layer]} if len(fractions) > layer else {}
+        )
+        scaled = label == "full_attention" or not fractions
+        values = (dict(stated.values) if scaled else {}) | values
+        path = table.body.path(name)
+        part = Part(values, stated.path(""), {THETA: path}, apart=True) if base else None
+        known = kinds.setdefault(label, part)
+        if (known and known.values) != (part and part.values):
+            raise config_error("several in one kind", path, value=label)
+    _note_still(table, bases)
+    return kinds
 
 
-def _turning_layers(body: Part, family: str, layers: int | None) -> list[int] | None:
-    """Return 1 for each layer that rotates and 0 for each that does not, or None if the file does not say."""
-    if body.values.get("no_rope_layers") not in (None, []):
-        return body.get("no_rope_layers")
-    default = RULES["defaults"].get(family, {}).get("no_rope_layer_interval")
-    interval = body.get("no_rope_layer_interval", default)
-    if interval is None or layers is None:
-        return None
-    return [int((layer + 1) % interval != 0) for layer in range(layers)]
+def with_own_fields(table: Table, label: Label, part: Part | None) -> Part | None:
+    """Return a kind's parameters with the fields that the file states for this kind alone, such as its width."""
+    own = RULES["fields_of_a_kind"].get(label, {})
+    if part is None or not own:
+        return part
+    values, paths = dict(part.values), {key: part.path(key) for key in part.values}
+    for name, other in own.items():
+        value, path = table.get(other), table.path(other)
+        if value is None:
+            value, path = _of_layers(table, label, name)
+        value = table.taken(other) if value is None else value
+        if value is not None:
+            values[name], paths[name] = value, path
+    added = values.keys() - part.values.keys()
+    return Part(values, part.start, paths, apart=part.apart or bool(added), added=added)
 
 
-def chosen(
-    rotations: dict[str, Part | None], layer_type: object, body: Part
-) -> tuple[str | None, Part | None]:
-    """Return (label, parameters) of the layers asked for; None for the parameters of layers that do not rotate."""
-    labels = [label for label in rotations if label != ALL]
+def _of_layers(table: Table, label: Label, name: str) -> tuple[Any, str]:
+    """Return a field stated for single layers, where all layers of a kind agree, and its path."""
+    stated = table.get("per_layer_config") or {}
+    start = table.path("per_layer_config")
+    types = dict(enumerate(table.get("layer_types") or []))
+    found = {
+        f"{start}.{layer}.{name}": each[name]
+        for layer, each in stated.items()
+        if isinstance(each, dict)
+        and name in each
+        and str(layer).isdecimal()
+        and types.get(int(layer)) == label
+    }
+    table.used |= found.keys()
+    for path, value in found.items():
+        if not same(value, next(iter(found.values()))):
+            raise config_error("several in one kind", path, value=label)
+    path = next(iter(found), "")
+    return (checked(name, path, found[path]), path) if found else (None, "")
+
+
+def _with_still(table: Table, kinds: Kinds) -> Kinds:
+    """Return the kinds and those that do not rotate."""
+    row = table.holding(RULES["still"])
+    if row is None:
+        return kinds
+    types, layers = table.get("layer_types") or [], table.get("num_hidden_layers")
+    if row["still"] == "all":
+        return {Layers.STILL: None}
+    if row["still"] == "full_attention":
+        if Layers.ALL not in kinds:
+            return kinds
+        _note_still(table, [label != "full_attention" for label in types])
+        return {"sliding_attention": kinds[Layers.ALL], "full_attention": None}
+    turning = table.get("no_rope_layers")
+    if row["still"] == "every":
+        turning = [(layer + 1) % table.value(row["interval"]) for layer in range(layers)]
+    if all(turning):
+        return kinds
+    _note_still(table, turning)
+    return kinds | {Layers.STILL: None}
+
+
+def _note_still(table: Table, turning: list[Any]) -> None:
+    if not all(turning):
+        still = sum(not each for each in turning)
+        table.notes.add("layers without position", count=str(still), layers=str(len(turning)))
+
+
+def chosen(kinds: Kinds, layer_type: object, table: Table) -> Label:
+    """Return the kind of layers that is asked for."""
+    labels = names_in(kinds)
+    types = table.get("layer_types") or []
     if layer_type is None:
-        return _only(rotations, labels, body)
+        return _only(kinds, labels)
     layer_type = checked("layer_type", "layer_type", layer_type)
-    if layer_type in labels:
-        return layer_type, rotations[layer_type]
-    if ALL in rotations and layer_type in (body.get("layer_types") or []):
-        return layer_type, rotations[ALL]
-    if not labels and not body.get("layer_types"):
-        raise refuse("one rotation", "layer_type", value=layer_type)
-    allowed = labels or list(dict.fromkeys(body.get("layer_types")))
-    raise refuse("no such layer type", "layer_type", allowed=listed(allowed), value=layer_type)
+    if layer_type in kinds:
+        return layer_type
+    if layer_type == Layers.STILL.value and Layers.STILL in kinds:
+        return Layers.STILL
+    if Layers.ALL in kinds and layer_type in types:
+        return Layers.ALL
+    if not labels and not types:
+        raise config_error("one rotation", "layer_type", value=layer_type)
+    allowed = list(dict.fromkeys(labels or types))
+    raise config_error(
+        "no such layer type", "layer_type", choices=allowed, allowed=listed(allowed), value=layer_type
+    )
 
 
-def _only(rotations: dict[str, Part | None], labels: list[str], body: Part) -> tuple[str | None, Part | None]:
-    turning = [label for label, part in rotations.items() if part is not None]
+def _only(kinds: Kinds, labels: list[str]) -> Label:
+    turning = {label: part for label, part in kinds.items() if part is not None}
     if not turning:
-        return labels[0], None
-    first = rotations[turning[0]]
-    alike = all(same(rotations[label].values, first.values) for label in turning)
-    if not alike or (len(turning) > 1 and "global_head_dim" in body):
-        raise refuse("choose", "layer_type", allowed=listed(labels), value=None)
-    return (turning[0] or None), first
+        return next(iter(kinds))
+    first = next(iter(turning.values()))
+    if not all(same(part.values, first.values) for part in turning.values()):
+        raise config_error("choose", "layer_type", choices=labels, allowed=listed(labels), value=None)
+    return next(iter(turning))
 
 
-def listed(names: list[str]) -> str:
-    """Return names as a sentence lists them."""
-    return ", ".join(f'"{name}"' for name in names)
+def names_in(kinds: Kinds) -> list[str]:
+    """Return the kinds as `layer_type` names them; nothing for all layers."""
+    return [name for name in map(name_of, kinds) if name is not None]
 
 
-def same(a: object, b: object) -> bool:
-    """Tell whether two values of a JSON file are equal; 1 and 1.0 are, 1 and true are not."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, Real) and isinstance(b, Real):
-        return a == b or (a != a and b != b)  # no number at all is refused where it is read
-    return type(a) is type(b) and isinstance(a, str | None) and a == b
+def name_of(label: Label) -> str | None:
+    """Return a kind as `layer_type` names it; None for all layers."""
+    return label.value if isinstance(label, Layers) else label
 
 
 def _contradiction(part: Part, name: str, other: Part, other_name: str) -> Exception:
-    return refuse(
-        "contradiction",
-        part.path(name),
-        value=part.values[name],
-        other=other.path(other_name),
-        other_value=other.values[other_name],
-    )
+    words = {"value": part.raw(name), "other": other.path(other_name), "other_value": other.raw(other_name)}
+    return config_error("contradiction", part.path(name), **words)

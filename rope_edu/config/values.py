@@ -1,16 +1,26 @@
-r"""One value of a config, checked against rules.json, which JavaScript reads too."""
+r"""Values of a config: their ranges, how a sentence shows them, and the objects that hold them."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-RULES = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
-FIELDS = RULES["fields"]
+RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
+FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
+PLAIN = (
+    "allowed",
+    "why",
+    "detail",
+    "other",
+    "rule",
+    "nest",
+    "fields",
+    "model_type",
+)  # words shown as they are
 
 
 class ConfigError(ValueError):
@@ -18,47 +28,50 @@ class ConfigError(ValueError):
 
     Attributes:
         field: path of the field, such as "rope_scaling.factor".
-        reason: which of the sentences of rules.json it is, such as "out of range".
+        reason: the key of its sentence in rules.json, such as "out of range".
+        choices: the names that `layer_type` may have, where that is the question; else empty.
     """
 
-    def __init__(self, reason: str, field: str, words: dict[str, Any]) -> None:
+    def __init__(self, reason: str, field: str, words: dict[str, Any], choices: Iterable[str] = ()) -> None:
         super().__init__(RULES["refusals"][reason].format(field=field, **words))
-        self.field, self.reason, self.words = field, reason, words
+        self.field, self.reason, self.words, self.choices = field, reason, words, tuple(choices)
 
-    def __reduce__(self) -> tuple:
-        return ConfigError, (self.reason, self.field, self.words)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ConfigError, (self.reason, self.field, self.words, self.choices)
 
 
-def refuse(reason: str, field: str, **words: Any) -> ConfigError:
-    """Return the error of a reason; values are shortened, lists of names joined."""
-    plain = ("allowed", "why", "detail", "other", "rule")
-    return ConfigError(
-        reason, field, {name: word if name in plain else said(word) for name, word in words.items()}
-    )
+def config_error(reason: str, field: str, *, choices: Iterable[str] = (), **words: Any) -> ConfigError:
+    """Return the error of a reason, its values formatted."""
+    shown = {name: word if name in PLAIN else format_value(word) for name, word in words.items()}
+    return ConfigError(reason, field, shown, choices)
 
 
 def missing(field: str, name: str) -> ConfigError:
-    """Return the error of a field that is not there."""
+    """Return the error of an absent field."""
     why = RULES["why_missing"]
-    return refuse("missing", field, why=why.get(name, why["rule"]))
+    return config_error("missing", field, why=why.get(name, why["rule"]))
 
 
-def said(value: object) -> str:
-    """Return a value as a sentence shows it: whole numbers without a point, at most 60 characters."""
+def format_value(value: object) -> str:
+    """Return a value as sentences show it: whole numbers without a point, at most 60 characters."""
     if isinstance(value, Real) and not isinstance(value, bool):
-        return _number_said(value)
+        return _format_number(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):
-        text = json.dumps(value, ensure_ascii=False)
+        text = json.dumps(value[:61], ensure_ascii=False)
     elif isinstance(value, list | tuple):
-        text = "[" + ", ".join(said(each) for each in value[:16]) + (", …]" if len(value) > 16 else "]")
+        text = "[" + ", ".join(map(_format_item, value[:16])) + (", …]" if len(value) > 16 else "]")
     else:
         text = "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _number_said(value: Real) -> str:
+def _format_item(value: object) -> str:
+    return "[…]" if isinstance(value, list | tuple) else format_value(value)
+
+
+def _format_number(value: Real) -> str:
     try:
         number = float(value)
     except OverflowError:
@@ -66,94 +79,121 @@ def _number_said(value: Real) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.12g}"
 
 
+def listed(names: Iterable[str]) -> str:
+    """Return names, quoted, as a sentence lists them."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
 def checked(name: str, path: str, value: object) -> Any:
-    """Return a value in the type of its field (`name` in rules.json), or raise the error that names its path."""
+    """Return a value in the type of its field, or raise the error that names its path."""
     rule = FIELDS[name]
-    one = _KINDS[rule["kind"]]
+    convert = _KINDS[rule["kind"]]
     try:
         if not rule.get("list"):
-            return one(value, rule)
+            found = convert(value, rule)
+            return rule.get("same_as", {}).get(found, found) if isinstance(found, str) else found
         if not isinstance(value, list | tuple) or not 1 <= len(value) <= 65_536:
             raise TypeError
-        return [one(each, rule) for each in value]
+        return [convert(each, rule) for each in value]
     except (TypeError, OverflowError):
-        raise refuse("out of range", path, allowed=rule["allowed"], value=value) from None
+        raise config_error("out of range", path, allowed=rule["allowed"], value=value) from None
 
 
-def _number(value: object, rule: dict) -> float:
+def _number(value: object, rule: dict[str, Any]) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise TypeError
     number = float(value)
-    if (
-        number <= rule.get("above", -math.inf)
-        or number < rule.get("least", -math.inf)
-        or number > rule["most"]
-    ):
+    least, most = rule.get("least", -math.inf), rule["most"]
+    if number <= rule.get("above", -math.inf) or not least <= number <= most:
         raise TypeError
     return number
 
 
-def _whole(value: object, rule: dict) -> int:
+def _whole(value: object, rule: dict[str, Any]) -> int:
     number = _number(value, rule)
     if not number.is_integer():
         raise TypeError
     return int(number)
 
 
-def _of(kind: type) -> Callable[[object, dict], Any]:
-    def one(value: object, rule: dict) -> Any:
+def _of(kind: type) -> Callable[[object, dict[str, Any]], Any]:
+    def convert(value: object, rule: dict[str, Any]) -> Any:
         if not isinstance(value, kind):
             raise TypeError
         return value
 
-    return one
+    return convert
 
 
 _KINDS = {"number": _number, "whole": _whole, "flag": _of(bool), "text": _of(str), "object": _of(dict)}
 
 
+def same(a: object, b: object) -> bool:
+    """Tell whether two values of a JSON file are equal; 1 and 1.0 are, 1 and true are not."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, Real) and isinstance(b, Real):
+        return a == b or (a != a and b != b)  # NaN is refused where it is read
+    return type(a) is type(b) and isinstance(a, str | None) and a == b
+
+
 class Part:
-    """An object of a config, and the path that leads to it; null is the same as absent."""
+    """An object of a config and its path; null is the same as absent."""
 
     def __init__(
-        self, values: dict, path: str = "", paths: dict[str, str] | None = None, *, apart: bool = False
+        self,
+        values: dict[str, Any],
+        path: str = "",
+        paths: dict[str, str] | None = None,
+        *,
+        apart: bool = False,
+        added: Iterable[str] = (),
     ) -> None:
         self.values = {key: value for key, value in values.items() if value is not None}
-        self.apart = apart  # states what holds for some layers: what stands beside it may differ
-        self._path, self._paths = path, paths or {}
+        self.apart = apart  # holds for some layers only: the fields beside it may differ
+        self.added = frozenset(added)  # fields that do not stand in the object itself
+        self.start, self.paths = path, paths or {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self.values
+        return self.raw(name) is not None
+
+    def raw(self, name: str) -> Any:
+        """Return an unchecked value, or None; "attn_config.rope_theta" is a field of an object."""
+        if name in self.values or "." not in name:
+            return self.values.get(name)
+        outer, inner = name.split(".", 1)
+        within = self.values.get(outer)
+        return within.get(inner) if isinstance(within, dict) else None
 
     def path(self, name: str) -> str:
-        """Return how an error names a field of this part."""
-        return self._paths.get(name) or ".".join(filter(None, (self._path, str(name))))
+        """Return the name of a field in an error: its path from the top of the file."""
+        return self.paths.get(name) or ".".join(filter(None, (self.start, str(name))))
 
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return a field, checked, or the default where it is not there."""
-        return checked(name, self.path(name), self.values[name]) if name in self else default
 
-    def need(self, name: str) -> Any:
-        """Return a field, checked; an error if it is not there."""
-        if name not in self:
-            raise missing(self.path(name), name)
-        return self.get(name)
+def names_of(field: str) -> list[str]:
+    """Return all names of a field, the most usual first."""
+    return FIELDS[field].get("names", [field])
 
-    def one(self, name: str) -> Any:
-        """Return a field under any of its names, checked, or None; an error where two names disagree."""
-        found = [each for each in RULES["names"].get(name, [name]) if each in self]
-        values = [checked(name, self.path(each), self.values[each]) for each in found]
-        for other, value in zip(found[1:], values[1:], strict=True):
-            if value != values[0]:
-                raise refuse(
-                    "contradiction",
-                    self.path(found[0]),
-                    value=values[0],
-                    other=self.path(other),
-                    other_value=value,
-                )
-        return values[0] if found else None
 
-    def path_of(self, name: str) -> str:
-        """Return how an error names a field that may have one of several names."""
-        return self.path(next((each for each in RULES["names"].get(name, [name]) if each in self), name))
+def walk(config: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
+    """Yield (path, depth, value) of every field at any depth, without recursion."""
+    stack: list[tuple[str, int, Any]] = [("", 0, config)]
+    while stack:
+        path, depth, value = stack.pop()
+        if path:
+            yield path, depth, value
+        if depth > RULES["deepest"]:
+            continue
+        if isinstance(value, dict):
+            inner = [(f"{path}.{key}" if path else str(key), depth + 1, each) for key, each in value.items()]
+        elif isinstance(value, list | tuple):
+            inner = [
+                (f"{path}[]", depth + 1, each) for each in value if isinstance(each, dict | list | tuple)
+            ]
+        else:
+            continue
+        stack.extend(reversed(inner))

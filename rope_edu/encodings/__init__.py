@@ -19,7 +19,7 @@ from rope_edu.encodings.precision import (
     PIPELINES,
     Pipeline,
     angle_error,
-    pipeline_turns,
+    pipeline_cos_sin,
     round_to,
 )
 from rope_edu.encodings.relative import (
@@ -106,7 +106,7 @@ __all__ = [
     "pair_generators",
     "pair_slices",
     "partial_rope",
-    "pipeline_turns",
+    "pipeline_cos_sin",
     "plain_rope",
     "position_interpolation",
     "reach",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import inv_freq, rope_angles
 from rope_edu.encodings.validation import (
-    Array,
     as_kind_of,
     as_positions,
     check_even_dim,
@@ -20,15 +22,15 @@ from rope_edu.encodings.validation import (
 
 
 def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:
-    r"""Make a table of learned position vectors as it stands before any training.
+    r"""Learned position vectors before any training: random numbers, `(n_positions, d_model)`.
 
         table[p, i] ~ N(0, scale²)
 
     Args:
-        n_positions: tokens, the longest text that the table will ever serve.
+        n_positions: tokens of the longest text.
         d_model: features of the embedding that it is added to.
         scale: standard deviation, no unit; 0.02 is BERT's `initializer_range`.
-        seed: fixes the draw.
+        seed: of the draw.
 
     Returns:
         NumPy float64 `(n_positions, d_model)`.
@@ -46,20 +48,20 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
     return check_positive_number("scale", scale) * np.random.default_rng(seed).standard_normal(shape)
 
 
-def look_up(table: Array, positions: Array) -> Array:
-    r"""Take the row of a learned table for every position.
+def look_up(table: Array, positions: ArrayLike) -> Array:
+    r"""Rows of a learned table, one for each position: `(…, d_model)`.
 
         PE(p) = table[p]
 
-    A learned table has no rule that would extend it: the trained length is a cap. A negative index,
-    which Python counts from the end, is no position either.
+    No rule extends a learned table, so the trained length is a cap. A negative index, which Python counts
+    from the end, is refused as well.
 
     Args:
         table: `(n_positions, d_model)`.
         positions: token indices, integers of any shape `(…)`.
 
     Returns:
-        `(…, d_model)`, dtype and kind of `table`; gradients reach the rows that were used.
+        `(…, d_model)`, dtype and kind of `table`; gradients reach the rows used.
 
     Raises:
         ValueError: `positions` are not integers, or one of them has no row.
@@ -68,6 +70,7 @@ def look_up(table: Array, positions: Array) -> Array:
     [[2.0, 3.0], [2.0, 3.0], [0.0, 1.0]]
 
     Source: as `learned_table`. Chapter 2.
+    Plain form: `rope_edu.plain.look_up`.
     """
     positions = as_integers("positions", positions)
     n_positions = table.shape[0]
@@ -82,8 +85,8 @@ def look_up(table: Array, positions: Array) -> Array:
     return table[as_kind_of(positions, table)]  # (…, d_model)
 
 
-def sinusoidal(positions: Array, d_model: int, base: float = 10_000.0) -> Array:
-    r"""Encode every position by the sines and cosines of d_model/2 clocks.
+def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Array:
+    r"""Sines and cosines of d_model/2 clocks at each position: `(…, seq, d_model)`.
 
         PE(p, 2i) = sin(p·θ_i),   PE(p, 2i + 1) = cos(p·θ_i),   θ_i = base^(−2i / d_model)
 
@@ -105,6 +108,7 @@ def sinusoidal(positions: Array, d_model: int, base: float = 10_000.0) -> Array:
     [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.
+    Plain form: `rope_edu.plain.sinusoidal`.
     """
     positions = as_positions(positions)
     xp = array_namespace(positions)
@@ -114,14 +118,15 @@ def sinusoidal(positions: Array, d_model: int, base: float = 10_000.0) -> Array:
 
 
 def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndarray:
-    r"""Build the one matrix that carries every position to the position `offset` tokens later.
+    r"""Matrix that takes the encoding of any position to that of the position `offset` tokens later.
 
         PE(p + k) = M_k · PE(p),   M_k = block diagonal of  [ cos kθ_i   sin kθ_i]
                                                             [−sin kθ_i   cos kθ_i]
 
-    Orientation: a pair here is (sin, cos), sine first, so each block turns *clockwise*, by −kθ_i.
-    Written cosine first the same step is counter-clockwise, by +kθ_i: RoPE's rotation, the transpose
-    of these blocks. M_k is orthogonal, and M_a · M_b = M_{a+b}.
+    A pair is (sin, cos) here, sine first, so each block turns *clockwise*, by −kθ_i. With the cosine first the
+    same step is counter-clockwise, by +kθ_i: RoPE's rotation, the transpose of these blocks.
+
+    M_k is orthogonal, and M_a · M_b = M_{a+b}.
 
     Args:
         offset: k in tokens, any finite number.
@@ -149,16 +154,16 @@ def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndar
     return matrix
 
 
-def as_integers(name: str, values: Array) -> Array:
-    """Return `values` as an int64 array of their own kind, or raise ValueError if they are no integers."""
-    values = values if is_array_api_obj(values) else np.asarray(values)
-    xp = array_namespace(values)
-    if not xp.isdtype(values.dtype, "integral"):
-        raise ValueError(f"{name} must be integers (tokens), got {dtype_name(values)}: {_shorten(values)}")
-    return xp.astype(values, xp.int64)
+def as_integers(name: str, values: ArrayLike) -> Array:
+    """`values` as an int64 array of their own kind; ValueError if they are not integers."""
+    array = cast(Array, values if is_array_api_obj(values) else np.asarray(values))
+    xp = array_namespace(array)
+    if not xp.isdtype(array.dtype, "integral"):
+        raise ValueError(f"{name} must be integers (tokens), got {dtype_name(array)}: {_shorten(array)}")
+    return xp.astype(array, xp.int64)
 
 
 def _shorten(values: Array) -> str:
-    """Show an array's first numbers, for an error message."""
+    """First numbers of an array, for an error message."""
     text = str(values.tolist())
     return text if len(text) <= 40 else text[:40] + "…"

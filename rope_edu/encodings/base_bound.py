@@ -1,4 +1,4 @@
-r"""How large the base must be: Σ cos(r θ_i) must not turn negative within the context."""
+r"""The smallest base for a context: one with which Σ cos(r θ_i) is negative at none of its distances."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.validation import check_base, check_even_dim, check_positive_int
 
-_STEP = 1e-3  # between neighbouring bases on the grid, of the logarithm
-_BATCH = 512  # bases that are judged together
+_STEP = 1e-3  # logarithm of the ratio of neighbouring bases on the grid
+_BATCH = 512  # bases judged together
 
 
-def first_negative_distance(inv_freq: object, limit: int) -> int | None:
-    r"""Find the first distance at which the score of equal vectors is expected to be negative.
+def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
+    r"""First distance at which the expected score of equal vectors is negative, or None.
 
         min { r : Σ_i cos(r θ_i) < 0 },   0 ≤ r < limit
 
-    Beyond it a key that is like the query scores lower on average than a random one.
+    There a key like the query scores lower on average than a random one.
 
     Args:
         inv_freq: θ, radians per token, `(pairs,)`; of a spec: `spec.inv_freq`.
-        limit: tokens; distances 0 … limit − 1 are looked at.
+        limit: tokens; distances 0 … limit − 1 are tested.
 
     Returns:
-        The distance in tokens, or None where there is none below `limit`.
+        Tokens, or None if there is no such distance below `limit`.
 
     Raises:
         ValueError: as for `rope_angles`, or `limit` is not a whole number ≥ 1.
@@ -35,6 +36,7 @@ def first_negative_distance(inv_freq: object, limit: int) -> int | None:
     2
 
     Source: Men 2024, arXiv 2405.14591, where the sum is B_{m,θ}. Chapter 17.
+    Plain form: `rope_edu.plain.first_negative_distance`.
     """
     frequencies = np.array(as_pairs(inv_freq).tolist())
     for start, sums in _cosine_sums(frequencies, check_positive_int("limit", limit)):
@@ -45,34 +47,35 @@ def first_negative_distance(inv_freq: object, limit: int) -> int | None:
 
 
 def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> float:
-    r"""Find the smallest base with which no distance within a context has a negative expected score.
+    r"""Smallest base with which no distance within a context has a negative expected score.
 
         min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r = 0 … context − 1 }
 
-    Such bases do not form an interval: above the smallest there are larger ones that fail again, so "larger
-    than the bound" is no promise; ask `first_negative_distance` about the base that you mean to use. The search
-    walks a grid whose neighbours differ by 0.1 %, from below. A base that fails names a distance at which it
-    does, and that one distance strikes out most of the bases behind it.
+    Such bases do not form an interval: some bases above the smallest fail again, so ask
+    `first_negative_distance` about the base that you mean to use. The search goes up a grid whose neighbours
+    differ by 0.1 %. The distance that refutes one base refutes most of those after it.
 
-    With d = 128 it agrees with the published table within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, within 6 % at
-    128k. At 2k, 16k and 1M it finds bases 28, 25 and 34 % below, in narrow windows that a coarser search misses.
+    With d = 128 the result agrees with the published table within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, and
+    within 6 % at 128k. At 2k, 16k and 1M it is 28, 25 and 34 % below, in narrow windows that a coarser search
+    misses.
 
     Args:
         context: tokens, at least 1.
         head_dim: d, the rotated features of a head.
-        above: where the search begins, above 1: after a base that you do not want, for the next that will do.
+        above: lower end of the search, above 1.
 
     Returns:
-        The base, within 0.1 % above the true one (a window of bases narrower than that may be missed).
+        The base, at most 0.1 % too large (a narrower window of bases may be missed).
 
     Raises:
         ValueError: `context` is not a whole number ≥ 1, `head_dim` not an even one ≥ 4, `above` is not above
-            1, or no base up to 10¹⁵ will do.
+            1, or no base up to 10¹⁵ suffices.
 
     >>> f"{smallest_base(1024):.1e}"  # as published
     '4.3e+03'
 
     Source: Men 2024, arXiv 2405.14591, with its table of lower bounds. Chapter 17.
+    Plain form: `rope_edu.plain.smallest_base`.
     """
     context, head_dim = check_positive_int("context", context), check_even_dim("head_dim", head_dim)
     start = check_base(above, name="above")
@@ -90,22 +93,22 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
 
 
 def _first_feasible(frequencies: np.ndarray, context: int, witnesses: list[int]) -> int | None:
-    """Return the first row of frequencies `(bases, pairs)` that no distance refutes; note what refutes others."""
+    """Index of the first of frequencies `(bases, pairs)` that no distance refutes; refuting ones are noted."""
     rows = np.arange(len(frequencies))
     for distance in list(witnesses):
         rows = rows[~_refuted(frequencies[rows], distance)]
     while len(rows):
-        distance = _worst_distance(frequencies[rows[0]], context)
-        if distance is None:
+        worst = _worst_distance(frequencies[rows[0]], context)
+        if worst is None:
             return int(rows[0])
-        witnesses.insert(0, distance)
+        witnesses.insert(0, worst)
         rows = rows[1:]
-        rows = rows[~_refuted(frequencies[rows], distance)]
+        rows = rows[~_refuted(frequencies[rows], worst)]
     return None
 
 
 def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
-    """Tell for which rows the sum is negative: in float32, a tenth of the time, and anew where that is in doubt.
+    """Rows whose sum is negative, as bools: in float32, ten times as fast, and in float64 where that is in doubt.
 
     A float32 angle is off by at most 2 · 2⁻²⁴ of itself (frequency and product are rounded), and a cosine by no
     more than its angle; 10⁻⁴ covers the rounding of the cosines and of their sum.
@@ -118,7 +121,7 @@ def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
 
 
 def _worst_distance(frequencies: np.ndarray, context: int) -> int | None:
-    """Return the distance of the most negative sum in the first stretch that has one, or None."""
+    """Distance of the most negative sum in the first stretch that has one, or None."""
     for start, sums in _cosine_sums(frequencies, context):
         if sums.min() < 0:
             return start + int(sums.argmin())
@@ -126,9 +129,9 @@ def _worst_distance(frequencies: np.ndarray, context: int) -> int | None:
 
 
 def _cosine_sums(frequencies: np.ndarray, n: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield (r, Σ_i cos(r θ_i), Σ_i cos((r + 1) θ_i), …) for r < n, in stretches.
+    """Stretches of sums for r < n: (r, [Σ_i cos(r θ_i), Σ_i cos((r + 1) θ_i), …]).
 
-    cos((a + b) θ) = cos(aθ) cos(bθ) − sin(aθ) sin(bθ): two products of small matrices take the sums.
+    cos((a + b) θ) = cos(aθ) cos(bθ) − sin(aθ) sin(bθ): two products of small matrices give the sums.
     """
     start, rows = 0, max(8, math.isqrt(n) // 2)
     fine = np.arange(rows)[:, None] * frequencies  # (rows, pairs)

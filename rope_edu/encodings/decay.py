@@ -1,21 +1,22 @@
 r"""Scores against distance: the curve for given q and k, its mean shape, and two bounds on it.
 
-Everywhere here distance r = m − n, query position minus key position: positive when the key lies behind.
+Distance is r = m − n everywhere here, query position minus key position: positive for an earlier key.
 """
 
 from __future__ import annotations
 
 from array_api_compat import array_namespace
 
+from rope_edu.arrays import Array
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.layouts import check_layout, pair_slices
-from rope_edu.encodings.validation import Array, as_kind_of, as_real
+from rope_edu.encodings.validation import as_kind_of, as_real
 
 
 def score_curve(
     q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
 ) -> Array:
-    r"""Compute the score of a rotated query and key as a function of their distance.
+    r"""Score of a rotated query and key at each distance, `(…, n)`.
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 
@@ -37,14 +38,14 @@ def score_curve(
     [1.0, 0.0, -1.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9.
+    Plain form: `rope_edu.plain.score_curve`.
     """
     h = _pair_products(q, k, layout)  # (…, pairs)
-    turns = _turns(inv_freq, distances, h)  # (n, pairs)
-    return array_namespace(h).real(h @ turns.T)
+    return array_namespace(h).real(h @ _phases(inv_freq, distances, h).T)
 
 
 def mean_cosine(inv_freq: Array, distances: Array) -> Array:
-    r"""Compute the mean over all pairs of the cosine of the angle between query and key.
+    r"""Mean cosine, over all pairs, of the angle between query and key at each distance, `(n,)`.
 
         c(r) = (1/pairs) Σ_i cos(r θ_i)
 
@@ -66,6 +67,7 @@ def mean_cosine(inv_freq: Array, distances: Array) -> Array:
 
     Source: RoFormer, arXiv 2104.09864, eq. 35 with all h_i equal; not its decay figure, which plots the
     mean of |S_j| (see `roformer_bound`). Chapter 9.
+    Plain form: `rope_edu.plain.mean_cosine`.
     """
     angles = rope_angles(distances, inv_freq)
     xp = array_namespace(angles)
@@ -75,7 +77,7 @@ def mean_cosine(inv_freq: Array, distances: Array) -> Array:
 def roformer_bound(
     q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
 ) -> Array:
-    r"""Compute the paper's bound on |score| at each distance, by Abel's summation.
+    r"""The paper's bound on |score| at each distance, by Abel's summation: `(…, n)`.
 
         |s(r)| ≤ max_i |h_{i+1} − h_i| · Σ_{j=1…pairs} |S_j|,   S_j = Σ_{i<j} e^{i r θ_i},   h_pairs = 0
 
@@ -98,15 +100,15 @@ def roformer_bound(
     Source: RoFormer, arXiv 2104.09864, §3.4.3, eq. 36–37. Chapter 9.
     """
     h = _pair_products(q, k, layout)
-    turns = _turns(inv_freq, distances, h)
+    phases = _phases(inv_freq, distances, h)
     xp = array_namespace(h)
     steps = xp.abs(xp.concat((h[..., 1:] - h[..., :-1], h[..., -1:]), axis=-1))  # the last one goes to 0
-    partial_sums = xp.sum(xp.abs(xp.cumulative_sum(turns, axis=-1)), axis=-1)  # (n,)
+    partial_sums = xp.sum(xp.abs(xp.cumulative_sum(phases, axis=-1)), axis=-1)  # (n,)
     return xp.max(steps, axis=-1)[..., None] * partial_sums
 
 
 def trivial_bound(q: Array, k: Array, *, layout: str = "interleaved") -> Array:
-    r"""Compute the bound that needs no theory: no pair can score more than the product of its lengths.
+    r"""Bound on |score| at any distance, `(…)`: no pair scores more than the product of its lengths.
 
         |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   at every distance r
 
@@ -131,7 +133,7 @@ def trivial_bound(q: Array, k: Array, *, layout: str = "interleaved") -> Array:
 
 
 def _pair_products(q: Array, k: Array, layout: str) -> Array:
-    """Return h_i = q_i · conj(k_i), pairs read as complex numbers, `(…, pairs)`."""
+    """h_i = q_i · conj(k_i), pairs read as complex numbers, `(…, pairs)`."""
     check_layout(layout)
     q = as_real("q", q)
     k = as_kind_of(as_real("k", k), like=q)
@@ -142,8 +144,8 @@ def _pair_products(q: Array, k: Array, layout: str) -> Array:
     return (q[..., first] + 1j * q[..., second]) * (k[..., first] - 1j * k[..., second])
 
 
-def _turns(inv_freq: Array, distances: Array, h: Array) -> Array:
-    """Return e^{i r θ_i}, `(n, pairs)`, of the kind of `h`."""
+def _phases(inv_freq: Array, distances: Array, h: Array) -> Array:
+    """e^{i r θ_i}, `(n, pairs)`, of the kind of `h`."""
     angles = as_kind_of(rope_angles(distances, inv_freq), like=h)
     if angles.ndim != 2:
         raise ValueError(f"distances must have one axis, got shape {tuple(angles.shape[:-1])}")

@@ -76,6 +76,7 @@ def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarr
     [0, 2, 1, 3, 4, 5]
 
     Source: transformers' conversion script for Llama permutes weights so. Chapter 8.
+    Plain form: `rope_edu.plain.layout_permutation`.
     """
     rotary_dim = check_even_dim("rotary_dim", rotary_dim)
     head_dim = rotary_dim if head_dim is None else check_positive_int("head_dim", head_dim)
@@ -105,6 +106,7 @@ def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
     [0, 2, 4, 1, 3, 5]
 
     Chapter 8.
+    Plain form: `rope_edu.plain.interleaved_to_half_split`.
     """
     return _take(x, _permutation_for(x, rotary_dim), axis=-1)
 
@@ -118,6 +120,7 @@ def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
     [0, 1, 2, 3, 4, 5]
 
     Chapter 8.
+    Plain form: `rope_edu.plain.half_split_to_interleaved`.
     """
     return _take(x, np.argsort(_permutation_for(x, rotary_dim)), axis=-1)
 
@@ -147,6 +150,7 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
     [0, 2, 1, 3, 10, 12, 11, 13]
 
     Source: transformers' conversion script for Llama. Chapter 8.
+    Plain form: `rope_edu.plain.convert_projection`.
     """
     check_layout(to, name="to")
     n_heads = check_positive_int("n_heads", n_heads)

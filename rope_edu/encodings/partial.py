@@ -1,4 +1,4 @@
-r"""Rotate a part of a head: partial rotary narrows what turns, p-RoPE stills the slow pairs of the whole."""
+r"""Rotation of a part of a head: its first features (partial rotary), or its fast pairs (p-RoPE)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rope_edu.encodings.spec import RopeSpec, plain_rope
 def partial_rope(
     head_dim: int, rotary_dim: int, base: float = 10_000.0, *, layout: str = "interleaved"
 ) -> RopeSpec:
-    r"""Specify partial rotary: RoPE on the first features of a head, as if they were all of it.
+    r"""Partial rotary: RoPE on the first features of a head, as if they were all of it.
 
-        θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the features behind pass
+        θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the other features pass
 
-    The denominator is the rotated width, so the frequencies run from 1 down to nearly 1/base, and few of them
-    do. p-RoPE divides by the whole head and keeps the fast ones.
+    The denominator is the rotated width, so these few frequencies run from 1 down to nearly 1/base. p-RoPE
+    divides by the width of the head and keeps the fast ones.
 
     Args:
         head_dim: width of a head.
@@ -35,26 +35,27 @@ def partial_rope(
     <RopeSpec "partial": 2 pairs, 1 … 0.01 rad/token, interleaved, first 4 of 8 features>
 
     Source: GPT-J and GPT-NeoX, arXiv 2204.06745, §2.1; transformers' `modeling_gpt_neox`. Chapter 19.
+    Plain form: `rope_edu.plain.partial_rope`.
     """
     return plain_rope(head_dim, base, rotary_dim=rotary_dim, layout=layout).replace(kind="partial")
 
 
 def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "interleaved") -> RopeSpec:
-    r"""Specify p-RoPE: RoPE with the slowest pairs kept still.
+    r"""p-RoPE: RoPE whose slowest pairs do not turn.
 
         θ_i = base^(−2i / head_dim)   for i < r,   0 for the other pairs,   r = ⌊p · head_dim / 2⌋
 
-    The denominator is the whole head, and so is the partner: half_split pairs (i, i + head_dim/2). p = 1 is
+    The denominator is the width of the head, and half_split pairs (i, i + head_dim/2). p = 1 is
     RoPE, p = 0 no encoding at all.
 
     Args:
         head_dim: width of a head, an even number of features.
-        p: the fraction of pairs that turn, the fastest ones; 0 … 1.
+        p: fraction of pairs that turn, the fastest; 0 … 1.
         base: a number above 1.
         layout: "interleaved" or "half_split".
 
     Returns:
-        A RopeSpec of kind "p-rope", with `head_dim // 2` pairs, the still ones at 0.
+        A RopeSpec of kind "p-rope", with `head_dim // 2` pairs, the slowest at 0.
 
     Raises:
         ValueError: `head_dim` is not an even whole number ≥ 2, `p` is not in 0 … 1, `base` is not finite and
@@ -65,6 +66,7 @@ def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "in
 
     Source: Barbero 2024, arXiv 2410.06205, §6; transformers calls it "proportional" (Gemma 4's global layers,
     p = 0.25). Chapter 19.
+    Plain form: `rope_edu.plain.p_rope`.
     """
     if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= p <= 1:
         raise ValueError(f"p must be a number from 0 to 1, the fraction of pairs that turn, got {p!r}")

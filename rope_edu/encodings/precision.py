@@ -1,4 +1,4 @@
-r"""Precision: what is left of an angle when its parts are kept in few bits. NumPy only, float64 in and out."""
+r"""Precision: the error of an angle whose parts are kept in few bits. NumPy only, float64 in and out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import rope_angles
-from rope_edu.encodings.validation import Array, as_positions, as_real, check_one_of, check_whole_number
+from rope_edu.encodings.validation import as_positions, as_real, check_one_of, check_whole_number
 
 SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
 NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
@@ -15,16 +16,16 @@ NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
 
 @dataclass(frozen=True)
 class Pipeline:
-    r"""Name the number format in which each step from position to turn is kept.
+    r"""Number formats in which each step from position to cosine and sine is kept.
 
-        angle = round(round(m) · round(θ)),   turn = round(cos angle) + i round(sin angle)
+        φ = round(round(m) · round(θ)),   ĉ = round(cos φ),   ŝ = round(sin φ)
 
     Attributes:
-        frequencies: of θ, a module's `inv_freq`.
-        positions: of m.
-        angles: of the product m · θ.
-        turns: of cos and sin.
-        note: what does so, in a sentence; it does not count when two are compared.
+        frequencies: format of θ, a module's `inv_freq`.
+        positions: format of m.
+        angles: format of the product m · θ.
+        cos_sin: format of ĉ and ŝ.
+        note: a sentence on its use in practice; ignored in comparisons.
 
     Raises:
         ValueError: a format is not "float64", "float32", "bfloat16" or "float16".
@@ -38,7 +39,7 @@ class Pipeline:
     frequencies: str = "float32"
     positions: str = "float32"
     angles: str = "float32"
-    turns: str = "float32"
+    cos_sin: str = "float32"
     note: str = field(default="", compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -64,28 +65,28 @@ PIPELINES = {
         *("float16",) * 4,
         note="float16 throughout: beyond 2,048 neighbours share a position, and 65,520 is already infinite.",
     ),
-    "turns in bfloat16": Pipeline(
+    "cos and sin in bfloat16": Pipeline(
         *("float64", "float64", "float64", "bfloat16"),
         note="Exact angles, cos and sin rounded to bfloat16: a small error, the same at every position.",
     ),
 }
 
 
-def round_to(x: Array, number_format: str) -> np.ndarray:
-    r"""Round each number to the nearest one of a format, ties to the even one.
+def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
+    r"""Numbers rounded to a format, half to even: float64, shape of `x`.
 
         bits of the significand:   float64 53,   float32 24,   float16 11,   bfloat16 8
         largest finite number:     1.8e308,      3.4e38,       65,504,       3.4e38
 
-    bfloat16 and float16 are rounded by way of float32, as torch rounds what it has in float32 (and its
-    float64 too), so a number just beside a tie may be rounded as the tie.
+    bfloat16 and float16 are rounded by way of float32, as in torch, so a number very near a tie may be rounded as
+    the tie.
 
     Args:
         x: real numbers of any shape; infinity and NaN are allowed.
         number_format: "float64", "float32", "bfloat16" or "float16".
 
     Returns:
-        Float64, the shape of `x`. Too large a number becomes infinite, too small a one 0, as in the format.
+        Float64, the shape of `x`. Overflow gives infinity and underflow 0, as in the format.
 
     Raises:
         ValueError: `x` is not real, or `number_format` is another name.
@@ -108,8 +109,8 @@ def round_to(x: Array, number_format: str) -> np.ndarray:
     return (_to_bfloat16(single) if number_format == "bfloat16" else single).astype(np.float64)
 
 
-def pipeline_turns(positions: int | list | range | Array, inv_freq: Array, pipeline: Pipeline) -> np.ndarray:
-    r"""Compute the turn of every pair at every position as a pipeline keeps it.
+def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline) -> np.ndarray:
+    r"""Cosine and sine of each angle as a pipeline keeps them, ĉ + iŝ: `(…, seq, pairs)`.
 
         ĉ + iŝ = round(cos φ) + i round(sin φ),   φ = round(round(m) · round(θ))
 
@@ -121,7 +122,7 @@ def pipeline_turns(positions: int | list | range | Array, inv_freq: Array, pipel
         pipeline: the format of each step.
 
     Returns:
-        Complex128 `(…, seq, pairs)`; `(pairs,)` for one number. Its length is not quite 1. NaN where the
+        Complex128 `(…, seq, pairs)`; `(pairs,)` for one number. Their length is not quite 1. NaN where the
         pipeline has no number, since the angle is infinite or 0 · ∞.
 
     Raises:
@@ -129,33 +130,33 @@ def pipeline_turns(positions: int | list | range | Array, inv_freq: Array, pipel
 
     >>> from math import pi
     >>> coarse = Pipeline(positions="bfloat16")
-    >>> pipeline_turns([256, 257], [pi / 2], coarse).round(3).tolist()  # 64 turns; 257 is 256 here, not i
+    >>> pipeline_cos_sin([256, 257], [pi / 2], coarse).round(3).tolist()  # 64 turns; 257 is 256 here, not i
     [[(1+0j)], [(1+0j)]]
 
     Source: arXiv 2411.13476, §2–3. Chapter A1.
     """
     rope_angles(positions, inv_freq)  # the checks
     frequencies = round_to(inv_freq, pipeline.frequencies)
-    positions = round_to(positions, pipeline.positions)
+    rounded = round_to(positions, pipeline.positions)
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        angles = round_to(positions[..., None] * frequencies, pipeline.angles)  # (…, seq, pairs)
-        turns = np.empty(angles.shape, np.complex128)
-        turns.real = round_to(np.cos(angles), pipeline.turns)
-        turns.imag = round_to(np.sin(angles), pipeline.turns)
-    return turns
+        angles = round_to(rounded[..., None] * frequencies, pipeline.angles)  # (…, seq, pairs)
+        cos_sin = np.empty(angles.shape, np.complex128)
+        cos_sin.real = round_to(np.cos(angles), pipeline.cos_sin)
+        cos_sin.imag = round_to(np.sin(angles), pipeline.cos_sin)
+    return cos_sin
 
 
 def angle_error(
-    positions: int | list | range | Array, inv_freq: Array, pipeline: Pipeline, *, step: int = 0
+    positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline, *, step: int = 0
 ) -> np.ndarray:
-    r"""Compute how far the turns of a pipeline point from where they should.
+    r"""Error of each angle in a pipeline, in radians: `(…, seq, pairs)`.
 
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
-    The first is the error of an angle, the second that of the turn between two tokens k apart. A score feels
-    the second only: frequencies in bfloat16 are wrong clocks, yet their step is off by the same at every m, so
-    scores stay relative; positions in bfloat16 collide, and their step depends on m.
+    The first is the error of an angle, the second that of the turn between two tokens k apart. A score depends
+    on the second alone: with frequencies in bfloat16 that error is the same at every m, so scores stay relative;
+    positions in bfloat16 collide, so their step depends on m.
 
     Args:
         positions: m in tokens, `(…, seq)`; one number is allowed.
@@ -164,9 +165,9 @@ def angle_error(
         step: k in tokens, a whole number of at least 0.
 
     Returns:
-        Radians in [0, π], float64 `(…, seq, pairs)`; `(pairs,)` for one number; π/2 is the mean of a hand that
-        points anywhere. NaN where the pipeline has no number. It is measured against m · θ in float64, which is
-        itself off by m · θ · 10⁻¹⁶.
+        Radians in [0, π], float64 `(…, seq, pairs)`; `(pairs,)` for one number; π/2 is the mean of random
+        angles. NaN where the pipeline has no number. The reference is m · θ in float64, itself off by
+        m · θ · 10⁻¹⁶.
 
     Raises:
         ValueError: as for `rope_angles`, or `step` is not a whole number of at least 0.
@@ -180,21 +181,16 @@ def angle_error(
     Source: arXiv 2411.13476, §3. Chapter A1.
     """
     step = check_whole_number("step", step)
-    turns = pipeline_turns(positions, inv_freq, pipeline)
-    if step == 0:
-        return _angle_between(turns, rope_angles(positions, inv_freq))
-    earlier = pipeline_turns(as_positions(positions) - step, inv_freq, pipeline)
-    return _angle_between(turns * earlier.conj(), rope_angles(step, inv_freq))
-
-
-def _angle_between(turns: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return |arg(turns · e^{−i·angles})|; written in reals, so that equal turns give exactly 0."""
-    cos, sin = np.cos(angles), np.sin(angles)
-    return np.abs(np.arctan2(turns.imag * cos - turns.real * sin, turns.real * cos + turns.imag * sin))
+    kept = pipeline_cos_sin(positions, inv_freq, pipeline)
+    if step:
+        kept = kept * pipeline_cos_sin(as_positions(positions) - step, inv_freq, pipeline).conj()
+    angles = np.asarray(rope_angles(step or positions, inv_freq))
+    cos, sin = np.cos(angles), np.sin(angles)  # in reals, so that equal angles differ by exactly 0
+    return np.abs(np.arctan2(kept.imag * cos - kept.real * sin, kept.real * cos + kept.imag * sin))
 
 
 def _to_bfloat16(single: np.ndarray) -> np.ndarray:
-    """Round float32 to its upper 16 bits, ties to even: add just under half of the last bit kept, and cut."""
+    """Float32 rounded to its upper 16 bits, half to even: add just under half of the last bit kept, and cut."""
     bits = single.view(np.uint32)
     half = 0x7FFF + ((bits >> 16) & 1)
     rounded = ((bits + half) & 0xFFFF0000).astype(np.uint32).view(np.float32)

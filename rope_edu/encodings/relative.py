@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
+from rope_edu.arrays import Array
 from rope_edu.encodings.absolute import as_integers, sinusoidal
-from rope_edu.encodings.validation import Array, as_kind_of, check_positive_int, values_known
+from rope_edu.encodings.validation import as_kind_of, check_positive_int, values_known
 
 
 def relative_positions(q_len: int, k_len: int) -> np.ndarray:
-    r"""Give the relative position of every key as every query sees it.
+    r"""Relative position of each key to each query, `(q_len, k_len)`.
 
         Δ_ij = j − i,   i = k_len − q_len … k_len − 1,   j = 0 … k_len − 1
 
     Args:
-        q_len: tokens that ask, the last ones of the text.
-        k_len: tokens that are asked, all of the text.
+        q_len: queries, the last tokens of the text.
+        k_len: keys, all tokens of the text.
 
     Returns:
         NumPy int64 `(q_len, k_len)`, tokens; negative for keys before the query.
@@ -36,6 +38,7 @@ def relative_positions(q_len: int, k_len: int) -> np.ndarray:
     [[-1, 0, 1], [-2, -1, 0]]
 
     Source: Shaw 2018, arXiv 1803.02155, §3.1. Chapter 3.
+    Plain form: `rope_edu.plain.relative_positions`.
     """
     check_positive_int("q_len", q_len)
     check_positive_int("k_len", k_len)
@@ -49,7 +52,7 @@ def relative_positions(q_len: int, k_len: int) -> np.ndarray:
 def t5_bucket(
     relative_position: Array, *, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
 ) -> Array:
-    r"""Sort relative positions into T5's buckets: near ones exactly, far ones logarithmically.
+    r"""T5's bucket of each relative position: exact for near ones, logarithmic for far ones.
 
         bucket(n) = n                                                   if n < E
                     min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
@@ -62,7 +65,7 @@ def t5_bucket(
         bidirectional: True (encoder) gives each side half of the buckets, keys to the right the upper
             half. False (decoder) takes n = max(i − j, 0): keys to the right share bucket 0.
         num_buckets: of both sides together, at least 4; at least 2 if not bidirectional.
-        max_distance: tokens, more than E; from here on all distances share the last bucket, which begins
+        max_distance: tokens, more than E; all distances from here on are in the last bucket, which begins
             somewhat before.
 
     Returns:
@@ -75,6 +78,7 @@ def t5_bucket(
     [0, 7, 16, 31, 0]
 
     Source: Raffel 2020, arXiv 1910.10683, §2.1, and its released code. Chapter 3.
+    Plain form: `rope_edu.plain.t5_bucket`.
     """
     relative_position = as_integers("relative_position", relative_position)
     check_positive_int("num_buckets", num_buckets)
@@ -102,7 +106,7 @@ def t5_bucket(
 
 
 def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_distance: int = 128) -> Array:
-    r"""Read T5's learned bias for every query and key: one number for each head and bucket.
+    r"""T5's learned bias, one number for each head and bucket: `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = table[bucket(j − i), h]
 
@@ -118,12 +122,13 @@ def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_di
         `(n_heads, q_len, k_len)`, dtype and kind of `table`; gradients reach the table.
 
     Raises:
-        ValueError: `table` does not have two axes, and whatever `t5_bucket` refuses.
+        ValueError: `table` does not have two axes, or as for `t5_bucket`.
 
     >>> t5_bias(np.array([[0.5], [-1.0]]), 2, 2, bidirectional=False).tolist()
     [[[0.5, 0.5], [-1.0, 0.5]]]
 
     Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapter 3.
+    Plain form: `rope_edu.plain.t5_bias`.
     """
     if table.ndim != 2:
         raise ValueError(f"table must have shape (num_buckets, n_heads), got {tuple(table.shape)}")
@@ -139,7 +144,7 @@ def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_di
 
 
 def alibi_slopes(n_heads: int) -> np.ndarray:
-    r"""Give ALiBi's slope of every head.
+    r"""ALiBi's slope of each head, `(n_heads,)`.
 
         μ_h = 2^(−8h / H),   h = 1 … H,   for H a power of two
 
@@ -162,6 +167,7 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
     [0.0625, 0.00390625, 0.25]
 
     Source: Press 2022, arXiv 2108.12409, §3, and its released code. Chapter 3.
+    Plain form: `rope_edu.plain.alibi_slopes`.
     """
     check_positive_int("n_heads", n_heads)
     power = 2 ** (n_heads.bit_length() - 1)  # the largest power of two ≤ n_heads
@@ -171,13 +177,13 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
 
 
 def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
-    r"""Penalise every key by its distance, each head with a slope of its own.
+    r"""ALiBi's penalty on distance, with a slope for each head: `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = −μ_h · |i − j|
 
     Add it to the scaled attention scores; nothing is learned. Under a causal mask only j ≤ i remains,
-    which is the paper's case. Some libraries add +μ_h·j instead: that differs by one number a row,
-    which the softmax ignores.
+    which is the paper's case. Some libraries add +μ_h·j instead: that differs by a constant in each
+    row, which the softmax ignores.
 
     Args:
         n_heads: heads of a layer.
@@ -193,13 +199,14 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
     [[[-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]]
 
     Source: Press 2022, arXiv 2108.12409, §3. Chapter 3.
+    Plain form: `rope_edu.plain.alibi_bias`.
     """
     slopes = alibi_slopes(n_heads)
     return slopes[:, None, None] * -np.abs(relative_positions(q_len, k_len))
 
 
 def shaw_index(q_len: int, k_len: int, max_distance: int) -> np.ndarray:
-    r"""Give the row of Shaw's table that each query reads for each key.
+    r"""Row of Shaw's table for each query and key, `(q_len, k_len)`.
 
         row_ij = clip(j − i, −K, K) + K
 
@@ -223,11 +230,11 @@ def shaw_index(q_len: int, k_len: int, max_distance: int) -> np.ndarray:
 
 
 def shaw_scores(q: Array, k: Array, table: Array) -> Array:
-    r"""Score queries against keys that carry a learned vector for their distance.
+    r"""Scores with a learned vector for each distance added to the keys: `(…, q_len, k_len)`.
 
         s_ij = q_i · (k_j + a_{clip(j − i, −K, K)})
 
-    Unscaled: the paper's eq. 4 divides by √head_dim, which is the business of attention here.
+    Unscaled: the paper's eq. 4 divides by √head_dim, which `attention` does here.
 
     Args:
         q: `(…, q_len, head_dim)`, the last `q_len` tokens.
@@ -246,6 +253,7 @@ def shaw_scores(q: Array, k: Array, table: Array) -> Array:
     [[12.0, 23.0]]
 
     Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2, eq. 4. Chapter 3.
+    Plain form: `rope_edu.plain.shaw_scores`.
     """
     _check_widths(q=q, k=k, table=table)
     if table.ndim != 2 or table.shape[0] < 3 or table.shape[0] % 2 == 0:
@@ -263,7 +271,7 @@ def shaw_scores(q: Array, k: Array, table: Array) -> Array:
 def transformer_xl_scores(
     q: Array, k: Array, w_position: Array, u: Array, v: Array, base: float = 10_000.0
 ) -> Array:
-    r"""Score by content and by distance, each with a learned bias that stands in for the query.
+    r"""Transformer-XL's scores of content and of distance, each with a learned bias beside the query.
 
         s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}
 
@@ -290,6 +298,7 @@ def transformer_xl_scores(
     [[16.0]]
 
     Source: Dai 2019, arXiv 1901.02860, §3.3. Chapter 3.
+    Plain form: `rope_edu.plain.transformer_xl_scores`.
     """
     _check_widths(q=q, k=k, u=u, v=v)
     if w_position.shape[-2] != q.shape[-1]:
@@ -310,7 +319,7 @@ def transformer_xl_scores(
 
 
 def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
-    r"""Penalise every key by the logarithm of its distance, with two learned numbers for each head.
+    r"""KERPLE's penalty on the logarithm of distance, with two learned numbers for each head.
 
         bias[h, i, j] = −r1_h · ln(1 + r2_h · |i − j|),   r1, r2 > 0
 
@@ -331,6 +340,7 @@ def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
     (−2 ln 3 at distance 2 and −2 ln 2 at distance 1.)
 
     Source: Chi 2022 (KERPLE), arXiv 2205.09921, its logarithmic variant. Chapter 3.
+    Plain form: `rope_edu.plain.kerple_log_bias`.
     """
     r1, r2 = _as_floats(r1, r2)
     xp = array_namespace(r1, r2)
@@ -344,14 +354,16 @@ def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
     return -r1[:, None, None] * xp.log1p(r2[:, None, None] * distance)
 
 
-def fire_distance(q_len: int, k_len: int, *, c: Array = 0.1, threshold: Array = 512.0) -> Array:
-    r"""Give FIRE's normalised distance: 0 for the token itself, never more than 1 for one before it.
+def fire_distance(
+    q_len: int, k_len: int, *, c: Array | float = 0.1, threshold: Array | float = 512.0
+) -> Array:
+    r"""FIRE's normalised distance, `(q_len, k_len)`: 0 for the token itself, at most 1 for those before it.
 
         x_ij = ψ(|i − j|) / ψ(max(L, i)),   ψ(n) = ln(1 + c·n)
 
-    However long the text, a causal query feeds numbers from 0 … 1 to the learned function. Positions
+    However long the text, the learned function of a causal query sees numbers from 0 to 1. Positions
     count from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right,
-    is that of its listing. The listing also adds 1e−6 to the denominator; since L > 0 nothing needs it.
+    is that of its listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0.
 
     Args:
         q_len, k_len: tokens; the queries are the last `q_len`.
@@ -372,7 +384,7 @@ def fire_distance(q_len: int, k_len: int, *, c: Array = 0.1, threshold: Array = 
     c, threshold = _as_floats(c, threshold)
     for name, value in (("c", c), ("threshold", threshold)):
         if values_known(value) and not bool(value > 0):
-            raise ValueError(f"{name} must be positive, got {float(value)}")
+            raise ValueError(f"{name} must be positive, got {value.tolist()}")
     xp = array_namespace(c, threshold)
     distance = np.abs(relative_positions(q_len, k_len))
     distance = xp.astype(as_kind_of(distance, c), c.dtype)
@@ -381,9 +393,14 @@ def fire_distance(q_len: int, k_len: int, *, c: Array = 0.1, threshold: Array = 
 
 
 def fire_bias(
-    mlp: Callable[[Array], Array], q_len: int, k_len: int, *, c: Array = 0.1, threshold: Array = 512.0
+    mlp: Callable[[Array], Array],
+    q_len: int,
+    k_len: int,
+    *,
+    c: Array | float = 0.1,
+    threshold: Array | float = 512.0,
 ) -> Array:
-    r"""Let a small learned function turn the normalised distance into a bias for each head.
+    r"""FIRE's bias, a small learned function of the normalised distance: `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = f_h(ψ(|i − j|) / ψ(max(L, i)))
 
@@ -394,15 +411,16 @@ def fire_bias(
         c, threshold: as in `fire_distance`; 0-d torch tensors if `mlp` is a torch module.
 
     Returns:
-        `(n_heads, q_len, k_len)`, dtype and kind of what `mlp` returns.
+        `(n_heads, q_len, k_len)`, dtype and kind of the result of `mlp`.
 
     Raises:
-        ValueError: `mlp` returns another shape, and whatever `fire_distance` refuses.
+        ValueError: `mlp` returns another shape, or as for `fire_distance`.
 
     >>> fire_bias(lambda x: 1.0 - 8.0 * x, 1, 4, c=1.0, threshold=3.0).round(4).tolist()
     [[[-7.0, -5.3399, -3.0, 1.0]]]
 
     Source: Li 2024 (FIRE), arXiv 2310.04418, §3. Chapter 3.
+    Plain form: `rope_edu.plain.fire_bias`.
     """
     per_pair = mlp(fire_distance(q_len, k_len, c=c, threshold=threshold)[..., None])
     if per_pair.ndim != 3 or tuple(per_pair.shape[:2]) != (q_len, k_len):
@@ -410,18 +428,19 @@ def fire_bias(
     return array_namespace(per_pair).permute_dims(per_pair, (2, 0, 1))
 
 
-def _as_floats(*values: Array) -> tuple[Array, ...]:
-    """Return every value as a floating-point array of one kind, dtype and device (the first array's)."""
-    arrays = [value for value in values if is_array_api_obj(value)]
-    like = arrays[0] if arrays else np.asarray(0.0)
+def _as_floats(*values: Array | float) -> tuple[Array, ...]:
+    """All values as floating-point arrays of one kind, dtype and device: the first array's."""
+    arrays = [cast(Array, value if is_array_api_obj(value) else np.asarray(value)) for value in values]
+    like = next(
+        (array for array, value in zip(arrays, values, strict=True) if array is value), np.asarray(0.0)
+    )
     xp = array_namespace(like)
     dtype = like.dtype if xp.isdtype(like.dtype, "real floating") else xp.float64
-    arrays = (value if is_array_api_obj(value) else np.asarray(value) for value in values)
     return tuple(xp.astype(as_kind_of(array, like), dtype) for array in arrays)
 
 
 def _check_widths(q: Array, **others: Array) -> None:
-    """Raise unless the last axis of every array is as wide as that of the queries."""
+    """Refuse an array whose last axis is not as wide as that of the queries."""
     for name, array in others.items():
         if array.shape[-1] != q.shape[-1]:
             raise ValueError(

@@ -48,6 +48,7 @@ def rotate_pair(pair: Any, angle: float) -> Any:
     0.000 1.000
 
     Source: RoFormer, arXiv 2104.09864, eq. 13. Chapter 4.
+    Plain form: `rope_edu.plain.rotate_pair`.
     """
     if len(pair) != 2:
         raise ValueError(f"pair must have 2 members, got {len(pair)}")
@@ -78,6 +79,7 @@ def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
     [0.0, 1.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 12. Chapter 5.
+    Plain form: `rope_edu.plain.rotate_as_complex`.
     """
     radians = _fit_angles(x, angles, whole_head=True)
     xp = array_namespace(x)
@@ -108,6 +110,7 @@ def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
     [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]]
 
     Source: RoFormer, arXiv 2104.09864, eq. 15. Chapter 7.
+    Plain form: `rope_edu.plain.rotation_matrix`.
     """
     radians = _as_angles(angles)
     xp, width = array_namespace(radians), 2 * radians.shape[-1]
@@ -140,6 +143,7 @@ def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved"
     [0.0, 1.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 7.
+    Plain form: `rope_edu.plain.rotate_by_matrix`.
     """
     check_layout(layout)
     radians = _fit_angles(x, angles, whole_head=True)
@@ -184,6 +188,7 @@ def apply_rope(
     [0.0, 1.0, 7.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 34; attention_factor: YaRN, arXiv 2309.00071, §3.4. Chapter 7.
+    Plain form: `rope_edu.plain.apply_rope`, for half_split `rope_edu.plain.rotate_half_split`.
     """
     check_layout(layout)
     attention_factor = check_positive_number("attention_factor", attention_factor)

@@ -1,7 +1,7 @@
-r"""Rotate by more than one coordinate: axial, mixed and sectioned frequencies, and the Lie group behind them.
+r"""Rotation by more than one coordinate: axial, mixed and sectioned frequencies, and their Lie group.
 
-A position is a row of coordinates (height and width of a patch; time, height and width of a video's), and every
-pair i turns by a weighted sum of them. All schemes differ in one matrix of frequencies, `(axes, pairs)`.
+A position is a row of coordinates (height and width of a patch; in a video, time as well), and each pair turns by
+a weighted sum of them. The schemes differ in the matrix of frequencies alone, `(axes, pairs)`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import math
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import as_pairs
 from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.validation import (
-    Array,
     as_kind_of,
     as_real,
     check_base,
@@ -27,16 +27,16 @@ from rope_edu.encodings.validation import (
 ORDERS = ("contiguous", "interleaved")
 
 
-def spatial_angles(coordinates: Array | list, frequencies: Array | list) -> Array:
-    r"""Compute by which angle each pair turns at each place.
+def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
+    r"""Angle of each pair at each place, `(…, seq, pairs)`.
 
         angle(x, i) = Σ_k x_k · F_{ki}
 
-    One axis is `rope_angles`. Give the result to `apply_rope`: a score then depends on differences of
-    coordinates alone, whatever F is, since turns of one pair commute.
+    With one axis this is `rope_angles`. Pass the result to `apply_rope`: a score then depends on differences of
+    coordinates alone, whatever F is, since rotations of one pair commute.
 
     Args:
-        coordinates: places, `(…, seq, axes)`, finite; in whatever unit F counts (patches, frames, tokens).
+        coordinates: places, `(…, seq, axes)`, finite, in the unit of F (patches, frames, tokens).
         frequencies: F, radians per unit, `(axes, pairs)`, finite.
 
     Returns:
@@ -49,24 +49,24 @@ def spatial_angles(coordinates: Array | list, frequencies: Array | list) -> Arra
     [[2.0, 0.0], [0.0, 1.5]]
 
     Source: RoPE-Mixed, arXiv 2403.13298, §3.2 (all others are special cases). Chapter 20.
+    Plain form: `rope_edu.plain.spatial_angles`.
     """
     coordinates, frequencies = _as_fitting(coordinates, check_frequencies(frequencies), "row of frequencies")
     return coordinates @ frequencies
 
 
 def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> np.ndarray:
-    r"""Give every axis a block of pairs of its own, each with the frequencies of a head as wide as the block.
+    r"""Axial frequencies, `(axes, pairs)`: a block of pairs for each axis, as in a head of the block's width.
 
         F_{ki} = base^(−2j / (head_dim/axes))   if pair i is the j-th of block k,   else 0
 
-    Pixtral deals one row of frequencies to both axes instead, the even ones to height, the odd to width:
-    `section_frequencies` of that row, permuted so.
+    Pixtral deals one row of frequencies to both axes instead, the even ones to height, the odd ones to width.
 
     Args:
         head_dim: width of a head; a multiple of 2 · axes.
         axes: number of coordinates.
-        base: a number above 1; image models take 100 as often as 10,000, since a picture is some tens of
-            patches wide.
+        base: a number above 1; 100 is as common as 10,000 in image models, since a picture is tens of patches
+            wide.
 
     Returns:
         NumPy float64 `(axes, head_dim // 2)`, radians per unit.
@@ -78,6 +78,7 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
     [[1.0, 0.01, 0.0, 0.0], [0.0, 0.0, 1.0, 0.01]]
 
     Source: axial RoPE as in arXiv 2403.13298, §3.2. Chapter 20.
+    Plain form: `rope_edu.plain.axial_frequencies`.
     """
     axes, base = check_positive_int("axes", axes), check_base(base)
     head_dim = check_positive_int("head_dim", head_dim)
@@ -88,15 +89,15 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
 
 
 def section_frequencies(
-    inv_freq: Array | list, sections: tuple[int, ...] | list[int], order: str = "contiguous"
+    inv_freq: ArrayLike, sections: tuple[int, ...] | list[int], order: str = "contiguous"
 ) -> np.ndarray:
-    r"""Deal one row of frequencies to several axes: M-RoPE.
+    r"""M-RoPE's frequencies, `(axes, pairs)`: one row, dealt to several axes.
 
         contiguous:   the first sections[0] pairs turn by axis 0, the next sections[1] by axis 1, …
         interleaved:  pair i turns by axis i mod axes while that axis has pairs left, else by axis 0
 
-    A token of text has equal coordinates, and is rotated as ever. Contiguous gives time the fastest pairs and
-    width the slowest; interleaved deals fast and slow ones to all.
+    A token of text has equal coordinates, so it rotates as with plain RoPE. Contiguous sections give time the
+    fastest pairs and width the slowest; interleaved ones give each axis fast and slow pairs.
 
     Args:
         inv_freq: radians per unit, `(pairs,)`.
@@ -115,6 +116,7 @@ def section_frequencies(
 
     Source: Qwen2-VL, arXiv 2409.12191, §2.1; interleaved: arXiv 2510.23095 and transformers'
     `modeling_qwen3_vl`. Chapter 20.
+    Plain form: `rope_edu.plain.section_frequencies`.
     """
     row = np.array(as_pairs(inv_freq).tolist())
     axis = section_axes(len(row), sections, order)
@@ -122,10 +124,10 @@ def section_frequencies(
 
 
 def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str = "contiguous") -> np.ndarray:
-    r"""Tell by which axis each pair turns.
+    r"""Axis of each pair, ints `(pairs,)`.
 
     Args:
-        pairs: how many there are.
+        pairs: number of pairs.
         sections, order: as for `section_frequencies`.
 
     Returns:
@@ -138,6 +140,7 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
     ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
 
     Source: as for `section_frequencies`. Chapter 20.
+    Plain form: `rope_edu.plain.section_axes`.
     """
     check_one_of("order", order, ORDERS)
     sections = [check_positive_int("each of sections", section) for section in sections]
@@ -157,12 +160,12 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
 
 
 def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0) -> np.ndarray:
-    r"""Start the frequencies of RoPE-Mixed: pairs along one direction of the plane, and across it.
+    r"""Initial frequencies of RoPE-Mixed, `(2, pairs)`: half along one direction of the plane, half across it.
 
         F_{·i} = base^(−4j / head_dim) · (cos φ, sin φ)             for i = j < head_dim/4
         F_{·i} = base^(−4j / head_dim) · (−sin φ, cos φ)            for i = head_dim/4 + j
 
-    φ = 0 is axial. In the model every head starts with another direction, and F is learned from there.
+    φ = 0 is axial. In the model each head starts with its own direction, and F is learned.
 
     Args:
         head_dim: width of a head, a multiple of 4.
@@ -178,8 +181,9 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
     >>> mixed_frequencies(4, math.pi / 2).round(3).tolist()
     [[0.0, -1.0], [1.0, 0.0]]
 
-    Source: RoPE-Mixed, arXiv 2403.13298, §3.2, and its code's start (github.com/naver-ai/rope-vit).
+    Source: RoPE-Mixed, arXiv 2403.13298, §3.2, and its code's initial values (github.com/naver-ai/rope-vit).
     Chapter 20.
+    Plain form: `rope_edu.plain.mixed_frequencies`.
     """
     direction = check_finite_number("direction", direction)
     along = np.array([math.cos(direction), math.sin(direction)])
@@ -190,14 +194,14 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
     return np.concatenate((np.outer(along, speeds), np.outer(across, speeds)), axis=1)
 
 
-def pair_generators(frequencies: Array | list, *, layout: str = "interleaved") -> np.ndarray:
-    r"""Write frequencies as generators of rotations, one for each axis; they commute.
+def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> np.ndarray:
+    r"""Commuting generators of rotations, one for each axis: `(axes, 2 · pairs, 2 · pairs)`.
 
         A_k = diag(F_{k0} J, F_{k1} J, …),   J = [[0, −1], [1, 0]]
 
     Args:
         frequencies: F, `(axes, pairs)`.
-        layout: which features are a pair.
+        layout: "interleaved" or "half_split".
 
     Returns:
         NumPy float64 `(axes, 2 · pairs, 2 · pairs)`, each antisymmetric.
@@ -218,21 +222,21 @@ def pair_generators(frequencies: Array | list, *, layout: str = "interleaved") -
     return generators
 
 
-def lie_rotation(coordinates: Array | list, generators: Array | list) -> Array:
-    r"""Rotate a head by any generators: LieRE.
+def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
+    r"""LieRE's rotation matrices at each place, `(…, seq, width, width)`, of any generators.
 
         R(x) = exp(Σ_k x_k A_k)
 
-    Any antisymmetric A_k give rotations. Relative position is exact, R(x)ᵀ R(y) = R(y − x) for all x and y, only
-    where all A_k commute, and then one change of basis makes them `pair_generators`.
+    Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and
+    then they are `pair_generators` in another basis.
 
     Args:
         coordinates: places, `(…, seq, axes)`.
         generators: A, `(axes, width, width)`, antisymmetric, radians per unit.
 
     Returns:
-        Float64 `(…, seq, width, width)`; a torch tensor if either argument is one, NumPy otherwise. R @ x turns the
-        column x. From eigenvectors of iΣ, which is Hermitian: exact to rounding at any distance.
+        Float64 `(…, seq, width, width)`; a torch tensor if either argument is one, NumPy otherwise. R @ x rotates
+        the column x. By eigenvectors of the Hermitian matrix iΣ, so exact to rounding at any distance.
 
     Raises:
         ValueError: the shapes do not fit, or a generator is not antisymmetric.
@@ -242,6 +246,7 @@ def lie_rotation(coordinates: Array | list, generators: Array | list) -> Array:
     [0.0, 1.0]
 
     Source: LieRE, arXiv 2406.10322, §3; N-dimensional RoPE, arXiv 2504.06308. Chapter 20.
+    Plain form: `rope_edu.plain.lie_rotation`.
     """
     coordinates, generators = _as_fitting(coordinates, _as_generators(generators), "generator")
     xp, width = array_namespace(generators), generators.shape[-1]
@@ -252,16 +257,16 @@ def lie_rotation(coordinates: Array | list, generators: Array | list) -> Array:
     return xp.real(turned @ xp.conj(vectors).mT)
 
 
-def commutator_size(generators: Array | list) -> float:
-    r"""Tell how far generators are from commuting.
+def commutator_size(generators: ArrayLike) -> float:
+    r"""Largest entry of the generators' commutators.
 
-        max over k, l of |A_k A_l − A_l A_k|, the largest entry
+        max over k, l and all entries of |A_k A_l − A_l A_k|
 
     Args:
         generators: `(axes, width, width)`, antisymmetric.
 
     Returns:
-        0 (to rounding) where relative position is exact.
+        0 (to rounding) if scores depend on differences of coordinates alone.
 
     Raises:
         ValueError: as for `lie_rotation`.
@@ -277,7 +282,7 @@ def commutator_size(generators: Array | list) -> float:
 
 
 def grid_coordinates(*sizes: int) -> np.ndarray:
-    r"""List the places of a grid, row by row: the last coordinate runs fastest.
+    r"""Places of a grid, `(places, axes)`, in row-major order: the last coordinate varies fastest.
 
     Args:
         sizes: one for each axis: (height, width), or (time, height, width).
@@ -299,20 +304,20 @@ def grid_coordinates(*sizes: int) -> np.ndarray:
     return np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=-1).astype(np.float64)
 
 
-def check_frequencies(frequencies: Array | list) -> Array:
-    """Return frequencies as float64 if they are finite and `(axes, pairs)`."""
+def check_frequencies(frequencies: ArrayLike) -> Array:
+    """Frequencies as float64, refused unless finite and `(axes, pairs)`."""
     frequencies = _as_finite("frequencies", frequencies)
     if frequencies.ndim != 2 or not math.prod(frequencies.shape):
         raise ValueError(f"frequencies must be (axes, pairs), got shape {tuple(frequencies.shape)}")
     return frequencies
 
 
-def _as_fitting(coordinates: Array | list, each: Array, what: str) -> tuple[Array, Array]:
-    """Return coordinates `(…, seq, axes)`, and what each of the axes has, `(axes, …)`, as arrays of one kind."""
+def _as_fitting(coordinates: ArrayLike, each: Array, name: str) -> tuple[Array, Array]:
+    """Coordinates `(…, seq, axes)` and `each`, `(axes, …)`, as arrays of one kind."""
     coordinates = _as_finite("coordinates", coordinates)
     if coordinates.ndim < 2 or coordinates.shape[-1] != len(each):
         raise ValueError(
-            f"coordinates must be (…, seq, {len(each)}), a column for each {what}, "
+            f"coordinates must be (…, seq, {len(each)}), a column for each {name}, "
             f"got shape {tuple(coordinates.shape)}"
         )
     if is_numpy_array(each):
@@ -320,7 +325,7 @@ def _as_fitting(coordinates: Array | list, each: Array, what: str) -> tuple[Arra
     return as_kind_of(coordinates, like=each), each
 
 
-def _as_generators(generators: Array | list) -> Array:
+def _as_generators(generators: ArrayLike) -> Array:
     generators = _as_finite("generators", generators)
     if (
         generators.ndim != 3
@@ -334,7 +339,7 @@ def _as_generators(generators: Array | list) -> Array:
     return generators
 
 
-def _as_finite(name: str, values: Array | list) -> Array:
+def _as_finite(name: str, values: ArrayLike) -> Array:
     array = as_real(name, values)
     check_finite(name, array)
     return array

@@ -49,8 +49,8 @@ class RopeSpec:
     >>> spec.replace(layout="half_split").layout, spec.layout
     ('half_split', 'interleaved')
 
-    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters 10,
-    14 and 15.
+    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters
+    15, 19 and 21.
     """
 
     inv_freq: np.ndarray

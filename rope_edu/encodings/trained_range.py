@@ -1,4 +1,4 @@
-r"""The trained range: which angles training has shown to each pair, and how far a text may go before one is new."""
+r"""The trained range: the angles that each pair met in training, and the distance at which one is new."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 
+from rope_edu.arrays import Array
 from rope_edu.encodings.frequencies import as_pairs
-from rope_edu.encodings.validation import Array, as_positions, check_positive_int
+from rope_edu.encodings.validation import as_positions, check_positive_int
 
-_EDGE = 1 + 1e-12  # an angle at the very edge has been seen, however it was rounded
+_EDGE = 1 + 1e-12  # an angle at the very edge is known, however it is rounded
 
 
 def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
-    r"""Tell which pairs make a full turn in the trained length: these have seen every angle.
+    r"""Pairs that make a full turn in the trained length, and so meet every angle: bool `(pairs,)`.
 
         L θ_i ≥ 2π,   that is λ_i ≤ L
 
@@ -41,18 +42,18 @@ def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
 def meets_new_angle(
     distances: Array, inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None
 ) -> np.ndarray:
-    r"""Tell which pairs meet, at a distance, an angle that training never showed them.
+    r"""Pairs that meet an angle unknown from training at each distance: bool `(n, pairs)`.
 
-        r θ′_i mod 2π > L θ_i,   θ the frequencies of training, θ′ those of now
+        r θ′_i mod 2π > L θ_i,   θ the frequencies of training, θ′ the present ones
 
-    A pair that completes a turn in training meets none. Any other meets one from L on (where θ′ = θ), and none for
-    a while after each full turn: there it sees an angle that it knows, from a far shorter distance.
+    A pair that completes a turn in training meets none. Any other meets one beyond L (where θ′ = θ), and none for
+    a while after each full turn: there its angle is known, from a far shorter distance.
 
     Args:
         distances: r in tokens, `(n,)`, not negative.
         inv_freq: θ′, radians per token, `(pairs,)`.
         trained_length: L, tokens; training showed the distances 0 … L.
-        trained_inv_freq: θ, `(pairs,)`. Default: those of now.
+        trained_inv_freq: θ, `(pairs,)`. Default: the present ones.
 
     Returns:
         NumPy bool `(n, pairs)`.
@@ -73,14 +74,14 @@ def meets_new_angle(
 
 
 def reach(inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None) -> float:
-    r"""Find the longest distance up to which no pair meets an angle that training never showed it.
+    r"""Longest distance, in tokens, up to which no pair meets an angle unknown from training.
 
         min { L θ_i / θ′_i : pairs i that complete no turn in training },   ∞ where there is none
 
     Args:
-        inv_freq: θ′, the frequencies of now, radians per token, `(pairs,)`, not negative.
+        inv_freq: θ′, the present frequencies, radians per token, `(pairs,)`, not negative.
         trained_length: L, tokens.
-        trained_inv_freq: θ, those of training. Default: those of now.
+        trained_inv_freq: θ, those of training. Default: the present ones.
 
     Returns:
         Tokens: L itself without a rule, s · L for PI, less than s · L for NTK-aware scaling.
@@ -103,7 +104,7 @@ def reach(inv_freq: Array, trained_length: int, trained_inv_freq: Array | None =
 
 
 def _both(inv_freq: Array, trained_inv_freq: Array | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the frequencies of now and those of training, one for each pair."""
+    """Present frequencies and those of training, one for each pair."""
     now = _numbers(inv_freq)
     then = now if trained_inv_freq is None else _numbers(trained_inv_freq, "trained_inv_freq")
     if now.shape != then.shape:
@@ -114,7 +115,7 @@ def _both(inv_freq: Array, trained_inv_freq: Array | None) -> tuple[np.ndarray, 
 
 
 def _numbers(frequencies: Array, name: str = "inv_freq") -> np.ndarray:
-    """Return frequencies as float64, none of them negative."""
+    """Frequencies as NumPy float64, none of them negative."""
     numbers = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)
     if (numbers < 0).any():
         raise ValueError(f"{name} must not be negative, got {numbers.min():g}")

@@ -1,14 +1,15 @@
-r"""xPos: the rotation, and a scale by position that lets far keys count less."""
+r"""xPos: rotation, and a scale by position with which far keys count less."""
 
 from __future__ import annotations
 
 from array_api_compat import array_namespace, device
 
-from rope_edu.encodings.validation import Array, as_positions, check_even_dim, check_positive_number
+from rope_edu.arrays import Array, ArrayLike
+from rope_edu.encodings.validation import as_positions, check_even_dim, check_positive_number
 
 
-def xpos_scale(positions: int | list | range | Array, rotary_dim: int, scale_base: float = 512.0) -> Array:
-    r"""Compute by how much xPos scales each pair of a query; a key is scaled by one over it.
+def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0) -> Array:
+    r"""xPos's scale of each pair of a query, `(…, seq, pairs)`; a key is scaled by its inverse.
 
         scale(n, i) = ζ_i^(n / scale_base),   ζ_i = (2i + 0.4 d) / (1.4 d),   d = rotary_dim
 
@@ -37,6 +38,7 @@ def xpos_scale(positions: int | list | range | Array, rotary_dim: int, scale_bas
     [[1.0, 1.0], [0.2857, 0.6429]]
 
     Source: Sun 2022, arXiv 2212.10554, eq. 9–10 and algorithm 1; its released code (torchscale). Chapter 19.
+    Plain form: `rope_edu.plain.xpos_scale`.
     """
     positions = as_positions(positions)
     rotary_dim = check_even_dim("rotary_dim", rotary_dim)

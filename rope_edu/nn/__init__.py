@@ -1,4 +1,4 @@
-"""PyTorch modules over the library's functions: the encodings as modules, a tiny transformer.
+"""PyTorch modules: a rotary embedding to take home, the library's encodings as modules, a tiny transformer.
 
 Needs ``pip install "rope-edu[torch]"``; the rest of the library does not.
 """
@@ -12,6 +12,8 @@ except ModuleNotFoundError as error:
     ) from error
 
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS, Encoding, RotaryModule, make_encoding
+from rope_edu.nn.rotary import RotaryEmbedding
+from rope_edu.nn.rotary_functions import rotary_cos_sin, rotate_heads
 from rope_edu.nn.transformer import Attention, TinyTransformer
 
 __all__ = [
@@ -19,7 +21,10 @@ __all__ = [
     "OPTIONS",
     "Attention",
     "Encoding",
+    "RotaryEmbedding",
     "RotaryModule",
     "TinyTransformer",
     "make_encoding",
+    "rotary_cos_sin",
+    "rotate_heads",
 ]

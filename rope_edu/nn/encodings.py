@@ -1,9 +1,9 @@
-r"""Encodings as torch modules: the four doors of `rope_edu.attention`, with parameters and stored constants.
+r"""Encodings as torch modules: the four doors of `rope_edu.attention`, with parameters and cached constants.
 
-A module here is an encoding of the library too: `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
-Positions come as a `range` (what the transformer passes; what depends on it alone is kept) or as a tensor.
-Constants are kept as float64 outside torch's parameters and buffers, so `module.to(torch.bfloat16)` cannot
-round them: angles are calculated in float64 and rounded once, when cos and sin are taken.
+A module here is also an encoding of the library: `multi_head_attention(…, encoding=make_encoding("t5", …))` works.
+Positions are a `range`, for which constants are cached (the transformer passes these), or a tensor. Constants are
+float64 and neither parameters nor buffers, so `module.to(torch.bfloat16)` cannot round them; cosines and sines are
+rounded once.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Hashable
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from rope_edu.arrays import ArrayLike
 from rope_edu.attention.encoding import DynamicRotary, PositionEncoding, XPos
 from rope_edu.encodings import (
     RopeSpec,
@@ -37,14 +37,14 @@ from rope_edu.encodings import (
 from rope_edu.encodings.spec import check_width
 from rope_edu.encodings.validation import check_positive_int
 
-Positions = range | torch.Tensor
+Positions = range | Tensor
 
 
 class Encoding(PositionEncoding, nn.Module):
-    r"""Leave all doors closed: no positional encoding, and the parent of those that open one.
+    r"""No positional encoding: all doors closed. The encodings below open one or two of them.
 
     Attributes:
-        shared: whether all layers use one module (else each layer has its own).
+        shared: whether all layers use one module (otherwise each layer has its own).
 
     >>> x = torch.ones(1, 3, 4)
     >>> Encoding().embed(x, range(3)) is x
@@ -55,12 +55,22 @@ class Encoding(PositionEncoding, nn.Module):
 
     shared: ClassVar[bool] = True
 
+    if TYPE_CHECKING:  # the doors of PositionEncoding, narrowed: tensors in, tensors out
+
+        def embed(self, x: Tensor, positions: Positions) -> Tensor: ...
+
+        def rotate_q(self, q: Tensor, positions: Positions) -> Tensor: ...
+
+        def rotate_k(self, k: Tensor, positions: Positions) -> Tensor: ...
+
+        def bias(self, q: Tensor, k_len: int) -> Tensor | None: ...
+
     def __init__(self) -> None:
         super().__init__()
-        self._kept: dict[Hashable, torch.Tensor] = {}
+        self._kept: dict[Hashable, Tensor] = {}
 
-    def _keep(self, key: Hashable, device: torch.device, make: Callable[[], torch.Tensor]) -> torch.Tensor:
-        """Return a constant made earlier for this key and device, or make it; while compiling always make it."""
+    def _keep(self, key: Hashable, device: torch.device, make: Callable[[], Tensor]) -> Tensor:
+        """The constant of a key on a device, made at first use; while compiling, made always."""
         if torch.compiler.is_compiling():
             return make()
         key = (key, device)
@@ -72,12 +82,12 @@ class Encoding(PositionEncoding, nn.Module):
 
 
 class Learned(Encoding):
-    r"""Add a learned vector for each position; rows beyond the trained length keep their first, random values.
+    r"""Learned vectors, one for each position, added to x; rows beyond the trained length stay random.
 
     Args:
         max_len: rows of the table: the longest text, in training or testing.
         d_model: features.
-        seed: of the first values, of size 0.3 where the model's token embeddings have 1.
+        seed: of the initial values, whose spread is 0.3 (that of token embeddings is 1).
 
     >>> Learned(4, 2).embed(torch.zeros(1, 4, 2), range(4)).shape
     torch.Size([1, 4, 2])
@@ -89,7 +99,7 @@ class Learned(Encoding):
         super().__init__()
         self.table = nn.Parameter(torch.tensor(learned_table(max_len, d_model, scale=0.3, seed=seed)).float())
 
-    def embed(self, x: torch.Tensor, positions: Positions) -> torch.Tensor:
+    def embed(self, x: Tensor, positions: Positions) -> Tensor:
         rows = self.table.shape[0]
         if isinstance(positions, range):
             if positions and positions[-1] >= rows:
@@ -102,7 +112,7 @@ class Learned(Encoding):
 
 
 class Sinusoidal(Encoding):
-    r"""Add sines and cosines of the position.
+    r"""Sines and cosines of the position, added to x.
 
     Args:
         d_model: features, an even number.
@@ -118,27 +128,30 @@ class Sinusoidal(Encoding):
         super().__init__()
         self.d_model, self.base = d_model, base
 
-    def embed(self, x: torch.Tensor, positions: Positions) -> torch.Tensor:
-        def make() -> torch.Tensor:
-            return sinusoidal(_as_tensor(positions, x.device), self.d_model, self.base).to(x.dtype)
+    def embed(self, x: Tensor, positions: Positions) -> Tensor:
+        def make() -> Tensor:
+            vectors = sinusoidal(_as_tensor(positions, x.device), self.d_model, self.base)
+            return cast(Tensor, vectors).to(x.dtype)
 
         ranged = isinstance(positions, range)
         return x + (self._keep((positions, x.dtype), x.device, make) if ranged else make())
 
 
 class RotaryModule(Encoding):
-    r"""Rotate queries and keys as a RopeSpec says, by fixed frequencies: the library's `Rotary` as a module.
+    r"""Rotation of queries and keys by a RopeSpec: the library's `Rotary` as a module.
+
+    `RotaryEmbedding` is the same in one class that needs nothing else of this library.
 
     Attributes:
         rope: the spec, of any rule, attention factor included.
 
     Args:
-        rope: a RopeSpec; or bare frequencies, radians per token `(pairs,)`, kept in float64.
-        layout: for bare frequencies, "interleaved" or "half_split"; a spec has its own.
+        rope: a RopeSpec, or frequencies in radians per token, `(pairs,)`.
+        layout: "interleaved" or "half_split", for bare frequencies; a spec has its own.
 
     Raises:
-        ValueError: the frequencies require a gradient (`LearnedRotary` learns them), the spec and `layout`
-            contradict each other, or as for `RopeSpec`.
+        ValueError: the frequencies require a gradient (`LearnedRotary` learns them), `layout` contradicts the
+            spec, or as for `RopeSpec`.
 
     >>> RotaryModule([math.pi / 2]).rotate_k(torch.tensor([[1.0, 0.0]]), range(1, 2)).round(decimals=3).tolist()
     [[0.0, 1.0]]
@@ -146,29 +159,31 @@ class RotaryModule(Encoding):
     Source: RoFormer, arXiv 2104.09864, eq. 16. Chapters 10 and 13.
     """
 
-    def __init__(self, rope: RopeSpec | np.ndarray | list, layout: str | None = None) -> None:
+    def __init__(self, rope: RopeSpec | ArrayLike, layout: str | None = None) -> None:
         super().__init__()
         self.rope = _as_spec(rope, layout)
         self._inv_freq = torch.tensor(self.rope.inv_freq)  # no buffer: .to(dtype) would cast it
 
-    def inv_freq(self, device: torch.device) -> torch.Tensor:
-        """Return the frequencies, float64 `(pairs,)`, on a device."""
+    def inv_freq(self, device: torch.device) -> Tensor:
+        """Frequencies in radians per token, float64 `(pairs,)`, on a device."""
         return self._inv_freq.to(device)
 
-    def angles(self, positions: Positions, device: torch.device) -> torch.Tensor:
-        """Return the angles in radians, float64 `(seq, pairs)`."""
+    def angles(self, positions: Positions, device: torch.device) -> Tensor:
+        """Angles in radians, float64 `(seq, pairs)`."""
 
-        def make() -> torch.Tensor:
-            return rope_angles(_as_tensor(positions, device), self.inv_freq(device))
+        def make() -> Tensor:
+            return cast(Tensor, rope_angles(_as_tensor(positions, device), self.inv_freq(device)))
 
         return self._keep(positions, device, make) if isinstance(positions, range) else make()
 
-    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
+    def rotate_q(self, q: Tensor, positions: Positions) -> Tensor:
         check_width(self.rope, q)
         angles = self.angles(positions, q.device)
-        return apply_rope(q, angles, layout=self.rope.layout, attention_factor=self.rope.attention_factor)
+        spec = self.rope
+        turned = apply_rope(q, angles, layout=spec.layout, attention_factor=spec.attention_factor)
+        return cast(Tensor, turned)
 
-    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
+    def rotate_k(self, k: Tensor, positions: Positions) -> Tensor:
         return self.rotate_q(k, positions)
 
     def extra_repr(self) -> str:
@@ -176,13 +191,13 @@ class RotaryModule(Encoding):
 
 
 class LearnedRotary(RotaryModule):
-    r"""Rotate by frequencies that are trained: θᵢ = exp(parameterᵢ), one set for all layers and heads.
+    r"""Rotation by trained frequencies, θᵢ = exp(parameterᵢ): one set for all layers and heads.
 
-    The logarithm keeps them positive and moves each by a ratio. The angles belong to the present values and to
-    the present graph, so they are never kept.
+    The logarithm keeps each above 0 and lets training change it by a ratio. Angles belong to the graph of the
+    present step, so they are never cached.
 
     Args:
-        rope: where training starts, frequencies above 0; its layout and attention factor stay.
+        rope: initial frequencies, above 0; layout and attention factor stay as they are.
         layout: as for `RotaryModule`.
 
     Raises:
@@ -194,36 +209,36 @@ class LearnedRotary(RotaryModule):
     Source: our own choice of parameter. Chapters 13 and 19.
     """
 
-    def __init__(self, rope: RopeSpec | np.ndarray | list, layout: str | None = None) -> None:
+    def __init__(self, rope: RopeSpec | ArrayLike, layout: str | None = None) -> None:
         super().__init__(rope, layout)
         if not (self.rope.inv_freq > 0).all():
             raise ValueError(f"inv_freq must be above 0 to be learned, got {self.rope.inv_freq.min():g}")
         self.log_inv_freq = nn.Parameter(self._inv_freq.log().float())
         del self._inv_freq
 
-    def inv_freq(self, device: torch.device) -> torch.Tensor:
+    def inv_freq(self, device: torch.device) -> Tensor:
         return self.log_inv_freq.to(device, torch.float64).exp()
 
-    def angles(self, positions: Positions, device: torch.device) -> torch.Tensor:
-        return rope_angles(_as_tensor(positions, device), self.inv_freq(device))
+    def angles(self, positions: Positions, device: torch.device) -> Tensor:
+        return cast(Tensor, rope_angles(_as_tensor(positions, device), self.inv_freq(device)))
 
 
-class _ByRule(Encoding):
-    """Hand q and k to a rotation of the library that has no parameters and keeps nothing."""
+class _LibraryRotation(Encoding):
+    """A rotation of `rope_edu.attention`, without parameters or cache, as a module."""
 
     def __init__(self, rotation: PositionEncoding) -> None:
         super().__init__()
         self._rotation = rotation
 
-    def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
-        return self._rotation.rotate_q(q, _as_tensor(positions, q.device))
+    def rotate_q(self, q: Tensor, positions: Positions) -> Tensor:
+        return cast(Tensor, self._rotation.rotate_q(q, _as_tensor(positions, q.device)))
 
-    def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
-        return self._rotation.rotate_k(k, _as_tensor(positions, k.device))
+    def rotate_k(self, k: Tensor, positions: Positions) -> Tensor:
+        return cast(Tensor, self._rotation.rotate_k(k, _as_tensor(positions, k.device)))
 
 
-class XPosRotary(_ByRule):
-    r"""Rotate as RoPE does, and scale queries and keys by position: the library's `XPos`.
+class XPosRotary(_LibraryRotation):
+    r"""RoPE with queries and keys scaled by position: the library's `XPos` as a module.
 
     Args:
         rope, layout: as for `RotaryModule`.
@@ -234,12 +249,12 @@ class XPosRotary(_ByRule):
     Source: Sun 2022, arXiv 2212.10554, §3. Chapters 13 and 19.
     """
 
-    def __init__(self, rope: RopeSpec | np.ndarray | list, layout: str | None = None) -> None:
+    def __init__(self, rope: RopeSpec | ArrayLike, layout: str | None = None) -> None:
         super().__init__(XPos(_as_spec(rope, layout)))
 
 
-class DynamicNTK(_ByRule):
-    r"""Rotate by frequencies that follow the current length: works, and refuses a cache.
+class DynamicNTK(_LibraryRotation):
+    r"""Rotation by frequencies that follow the current length, and therefore without a cache.
 
     Args:
         head_dim: width of a head.
@@ -258,12 +273,12 @@ class DynamicNTK(_ByRule):
         def rule(length: int) -> RopeSpec:
             return dynamic_ntk(head_dim, length, trained_length, **options)
 
-        rule(1)  # refuses what is out of range now, not at the first text
+        rule(1)  # refuses arguments out of range now, not at the first text
         super().__init__(DynamicRotary(rule))
 
 
 class ALiBi(Encoding):
-    r"""Penalise every key by its distance, nothing learned.
+    r"""A penalty that grows with distance, at a fixed slope for each head.
 
     >>> (256 * ALiBi().bias(torch.ones(1, 1, 4), 3)).tolist()
     [[[-2.0, -1.0, 0.0]]]
@@ -271,17 +286,17 @@ class ALiBi(Encoding):
     Source: Press 2022, arXiv 2108.12409, §3. Chapters 3 and 13.
     """
 
-    def bias(self, q: torch.Tensor, k_len: int) -> torch.Tensor:
+    def bias(self, q: Tensor, k_len: int) -> Tensor:
         n_heads, q_len = q.shape[-3], q.shape[-2]
 
-        def make() -> torch.Tensor:
+        def make() -> Tensor:
             return torch.tensor(alibi_bias(n_heads, q_len, k_len)).to(q.device, q.dtype)
 
         return self._keep((n_heads, q_len, k_len, q.dtype), q.device, make)
 
 
 class T5Bias(Encoding):
-    r"""Add a learned number for each head and bucket of distance; all layers share the table.
+    r"""A learned number for each head and bucket of distance; all layers share the table.
 
     T5 itself leaves the scores unscaled; here they are divided by √head_dim as for all other encodings.
 
@@ -300,10 +315,10 @@ class T5Bias(Encoding):
         self.max_distance = max_distance
         self.table = nn.Parameter(torch.zeros(num_buckets, n_heads))
 
-    def bias(self, q: torch.Tensor, k_len: int) -> torch.Tensor:
+    def bias(self, q: Tensor, k_len: int) -> Tensor:
         q_len, num_buckets = q.shape[-2], self.table.shape[0]
 
-        def make() -> torch.Tensor:
+        def make() -> Tensor:
             bucket = t5_bucket(
                 relative_positions(q_len, k_len),
                 bidirectional=False,
@@ -317,7 +332,7 @@ class T5Bias(Encoding):
 
 
 class Shaw(Encoding):
-    r"""Let each key carry a learned vector for its distance; every layer has its own table, its heads share it.
+    r"""A learned vector for each distance, added to the keys: a table for each layer, shared by its heads.
 
         bias_ij = q_i · a_{clip(j−i, −K, K)} / √head_dim
 
@@ -340,10 +355,10 @@ class Shaw(Encoding):
         super().__init__()
         self.table = nn.Parameter(head_dim**-0.5 * torch.randn(max_distance + 1, head_dim))
 
-    def bias(self, q: torch.Tensor, k_len: int) -> torch.Tensor:
+    def bias(self, q: Tensor, k_len: int) -> Tensor:
         q_len, last = q.shape[-2], self.table.shape[0] - 1
 
-        def make() -> torch.Tensor:
+        def make() -> Tensor:
             rows = shaw_index(q_len, k_len, max_distance=last).clip(max=last)
             return torch.tensor(rows, device=q.device)
 
@@ -353,7 +368,7 @@ class Shaw(Encoding):
 
 
 class Sizes(NamedTuple):
-    """Widths and lengths of a model, from which every encoding takes the ones that it needs."""
+    """Widths and lengths of a model, from which each encoding takes those that it needs."""
 
     d_model: int
     n_heads: int
@@ -425,7 +440,7 @@ _MAKERS: dict[str, Callable[..., Encoding]] = {
     "dynamic-ntk": _dynamic_ntk,
 }
 ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # those that allow a cache
-OPTIONS: dict[str, dict[str, Any]] = {  # what each name understands beside the sizes, with its defaults
+OPTIONS: dict[str, dict[str, Any]] = {  # of each name: options beside the sizes, with their defaults
     name: {
         option.name: option.default
         for option in inspect.signature(maker).parameters.values()
@@ -444,7 +459,7 @@ def make_encoding(
     max_len: int = 512,
     **options: Any,
 ) -> Encoding:
-    r"""Make an encoding by its name, or the rotation that a spec describes.
+    r"""The encoding of a name, or the rotation of a spec, as a module.
 
     Args:
         encoding: one of `ENCODINGS`, or "dynamic-ntk"; or a RopeSpec of any rule.
@@ -452,7 +467,7 @@ def make_encoding(
         n_heads: heads of a layer.
         head_dim: width of a head; d_model / n_heads if not given.
         max_len: rows of a learned table: the longest text, in training or testing.
-        options: what `OPTIONS[encoding]` lists, and nothing else: `base` of sinusoids and rotations; `layout` of
+        options: those of `OPTIONS[encoding]` alone: `base` of sinusoids and rotations; `layout` of
             rotations; `partial_factor` of "partial", the part of the head that rotates; `p` of "p-rope", the
             part of the pairs that rotate; `shaw_distance` of "shaw", tokens; `trained_length` (max_len if not
             given) and `factor` of "dynamic-ntk".
@@ -461,8 +476,7 @@ def make_encoding(
         A module with the doors embed, rotate_q, rotate_k and bias.
 
     Raises:
-        ValueError: there is no such encoding, it has no such option, a number is out of range, or the spec is
-            for heads of another width.
+        ValueError: an unknown encoding or option, a number out of range, or a spec for heads of another width.
 
     >>> make_encoding("rotary", d_model=8, n_heads=2)
     RotaryModule(<RopeSpec "rope": 2 pairs, 1 … 0.01 rad/token, interleaved>)
@@ -490,13 +504,15 @@ def _from_spec(spec: RopeSpec, head_dim: int, options: dict[str, Any]) -> Encodi
     return RotaryModule(spec)
 
 
-def _as_spec(rope: RopeSpec | np.ndarray | list, layout: str | None) -> RopeSpec:
-    frequencies, layout, _ = rope_parts(rope, layout)
-    return rope if isinstance(rope, RopeSpec) else RopeSpec(frequencies, layout=layout)
+def _as_spec(rope: RopeSpec | ArrayLike, layout: str | None) -> RopeSpec:
+    frequencies, layout, _ = rope_parts(
+        cast(Tensor, rope), layout
+    )  # refuses a layout that contradicts the spec
+    return rope if isinstance(rope, RopeSpec) else RopeSpec(cast(Any, frequencies), layout=layout)
 
 
-def _as_tensor(positions: Positions, device: torch.device) -> torch.Tensor:
-    """Return positions as an integer tensor on a device."""
+def _as_tensor(positions: Positions, device: torch.device) -> Tensor:
+    """Positions as an integer tensor on a device."""
     if isinstance(positions, range):
         return torch.arange(positions.start, positions.stop, positions.step, device=device)
     return torch.as_tensor(positions, device=device)

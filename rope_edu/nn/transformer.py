@@ -1,9 +1,11 @@
-r"""A tiny decoder-only transformer whose positional encoding is chosen by name."""
+r"""A tiny decoder-only transformer with any of the positional encodings."""
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from rope_edu.attention import causal_mask, merge_heads, split_heads
@@ -16,8 +18,8 @@ from rope_edu.nn.encodings import Encoding, Positions, make_encoding
 class Attention(nn.Module):
     r"""Causal multi-head attention on torch's `scaled_dot_product_attention`.
 
-    The same as `rope_edu.attention.multi_head_attention` with this module's weights. Without a bias the kernel
-    is told that the mask is causal, and never builds it; an encoding with a bias pays for a float mask.
+    Equal to `rope_edu.attention.multi_head_attention` with this module's weights. Without a bias the kernel gets
+    `is_causal` instead of a mask; an encoding with a bias pays for a mask of floats.
 
     Args:
         d_model: features.
@@ -38,18 +40,20 @@ class Attention(nn.Module):
         self.w_o = nn.Linear(d_model, d_model, bias=False)
 
     def forward(
-        self, x: torch.Tensor, encoding: Encoding, positions: Positions, cache: KVCache | None = None
-    ) -> torch.Tensor:
-        """Return what the tokens x `(…, seq, d_model)` take from each other, same shape."""
-        q, k, v = (split_heads(part, self.n_heads) for part in self.w_qkv(x).chunk(3, dim=-1))
+        self, x: Tensor, encoding: Encoding, positions: Positions, cache: KVCache | None = None
+    ) -> Tensor:
+        """Mixed values of the tokens x, `(…, seq, d_model)` as x."""
+        parts = self.w_qkv(x).chunk(3, dim=-1)
+        q, k, v = (cast(Tensor, split_heads(part, self.n_heads)) for part in parts)
         q, k = encoding.rotate_q(q, positions), encoding.rotate_k(k, positions)
         if cache is not None:
-            k, v = cache.append(k, v)
-        return self.w_o(merge_heads(_attend(q, k, v, encoding.bias(q, k.shape[-2]))))
+            k, v = cast(tuple[Tensor, Tensor], cache.append(k, v))
+        mixed = _attend(q, k, v, encoding.bias(q, k.shape[-2]))
+        return cast(Tensor, self.w_o(merge_heads(mixed)))
 
 
-def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """Attend causally; the queries are the last of the keys' positions."""
+def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
+    """Values mixed causally, shape of q; the queries are at the last of the keys' positions."""
     q_len, k_len = q.shape[-2], k.shape[-2]
     if bias is None and q_len == k_len:
         return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -60,7 +64,7 @@ def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tenso
 
 
 class Block(nn.Module):
-    r"""Attention, then a two-layer network for each token, each after a norm and added to its input.
+    r"""Attention and a two-layer network, each with a norm before it and its input added.
 
     Args:
         d_model: features.
@@ -70,7 +74,7 @@ class Block(nn.Module):
     >>> Block(8, 2, 16)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
 
-    Source: Xiong 2020, arXiv 2002.04745 (pre-norm). Chapter 13.
+    Source: Xiong 2020, arXiv 2002.04745 (pre-norm).
     """
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int) -> None:
@@ -80,15 +84,15 @@ class Block(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model))
 
     def forward(
-        self, x: torch.Tensor, encoding: Encoding, positions: Positions, cache: KVCache | None = None
-    ) -> torch.Tensor:
-        """Return x `(…, seq, d_model)`, refined."""
+        self, x: Tensor, encoding: Encoding, positions: Positions, cache: KVCache | None = None
+    ) -> Tensor:
+        """The block's output, `(…, seq, d_model)` as x."""
         x = x + self.attention(self.norm_1(x), encoding, positions, cache)
-        return x + self.mlp(self.norm_2(x))
+        return cast(Tensor, x + self.mlp(self.norm_2(x)))
 
 
 class TinyTransformer(nn.Module):
-    r"""A decoder-only transformer: tokens in, a score for every next token out.
+    r"""A decoder-only transformer, from tokens to the logits of every next token.
 
     Args:
         vocab_size: tokens are 0 … vocab_size − 1.
@@ -96,17 +100,17 @@ class TinyTransformer(nn.Module):
         d_model, n_layers, n_heads: sizes; n_heads divides d_model.
         d_ff: hidden units between attentions; 4 · d_model if not given.
         max_len: rows of a learned table of positions; the other encodings have no such cap.
-        encoding_options: of the name, as `OPTIONS` lists them, such as `base`.
+        encoding_options: those that `OPTIONS` lists for the name, such as `base`.
 
     Raises:
-        ValueError: a size or name that is not allowed.
+        ValueError: a size or a name is not allowed.
 
     >>> _ = torch.manual_seed(0)
     >>> model = TinyTransformer(10, d_model=16, n_layers=1)
     >>> model(torch.tensor([[1, 2, 3]])).shape
     torch.Size([1, 3, 10])
 
-    Chapters 10–13.
+    Chapter 13.
     """
 
     def __init__(
@@ -119,7 +123,7 @@ class TinyTransformer(nn.Module):
         n_heads: int = 2,
         d_ff: int | None = None,
         max_len: int = 512,
-        **encoding_options,
+        **encoding_options: Any,
     ) -> None:
         super().__init__()
         sizes = {"vocab_size": vocab_size, "d_model": d_model, "n_layers": n_layers, "max_len": max_len}
@@ -132,7 +136,7 @@ class TinyTransformer(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self._start_small(n_layers)
-        # last, so that models that differ in nothing else start from the same weights
+        # last, so that models that differ in the encoding alone start from the same weights
         sizes = {"d_model": d_model, "n_heads": n_heads, "max_len": max_len}
         first = make_encoding(encoding, **sizes, **encoding_options)
         more = 0 if first.shared else n_layers - 1
@@ -140,39 +144,47 @@ class TinyTransformer(nn.Module):
         self.encodings = nn.ModuleList([first, *others])
 
     def _start_small(self, n_layers: int) -> None:
-        """Draw the matrices as GPT-2 does, scaled to the width: those that add to the stream smaller."""
+        """Draw the matrices as GPT-2 does, scaled to the width; smaller where they add to the residual stream."""
         for name, weight in self.named_parameters():
             if weight.ndim == 2 and not name.startswith("embedding"):
                 adds = name.endswith(("w_o.weight", "mlp.2.weight"))
                 nn.init.normal_(weight, std=weight.shape[1] ** -0.5 / ((2 * n_layers) ** 0.5 if adds else 1))
 
-    def forward(self, tokens: torch.Tensor, cache: list[KVCache] | None = None) -> torch.Tensor:
-        r"""Score every next token.
+    def forward(self, tokens: Tensor, cache: list[KVCache] | None = None) -> Tensor:
+        r"""Logits of every next token.
 
         Args:
-            tokens: ints `(…, seq)`; with a cache, those that follow what it has seen.
-            cache: of `new_cache`; receives these tokens.
+            tokens: ints `(…, seq)`; with a cache, those after the tokens that it holds.
+            cache: of `new_cache`; the keys and values of these tokens are appended.
 
         Returns:
             Logits `(…, seq, vocab_size)`.
 
         Raises:
-            ValueError: a token is out of vocabulary, the text is longer than a learned table, or the encoding
+            ValueError: a token is not in the vocabulary, the text is longer than a learned table, or the encoding
                 does not allow a cache. (Tokens are not checked while compiling.)
         """
         self._check_tokens(tokens)
-        if cache is not None and self.encodings[0].cache_problem:
-            raise ValueError(f"{self.encoding_name!r} cannot use a cache: {self.encodings[0].cache_problem}")
+        if cache is not None:
+            self._check_cache()
         start = 0 if cache is None else cache[0].seen
         positions = range(start, start + tokens.shape[-1])
-        x = self.encodings[0].embed(self.embedding(tokens), positions)
+        x = self._encoding(0).embed(self.embedding(tokens), positions)
         for n, block in enumerate(self.blocks):
-            encoding = self.encodings[n if len(self.encodings) > 1 else 0]
-            x = block(x, encoding, positions, None if cache is None else cache[n])
-        return self.head(self.norm(x))
+            x = block(x, self._encoding(n), positions, None if cache is None else cache[n])
+        return cast(Tensor, self.head(self.norm(x)))
+
+    def _encoding(self, layer: int) -> Encoding:
+        """A layer's encoding: its own, or the one that all layers share."""
+        return cast(Encoding, self.encodings[layer if len(self.encodings) > 1 else 0])
+
+    def _check_cache(self) -> None:
+        """Refuse a cache where the encoding does not allow one."""
+        if problem := self._encoding(0).cache_problem:
+            raise ValueError(f"{self.encoding_name!r} cannot use a cache: {problem}")
 
     def new_cache(self, capacity: int | None = None, *, when_full: str = "error") -> list[KVCache]:
-        r"""Return an empty cache, one `KVCache` a layer.
+        r"""Empty caches, one `KVCache` for each layer.
 
         Args:
             capacity: tokens, or None for no limit.
@@ -181,35 +193,34 @@ class TinyTransformer(nn.Module):
         Raises:
             ValueError: the encoding does not allow a cache; the sentence says why.
         """
-        if self.encodings[0].cache_problem:
-            raise ValueError(f"{self.encoding_name!r} cannot use a cache: {self.encodings[0].cache_problem}")
+        self._check_cache()
         return [KVCache(capacity, when_full=when_full) for _ in self.blocks]
 
     @torch.no_grad()
     def generate(
-        self, tokens: torch.Tensor, n: int, *, temperature: float = 0.0, seed: int = 0, use_cache: bool = True
-    ) -> torch.Tensor:
-        r"""Continue texts by `n` tokens.
+        self, tokens: Tensor, n: int, *, temperature: float = 0.0, seed: int = 0, use_cache: bool = True
+    ) -> Tensor:
+        r"""Texts continued by `n` tokens.
 
         Args:
-            tokens: ints `(…, seq)`, at least one a row.
+            tokens: ints `(…, seq)`, at least one in each row.
             n: tokens to add.
             temperature: 0 takes the likeliest token; above, tokens are drawn by softmax(logits / temperature).
             seed: of the draws.
-            use_cache: whether to keep keys and values instead of reading everything again for each token; an
-                encoding that does not allow a cache does without.
+            use_cache: whether keys and values are cached, rather than computed anew for each token; ignored where
+                the encoding does not allow a cache.
 
         Returns:
             `(…, seq + n)`, the given tokens first.
 
         Raises:
-            ValueError: `n` or `temperature` is out of range, and whatever `forward` refuses.
+            ValueError: `n` or `temperature` is out of range, or as for `forward`.
         """
         check_positive_int("n", n)
         if not (isinstance(temperature, int | float) and 0 <= temperature < float("inf")):
             raise ValueError(f"temperature must be a finite number from 0, got {temperature!r}")
         generator = torch.Generator(tokens.device).manual_seed(seed)
-        cache = self.new_cache() if use_cache and not self.encodings[0].cache_problem else None
+        cache = self.new_cache() if use_cache and not self._encoding(0).cache_problem else None
         new = tokens
         for _ in range(n):
             logits = self(tokens if cache is None else new, cache)[..., -1, :]
@@ -217,7 +228,7 @@ class TinyTransformer(nn.Module):
             tokens = torch.cat((tokens, new), dim=-1)
         return tokens
 
-    def _check_tokens(self, tokens: torch.Tensor) -> None:
+    def _check_tokens(self, tokens: Tensor) -> None:
         if torch.compiler.is_compiling() or tokens.is_cuda:  # a look at the values would make the GPU wait
             return
         if tokens.dtype not in (torch.int64, torch.int32) or tokens.ndim < 1 or tokens.numel() == 0:
@@ -230,8 +241,8 @@ class TinyTransformer(nn.Module):
             raise ValueError(f"tokens must be 0 to {self.vocab_size - 1}, the vocabulary, got {seen}")
 
 
-def _pick(logits: torch.Tensor, temperature: float, generator: torch.Generator) -> torch.Tensor:
-    """Choose one token a row: `(…, vocab)` -> `(…, 1)`."""
+def _pick(logits: Tensor, temperature: float, generator: torch.Generator) -> Tensor:
+    """One token for each row of logits: `(…, vocab)` -> `(…, 1)`."""
     if temperature == 0:
         return logits.argmax(-1, keepdim=True)
     shares = (logits / temperature).softmax(-1)

@@ -1,11 +1,12 @@
 r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
 
-`grid.json`, `stretch.json` and `page_models.json` are written by the makers of these names in `book/makers`,
-`rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
+`grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the makers of these names in
+`book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
 `predictions.md` and `stretch_predictions.md` were written before the runs that they are about.
 """
 
 from rope_edu.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound
+from rope_edu.results.claims import load_claims
 from rope_edu.results.grid import (
     Grid,
     GridRun,
@@ -32,6 +33,7 @@ __all__ = [
     "Stretch",
     "best_setting",
     "load_base_bound",
+    "load_claims",
     "load_grid",
     "load_page_models",
     "load_predictions",

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from rope_edu.results.files import numbered, parse, read
 from rope_edu.results.grid import Spread, sign_flip_p, spread
 
-FORMAT = "rope_edu stretch 1"
+FORMAT = "rope_edu stretch 2"
 TUNING_OF = ("task",)
 RUN_OF = ("task", "seed")  # what tells runs apart
+TABLES = ("runs", "readings", "retuned")  # of scores, each by task and seed
 UNSTRETCHED = ("plain", "abf", "dynamic-cached")  # whatever the length: their factor is 1
 
 
@@ -19,8 +20,10 @@ class Place(NamedTuple):
     """One way of stretching, tested at one length.
 
     Attributes:
-        way: "zero-shot"; "tuned-4" or "tuned-16", a fine-tune on texts so many times as long; "from-start".
-        rule: name of a rule.
+        way: "zero-shot"; "tuned-4" or "tuned-16", a fine-tune on texts so many times as long; "retuned-4" or
+            "retuned-16", the same with a rate chosen from more; "from-start"; "few-keys", zero-shot on texts of the
+            trained length with a gap.
+        rule: name of a rule, or of a reading that leaves the frequencies alone.
         factor: the stretch that it is set for; 1 for what is not stretched.
         multiple: length of the test, in trained lengths.
     """
@@ -37,7 +40,8 @@ class Stretch:
 
     Attributes:
         meta: versions, machine, date, seconds, and all settings.
-        tuning: task -> what was chosen on tuning texts: learning_rate, slow, fast, lists, tuned_rates.
+        tuning: task -> what was chosen on tuning texts: learning_rate, slow, fast, lists, tuned_rates, and `rates`
+            (multiple -> rule -> rate) of the second fine-tunes.
         scores: (task, seed) -> place -> (loss, accuracy); of texts longer than the trained, at their new places.
     """
 
@@ -51,6 +55,11 @@ class Stretch:
         return tuple(task for task in self.meta["tasks"] if any(task == known for known, _ in self.scores))
 
     @property
+    def probes(self) -> tuple[str, ...]:
+        """Return the tasks on which models were judged without a fine-tune."""
+        return tuple(self.meta["probes"])
+
+    @property
     def multiples(self) -> tuple[int, ...]:
         """Return the lengths of the tests, in trained lengths."""
         return tuple(self.meta["multiples"])
@@ -59,6 +68,11 @@ class Stretch:
     def rules(self) -> tuple[str, ...]:
         """Return the rules, in the order of the settings."""
         return tuple(self.meta["rules"])
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """Return the readings, in the order of the settings."""
+        return tuple(self.meta["readings"])
 
     def seeds(self, task: str) -> list[int]:
         """Return the seeds of a task."""
@@ -70,7 +84,7 @@ class Stretch:
         What was trained after the rule was set is set for the longest texts. At 1× a rule that follows the
         length is plain RoPE.
         """
-        if rule in UNSTRETCHED:
+        if rule in UNSTRETCHED or rule in self.readings:
             return Place(way, rule, 1, multiple)
         if factor is None:
             factor = multiple if way == "zero-shot" else self.multiples[-1]
@@ -143,13 +157,21 @@ def load_stretch_predictions() -> dict[int, str]:
 def parse_stretch(text: str, name: str = "stretch.json") -> Stretch:
     """Return the experiment that a JSON text holds, or raise ValueError."""
     content = parse(text, FORMAT, name)
-    scores = {}
-    for n, run in enumerate(content["runs"]):
-        key = run["task"], run["seed"]
-        if key in scores:
-            raise ValueError(f"{name} holds the run {key} twice")
-        scores[key] = _parse_scores(run["scores"], f"{name}, run {n}")
-    return Stretch(content["meta"], {row["task"]: row for row in content["tuning"]}, scores)
+    scores: dict[tuple[str, int], dict[Place, tuple[float, float]]] = {}
+    for table in TABLES:
+        seen = set()
+        for n, run in enumerate(content[table]):
+            key = run["task"], run["seed"]
+            if key in seen:
+                raise ValueError(f"{name} holds the run {key} twice in {table!r}")
+            seen.add(key)
+            found = _parse_scores(run["scores"], f"{name}, {table} {n}")
+            if scores.setdefault(key, {}).keys() & found.keys():
+                raise ValueError(f"{name}, {table} {n} scores a place twice")
+            scores[key] |= found
+    rates = {row["task"]: row["rates"] for row in content["rates"]}
+    tuning = {row["task"]: {**row, "rates": rates.get(row["task"], {})} for row in content["tuning"]}
+    return Stretch(content["meta"], tuning, scores)
 
 
 def _parse_scores(rows: list[list], where: str) -> dict[Place, tuple[float, float]]:

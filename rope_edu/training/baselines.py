@@ -83,3 +83,26 @@ def rule_accuracy(
         counts[:, : task.trained_places] = False
     right = match_last(batch.tokens.numpy(), n, side) == batch.targets.numpy()
     return float(right[counts].mean())
+
+
+def chance(task: Task, *, length: int | None = None, rows: int = 192) -> float:
+    r"""Score the guess that knows no text: always the commonest answer of the training texts.
+
+    Args:
+        task: of `make_task`.
+        length: of the test texts, in the task's unit; the training length if not given.
+        rows: test texts.
+
+    Returns:
+        The share of right answers, 0 … 1: the floor under every model.
+
+    >>> from rope_edu.training.tasks import make_task
+    >>> 0.04 < chance(make_task("copy")) < 0.08  # one of 16 letters
+    True
+
+    Chapter 18.
+    """
+    seen = [task.batch(0, step, 64) for step in range(64)]
+    answers = np.concatenate([batch.targets.numpy()[batch.weights.numpy() > 0] for batch in seen])
+    batch = task.batch(0, 0, rows, length, split="test")
+    return float((batch.targets.numpy()[batch.weights.numpy() > 0] == np.bincount(answers).argmax()).mean())

@@ -238,6 +238,56 @@ class Recall(Task):
 
 
 @dataclass(frozen=True)
+class Needle(Task):
+    r"""Find a letter again: keys lie anywhere in a hay of letters, and at the end each is asked for.
+
+        ^ … B e … A h … … A h B e        (e follows B wherever B is; the order of the questions is random)
+
+    The hay alone grows with the length, so a model that sees no farther than a window has to guess.
+
+    Attributes:
+        n_letters, n_keys: letters are the first tokens, the keys follow.
+
+    >>> task = make_task("needle")
+    >>> batch = task.batch(seed=2, step=0, batch_size=1, length=20, split="test")
+    >>> task.spell(batch.tokens[0])
+    '^ C a h D j p p o B i A m B i D j A m C a'
+    >>> [task.spell([target]) for target in batch.targets[0][batch.weights[0] > 0]]
+    ['i', 'j', 'm', 'a']
+
+    Chapter 18.
+    """
+
+    name: str = "needle"
+    steps: int = 600
+    length: int = 32
+    n_letters: int = 16
+    n_keys: int = 4
+    vocab_size: int = 21
+
+    @property
+    def shortest(self) -> int:
+        return 4 * self.n_keys
+
+    def _word(self, token: int) -> str:
+        return chr(ord("a") + token) if token < self.n_letters else chr(ord("A") + token - self.n_letters)
+
+    def _draw(self, rng, rows, length, split):
+        n, hay = self.n_keys, length - 2 * self.n_keys
+        tokens = rng.integers(self.n_letters, size=(rows, length))
+        slots = np.sort(rng.random((rows, hay - n)).argsort(axis=1)[:, :n], axis=1)
+        places = slots + np.arange(n)  # of the keys in the hay: a letter follows each
+        keys = rng.random((rows, n)).argsort(axis=1)
+        np.put_along_axis(tokens, places, self.n_letters + keys, axis=1)
+        asked = rng.random((rows, n)).argsort(axis=1)  # the order in which they are asked for
+        found = np.take_along_axis(places, asked, axis=1)
+        tokens[:, hay::2] = np.take_along_axis(tokens, found, axis=1)
+        tokens[:, hay + 1 :: 2] = np.take_along_axis(tokens, found + 1, axis=1)
+        asks = (np.arange(length) >= hay) & ((np.arange(length) - hay) % 2 == 0)
+        return tokens, np.roll(tokens, -1, axis=1), np.broadcast_to(asks, tokens.shape)
+
+
+@dataclass(frozen=True)
 class Clock(Task):
     r"""Say at every place whether it is the first, second, third or fourth since the beginning, and so on again.
 
@@ -307,14 +357,14 @@ def _prose() -> tuple[np.ndarray, str]:
     return np.array([number[character] for character in text]), alphabet
 
 
-TASKS = {task.name: task for task in (Copy, Back, Recall, Clock, Text)}
+TASKS = {task.name: task for task in (Copy, Back, Recall, Clock, Text, Needle)}
 
 
 def make_task(name: str, **changes) -> Task:
     r"""Return a task by name, its setting changed where wanted.
 
     Args:
-        name: copy, back, recall, clock or text.
+        name: copy, back, recall, clock, text or needle.
         changes: fields of the task, such as `length=24`.
 
     Returns:

@@ -4,8 +4,9 @@ r"""Test vectors for anybody's rotary position embedding, as JSON, and a runner 
     frequencies.json  a rule and its parameters -> inv_freq and attention factor
     configs.json      a model's config.json -> the same, or the field that must be refused
 
-Every case has a name, a source, a tolerance, and what it catches. They are written by an independent form (plain
-loops, `reference.py`), and `python -m rope_edu.vectors module:function` runs them on anybody's function.
+Every case has a name, a source, a tolerance, and the mistakes that it catches. The numbers come from an independent
+form (plain loops, `book/makers/vector_reference.py`). `python -m rope_edu.vectors module:function` runs them on
+anybody's function.
 """
 
 from rope_edu.vectors.runner import FILES, Result, load, run

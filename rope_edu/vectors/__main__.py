@@ -1,7 +1,7 @@
 r"""Run the vectors on a function: python -m rope_edu.vectors module:function [--width float32].
 
 The function takes `(x, positions, *, layout, rotary_dim, base, attention_factor)`, NumPy in and out. The exit
-status is 0 if all cases pass.
+status is 0 if all cases pass, 1 if one fails, 2 if the function cannot be called in this way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rope_edu.vectors.runner import WIDTHS, run
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Read the command line, run the cases, say what failed."""
+    """Run the cases on the function that the command line names, print the failures, return the exit status."""
     parser = argparse.ArgumentParser(
         "python -m rope_edu.vectors",
         description=__doc__,
@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("function", help="module:function")
     parser.add_argument(
-        "--width", choices=WIDTHS, default="float64", help="what the function computes in (float64)"
+        "--width", choices=WIDTHS, default="float64", help="number format of the function (float64)"
     )
     chosen = parser.parse_args(arguments)
     sys.path.insert(0, "")
@@ -30,11 +30,13 @@ def main(arguments: list[str] | None = None) -> int:
         results = run(find(chosen.function, as_torch=False), width=chosen.width)
     except ValueError as error:
         parser.error(str(error))
-    for result in results:
-        if not result.passed:
+    failed = [result for result in results if not result.passed]
+    if failed == results and len({result.seen for result in results}) == 1:
+        print(f"FAILED every case in the same way: {results[0].seen}")
+    else:
+        for result in failed:
             print(f"FAILED {result.name}: {result.seen}\n    as would: {', '.join(result.catches) or '-'}")
-    failed = sum(not result.passed for result in results)
-    print(f"{len(results) - failed} of {len(results)} cases passed")
+    print(f"{len(results) - len(failed)} of {len(results)} cases passed")
     return 1 if failed else 0
 
 

@@ -2,9 +2,11 @@
 
 import math
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import traitlets
+
+from ._rules import Rule
 
 
 class Control(traitlets.TraitType):
@@ -20,7 +22,13 @@ class Control(traitlets.TraitType):
     def __init__(self, default: Any, *, label: str, unit: str = "") -> None:
         super().__init__(default_value=default)
         self.label, self.unit = label, unit
+        self.rules: tuple[Rule, ...] = ()
         self.tag(sync=True)
+
+    def under(self, *rules: Rule) -> Self:
+        """Return the control, held to these rules between controls (see ``_rules``)."""
+        self.rules = rules
+        return self
 
     def validate(self, obj: Any, value: Any) -> Any:
         """Return the value as the page will hold it; raise TraitError with a sentence."""
@@ -31,13 +39,24 @@ class Control(traitlets.TraitType):
                 f"{type(obj).__name__}.{self.name} must be {error}, got {value!r}."
             ) from None
 
+    def _cross_validate(self, obj: Any, value: Any) -> Any:
+        """Return the value; raise TraitError where it contradicts another control."""
+        value = super()._cross_validate(obj, value)
+        obj.settled({self.name: value})
+        return value
+
     def clean(self, value: Any) -> Any:
         """Return ``value`` in its stored form or raise ValueError saying what is allowed."""
         raise NotImplementedError
 
+    def enough(self, value: float) -> Any:
+        """Return the least that this control allows and that is not below ``value``."""
+        return value
+
     def describe(self) -> dict[str, Any]:
         """Return the description from which the page builds the native control."""
-        return {"kind": self.kind, "label": self.label, "unit": self.unit, "default": self.default_value}
+        told = {"kind": self.kind, "label": self.label, "unit": self.unit, "default": self.default_value}
+        return told | ({"rules": [rule.describe() for rule in self.rules]} if self.rules else {})
 
 
 class Slider(Control):
@@ -124,6 +143,10 @@ class Choice(Control):
             if same_kind and isinstance(value, (str, Integral, Real)) and value == option:
                 return option
         raise ValueError("one of " + ", ".join(repr(option) for option in self.options))
+
+    def enough(self, value: float) -> Any:
+        """Return the smallest option that is not below ``value``."""
+        return min(option for option in self.options if option >= value)
 
     def describe(self) -> dict[str, Any]:
         """Add the options as [value, words] pairs."""

@@ -1,5 +1,6 @@
 """Chapter 6: the angle of every pair, position by position."""
 
+from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
@@ -20,12 +21,12 @@ class AngleChart(LiveFigure):
     """
 
     n = Slider(7, 1, 12, label="Positions drawn, 1 … n", unit="tokens")
-    position = Slider(3, 1, 12, label="Thick line, position m", unit="tokens")
+    position = Slider(3, 1, 12, label="Thick line, position m", unit="tokens").under(AtMost("n", either=True))
     axis = Choice(
         "log",
         {"log": "logarithmic", "linear": "linear", "turn": "within one turn"},
         label="Vertical axis",
     )
-    pair = Slider(4, 0, 63, label="Pair on its own scale, i")
+    pair = Slider(4, 0, 63, label="Pair on its own scale, i").under(AtMost("head_dim", times=0.5, plus=-1))
     head_dim = Choice(32, {d: f"{d} ({d // 2} pairs)" for d in (8, 16, 32, 64, 128)}, label="Head width, d")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")

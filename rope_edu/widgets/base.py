@@ -6,6 +6,7 @@ import anywidget
 import traitlets
 
 from ._bundle import is_figure, module_script, style
+from ._rules import settle
 from ._traits import Control
 
 
@@ -45,7 +46,10 @@ class LiveFigure(anywidget.AnyWidget):
             raise TypeError(
                 f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.controls())}"
             )
-        super().__init__(**values)
+        given = {
+            name: self.controls()[name].validate(self, values[name]) for name in values if name != "layout"
+        }
+        super().__init__(**values | given | self.settled(given))
         self._controls = [
             {"name": name} | control.describe() | {"initial": getattr(self, name)}
             for name, control in self.controls().items()
@@ -81,6 +85,31 @@ class LiveFigure(anywidget.AnyWidget):
         with self.hold_trait_notifications():
             for control in self._controls:
                 setattr(self, control["name"], control["initial"])
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """Return the whole state: a page that embeds the figure has no defaults of its own to fill in."""
+        return super().get_state(key=key)
+
+    def settled(self, held: dict[str, Any]) -> dict[str, Any]:
+        """Return what else the rules between controls change once ``held`` is set; TraitError if it breaks one."""
+        controls = self.controls()
+        more, broken = settle(controls, {name: getattr(self, name) for name in controls}, held)
+        if broken:
+            owner, rule, state = broken
+            name = next(name for name in rule.settle(owner, state, held, controls) if name in held)
+            raise traitlets.TraitError(
+                f"{type(self).__name__}.{name} must be {rule.allowed(owner, state)}, got {held[name]!r}."
+            )
+        return {name: controls[name].clean(value) for name, value in more.items()}
+
+    @traitlets.observe(traitlets.All)
+    def _take_others_along(self, change: Any) -> None:
+        """Move what gives way to a control that has been set."""
+        if change.name in self.controls():
+            more = self.settled({change.name: getattr(self, change.name)})
+            with self.hold_trait_notifications():  # a preset's values come together
+                for name, value in more.items():
+                    setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse a misspelt attribute, which would otherwise be kept and move nothing."""

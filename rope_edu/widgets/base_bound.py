@@ -1,11 +1,8 @@
 """Chapter 17: how large the base must be for a context."""
 
-from typing import Any
-
-import traitlets
-
 from rope_edu.results import MODELS
 
+from ._rules import Preset
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
@@ -32,15 +29,4 @@ class BaseBound(LiveFigure):
     head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (64, 96, 128, 256)}, label="Rotated width, d")
     model = Choice(
         "Llama 2 7B", {name: name for name in _NUMBERS} | {"own": "as chosen above"}, label="Model"
-    )
-
-    @traitlets.observe("model")
-    def _take_its_numbers(self, change: Any) -> None:
-        for name, value in _NUMBERS.get(self.model, {}).items():
-            setattr(self, name, value)
-
-    @traitlets.observe("base", "head_dim", "context")
-    def _differ_from_a_model(self, change: Any) -> None:
-        known = _NUMBERS.get(self.model)
-        if known and change.new != known[change.name]:
-            self.model = "own"
+    ).under(Preset(_NUMBERS))

@@ -1,7 +1,10 @@
 """Chapter 3: bias by distance."""
 
+from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
+
+_T5 = ("t5_causal", "t5_bidirectional")
 
 
 class BiasMatrix(LiveFigure):
@@ -10,7 +13,7 @@ class BiasMatrix(LiveFigure):
     ``scheme`` says how a relative position j − i becomes a number: ALiBi's fixed slope, T5's learned bucket
     (``num_buckets``, ``max_distance``), or Shaw's clipped row (``clip``, K). ``head`` counts from 1 to 8: it sets
     ALiBi's slope, and the steepness of the example values of the other two, which are made up. ``length`` is
-    the number of tokens, ``query`` the row that is followed (held below ``length``).
+    the number of tokens, ``query`` the row that is followed, below ``length``.
 
     Values out of range raise TraitError with a sentence.
 
@@ -31,9 +34,9 @@ class BiasMatrix(LiveFigure):
         },
         label="Scheme",
     )
-    query = Slider(20, 0, 47, label="Query position i", unit="tokens")
+    query = Slider(20, 0, 47, label="Query position i", unit="tokens").under(AtMost("length", plus=-1))
     head = Slider(3, 1, 8, label="Head", unit="of 8")
     length = Slider(32, 8, 48, label="Sequence length", unit="tokens")
-    num_buckets = Slider(32, 8, 64, label="T5 table", unit="buckets")
-    max_distance = Slider(128, 40, 256, label="T5 max distance", unit="tokens")
-    clip = Slider(4, 1, 24, label="Shaw's clip K", unit="tokens")
+    num_buckets = Slider(32, 8, 64, label="T5 table", unit="buckets").under(OnlyIf("scheme", _T5))
+    max_distance = Slider(128, 40, 256, label="T5 max distance", unit="tokens").under(OnlyIf("scheme", _T5))
+    clip = Slider(4, 1, 24, label="Shaw's clip K", unit="tokens").under(OnlyIf("scheme", ("shaw",)))

@@ -1,5 +1,6 @@
 """Chapter 7: the matrix of one head, almost all of it zeros, and what the code keeps of it."""
 
+from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
@@ -22,7 +23,7 @@ class BlockMatrix(LiveFigure):
     """
 
     position = Slider(20, 0, 128, label="Position, m", unit="tokens")
-    row = Slider(2, 0, 31, label="Row to follow, j")
+    row = Slider(2, 0, 31, label="Row to follow, j").under(AtMost("head_dim", plus=-1))
     form = Choice(
         "matrix", {"matrix": "matrix: R x", "elementwise": "elementwise: cos and sin"}, label="Form"
     )

@@ -1,5 +1,6 @@
 """Chapter 8: tell two layouts apart."""
 
+from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
@@ -32,5 +33,5 @@ class Layouts(LiveFigure):
         label="Run half_split on",
     )
     position = Slider(16, 4, 64, label="Position of q, m", unit="tokens")
-    pair = Slider(1, 0, 7, label="Pair to follow, i")
+    pair = Slider(1, 0, 7, label="Pair to follow, i").under(AtMost("head_dim", times=0.5, plus=-1))
     head_dim = Choice(8, {4: "4", 8: "8", 12: "12", 16: "16"}, label="Width of the head, d")

@@ -1,13 +1,9 @@
 """Chapter 18: a trained model that runs in the page, on texts longer than it was trained on."""
 
-import math
-from typing import Any
-
-import traitlets
-
 from rope_edu.encodings import RopeSpec
 from rope_edu.results.page_models import load_page_models
 
+from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
 from .maths.long_text import SETTINGS, page_rope
@@ -23,7 +19,7 @@ RULES = {
     "abf": "another base (ABF)",
 }
 STEP = 0.1  # turns, between two ends of the ramp at least
-TINY = 1e-6  # turns: two sums of tenths differ by less
+BY_PARTS = ("by-parts", "yarn", "llama3")
 
 
 class ModelInThePage(LiveFigure):
@@ -53,10 +49,16 @@ class ModelInThePage(LiveFigure):
     )
     times = Slider(8, 1, 16, label="Length of the text", unit="× trained")
     rule = Choice("none", RULES, label="Rule")
-    factor = Slider(8.0, 1.0, 32.0, step=0.5, label="Factor, s")
-    ramp_from = Slider(0.5, STEP, 8.0, step=STEP, label="Ramp from", unit="turns")
-    ramp_to = Slider(2.0, 2 * STEP, 40.0, step=STEP, label="Ramp to", unit="turns")
-    base = Slider(10_000.0, 100.0, 10_000_000.0, log=True, label="Base, b")
+    factor = Slider(8.0, 1.0, 32.0, step=0.5, label="Factor, s").under(
+        OnlyIf("rule", ("by-parts", "pi", "ntk-aware", "yarn", "llama3"))
+    )
+    ramp_from = Slider(0.5, STEP, 8.0, step=STEP, label="Ramp from", unit="turns").under(
+        AtMost("ramp_to", plus=-STEP, either=True), OnlyIf("rule", BY_PARTS)
+    )
+    ramp_to = Slider(2.0, 2 * STEP, 40.0, step=STEP, label="Ramp to", unit="turns").under(
+        OnlyIf("rule", BY_PARTS)
+    )
+    base = Slider(10_000.0, 100.0, 10_000_000.0, log=True, label="Base, b").under(OnlyIf("rule", ("abf",)))
     attention_factor = Slider(1.0, 0.5, 2.0, step=0.01, label="Attention factor, a")
     first_pair = Slider(1, 1, 16, label="First pair that turns")
     last_pair = Slider(16, 0, 16, label="Last pair that turns")
@@ -72,13 +74,3 @@ class ModelInThePage(LiveFigure):
         model = load_page_models()[self.task]
         settings = {name: getattr(self, name) for name in SETTINGS}
         return page_rope(self.rule, model.length, model.head_dim, model.base, **settings)
-
-    @traitlets.observe("ramp_from")
-    def _take_its_end_along(self, change: Any) -> None:
-        if self.ramp_to < self.ramp_from + STEP - TINY:
-            self.ramp_to = math.ceil((self.ramp_from + STEP - TINY) / STEP) / round(1 / STEP)
-
-    @traitlets.observe("ramp_to")
-    def _take_its_start_along(self, change: Any) -> None:
-        if self.ramp_to < self.ramp_from + STEP - TINY:
-            self.ramp_from = math.floor((self.ramp_to - STEP + TINY) / STEP) / round(1 / STEP)

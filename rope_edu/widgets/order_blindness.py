@@ -1,5 +1,6 @@
 """Chapter 1: see attention miss the order."""
 
+from ._rules import AtMost
 from ._traits import Choice, Sentence, Slider, Toggle
 from .base import LiveFigure
 
@@ -22,6 +23,6 @@ class OrderBlindness(LiveFigure):
 
     sentence = Sentence("the dog chases the pig", 6, label="Sentence 1, up to 6 words")
     rearranged = Sentence("the pig chases the dog", 6, label="Sentence 2: the same words in another order")
-    look = Slider(2, 1, 6, label="Look at word number")
+    look = Slider(2, 1, 6, label="Look at word number").under(AtMost("sentence"))
     layers = Choice(1, {1: "one", 2: "two, one after the other"}, label="Attention layers")
     causal = Toggle(False, label="Causal mask: no word sees the words after it")

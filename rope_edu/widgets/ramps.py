@@ -1,5 +1,6 @@
 """Chapter 16: which pairs a rule by parts leaves alone, blends and divides."""
 
+from ._rules import AtMost
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
 
@@ -20,7 +21,7 @@ class Ramps(LiveFigure):
     Source: Peng et al. 2023, arXiv 2309.00071, section 3.2, and its released code. Chapter 16.
     """
 
-    pair = Slider(34, 0, 127, label="Pair, i")
+    pair = Slider(34, 0, 127, label="Pair, i").under(AtMost("head_dim", times=0.5, plus=-1))
     factor = Slider(16.0, 1.0, 64.0, log=True, label="Stretch, s")
     trained_length = Slider(4096, 32, 131_072, log=True, label="Trained length, L", unit="tokens")
     base = Slider(10_000.0, 1000.0, 10_000_000.0, log=True, label="Base, b")

@@ -1,5 +1,6 @@
 """Chapter 9: the score against the distance."""
 
+from ._rules import AtLeast, AtMost, OnlyIf
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
 
@@ -30,13 +31,19 @@ class ScoreDistance(LiveFigure):
         },
         label="Vectors",
     )
-    distance = Slider(50, 0, 1024, label="Distance, m − n", unit="tokens")
+    distance = Slider(50, 0, 1024, label="Distance, m − n", unit="tokens").under(
+        AtMost("reach", either=True), AtLeast(1, where="reach", value=100_000)
+    )
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
     head_dim = Choice(
         128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128, 256)}, label="Head width, d"
     )
-    peak = Slider(777, 0, 1024, label="Turn of the key, p", unit="positions")
-    seed = Slider(1, 0, 99, label="Gaussian draw", unit="")
+    peak = Slider(777, 0, 1024, label="Turn of the key, p", unit="positions").under(
+        OnlyIf("vectors", ("rotated",))
+    )
+    seed = Slider(1, 0, 99, label="Gaussian draw").under(
+        OnlyIf("vectors", ("independent", "identical", "rotated"))
+    )
     reach = Choice(
         256,
         {256: "0 to 256", 1024: "0 to 1,024", 100_000: "1 to 100,000, logarithmic"},

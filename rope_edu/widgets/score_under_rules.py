@@ -1,5 +1,6 @@
 """Chapters 15 and 16: the score against distance, under every rule."""
 
+from ._rules import OnlyIf
 from ._traits import Choice, Slider, Toggle
 from .base import LiveFigure
 
@@ -31,6 +32,8 @@ class ScoreUnderRules(LiveFigure):
     wanted = Slider(32_768, 512, 2**20, log=True, label="Wanted length, L′", unit="tokens")
     trained = Slider(4096, 64, 2**17, log=True, label="Trained length, L", unit="tokens")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
-    abf_base = Slider(500_000.0, 100.0, 100_000_000.0, log=True, label="Base that ABF takes")
+    abf_base = Slider(500_000.0, 100.0, 100_000_000.0, log=True, label="Base that ABF takes").under(
+        OnlyIf("abf", (True,))
+    )
     head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
     smooth = Toggle(True, label="Smooth: mean over distances ± 10 %")

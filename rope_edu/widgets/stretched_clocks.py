@@ -1,5 +1,6 @@
 """Chapter 15: what each rule does to each pair's speed."""
 
+from ._rules import OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
 from .maths.stretch import RULES
@@ -24,5 +25,7 @@ class StretchedClocks(LiveFigure):
     wanted = Slider(32_768, 512, 2**20, log=True, label="Wanted length, L′", unit="tokens")
     trained = Slider(4096, 64, 2**17, log=True, label="Trained length, L", unit="tokens")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
-    abf_base = Slider(500_000.0, 100.0, 100_000_000.0, log=True, label="Base that ABF takes")
+    abf_base = Slider(500_000.0, 100.0, 100_000_000.0, log=True, label="Base that ABF takes").under(
+        OnlyIf("rule", ("abf",))
+    )
     head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")

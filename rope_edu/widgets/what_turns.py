@@ -1,5 +1,6 @@
 """Chapter 19: tell variants apart."""
 
+from ._rules import AtMost
 from ._traits import Choice, Slider
 from .base import LiveFigure
 
@@ -20,7 +21,7 @@ class WhatTurns(LiveFigure):
     Source: GPT-NeoX, arXiv 2204.06745, §2.1; p-RoPE, arXiv 2410.06205, §6; NoPE, arXiv 2305.19466. Chapter 19.
     """
 
-    feature = Slider(1, 0, 15, label="Feature to follow, j")
+    feature = Slider(1, 0, 15, label="Feature to follow, j").under(AtMost("head_dim", plus=-1))
     pairing = Choice(
         "half_split",
         {"half_split": "half split: i with i + half", "interleaved": "interleaved: 2i with 2i + 1"},

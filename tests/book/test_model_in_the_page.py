@@ -1,23 +1,16 @@
-"""The trained model in the page: its logits are torch's, it answers at once, and its picture fills in."""
+"""The trained model in the page: it answers at once, and its picture fills in."""
 
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rope_edu.results import load_page_models
-from rope_edu.training.restore import restore
 from rope_edu.widgets import ModelInThePage
-from rope_edu.widgets._bundle import page_script, scopes, style
-from rope_edu.widgets.maths.long_text import page_rope
+from rope_edu.widgets._bundle import page_script, style
 
-from .golden_model import logits_of, turning
-from .test_frames import drawn
+from .test_frames import drawn, held
 
 pytestmark = pytest.mark.browser
-MODELS = load_page_models()
-LONGEST = 16
 RENDER = """(state) => {
     const heard = new Map();
     window.state = state;
@@ -56,22 +49,6 @@ def figure(sheet):
         return sheet
 
     return make
-
-
-@pytest.mark.parametrize("task", MODELS)
-@pytest.mark.parametrize("rule", ["none", "yarn"])
-def test_logits_at_sixteen_times_the_trained_length_are_torchs(browser, task, rule):
-    model = MODELS[task]
-    spec = page_rope(rule, model.length, model.head_dim, model.base, times=LONGEST, factor=float(LONGEST))
-    tokens = model.texts[1]
-    page = browser.new_page()
-    page.add_script_tag(content=f"{scopes('maths/page_models')}\nwindow.models = $maths$page_models;")
-    found = page.evaluate(
-        "([task, tokens, rope]) => models.logitsOf(models.pageModel(task).model, tokens, rope)",
-        [task, tokens.tolist(), {name: np.asarray(v).tolist() for name, v in turning(spec).items()}],
-    )
-    page.close()
-    np.testing.assert_allclose(found, logits_of(restore(model, spec), tokens), rtol=0, atol=1e-9)
 
 
 def test_a_control_answers_at_once_and_the_picture_fills_in(figure):
@@ -148,8 +125,7 @@ def test_labels_of_whole_pictures_lie_apart(sheet, width):
         figure = ModelInThePage()
         values = {name: drawn(control, chance) for name, control in figure.controls().items()}
         states.append(values | {"times": times, "place": chance.randint(1, 32 * times)})
-    made = [ModelInThePage(**state) for state in states]
-    read = [{name: getattr(figure, name) for name in figure.controls()} for figure in made]
+    read = [held(ModelInThePage, state) for state in states]
     sheet.add_script_tag(path=Path(__file__).with_name("frames.js"))
-    faults = sheet.evaluate("faults", [read, made[0]._controls, width, True])
+    faults = sheet.evaluate("faults", [read, ModelInThePage()._controls, width, True])
     assert not faults, "\n".join(faults)

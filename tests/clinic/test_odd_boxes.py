@@ -189,7 +189,7 @@ def wants_tensors(x, positions):
         (lambda x, p: x.__setitem__(slice(None), 0), None, "it returns nothing: let it return the rotated x"),
         (lambda x, p: (x, x), None, "so that it returns one array of that shape"),
         (lambda x, p: x + 1j, None, "it returns complex numbers"),
-        (lambda x, p: "turned", None, "function fails at positions 0 to 7"),
+        (lambda x, p: "turned", None, "function fails on 8 rows at positions 0 to 7: ValueError: could not"),
         (wants_tensors, None, r"if it wants tensors, wrap it: lambda x, p: yours\(torch.tensor\(x\)"),
         (5, None, "'int' object is not callable"),
         (

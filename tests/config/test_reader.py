@@ -93,7 +93,11 @@ def test_hunyuans_alpha_gives_the_numbers_of_its_model():
 
 
 def test_ten_thousand_configs_give_a_spec_or_an_error_that_names_a_field():
-    known = {*RULES["fields"], *(name for names in RULES["names"].values() for name in names)}
+    known = {
+        name.split(".")[-1]
+        for field, rule in RULES["fields"].items()
+        for name in [field, *rule.get("names", [])]
+    }
     specs, errors = [], []
     for config, layer_type, seq_len in draws.cases(np.random.default_rng(21), 10_000):
         try:
@@ -167,7 +171,7 @@ REFUSED = {
         LLAMA_3_1, "rope_scaling", "original_max_position_embeddings"
     ),
     "rope_scaling.low_freq_factor is missing": without(LLAMA_3_1, "rope_scaling", "low_freq_factor"),
-    "rope_scaling.low_freq_factor is 4 and must be below": changed(LLAMA_3_1, low_freq_factor=4),
+    "rope_scaling.low_freq_factor is 5 and must not be above": changed(LLAMA_3_1, low_freq_factor=5),
     "rope_scaling.betafast is used by no rule": changed(LLAMA_3_1, betafast=32),
     "rope_scaling.beta_fast is used by no rule": changed(LLAMA_3_1, beta_fast=32),
     "rope_theta is missing": without(LLAMA_3_1, "rope_theta"),
@@ -220,6 +224,7 @@ def test_every_reason_for_refusal_has_occurred():
             except ConfigError as error:
                 met.add(error.reason)
     extra = {"not JSON", "wrong length", "too short", "ramp", "no such layer type"}  # below, and of files
+    extra |= {"too deep", "several in one kind", "sections of features", "cannot be dealt"}
     assert met | extra == set(RULES["refusals"])
 
 
@@ -314,6 +319,8 @@ YARN = LLAMA | {
     "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768},
 }
 REMARKED = {
+    "not read": LLAMA | {"rope_theta": 1e4, "rope_scalling": {"factor": 2.0}},
+    "lengths differ": LLAMA | {"rope_theta": 1e4, "max_sequence_length": 16_384},
     "theta lost by 4": LLAMA | {"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}},
     "factor disagrees": changed(YARN, factor=8.0),
     "half an mscale": changed(YARN, mscale=1.2),
@@ -390,10 +397,30 @@ def test_where_theta_is_said_to_be_lost_the_installed_transformers_loses_it(how)
         assert 7e5 not in bases | kept
 
 
+def _sections_of_the_module(family):
+    """Return the sections that the model's rotary module takes where the file has none, read in its source."""
+    folder = re.sub("_text$", "", family)
+    root = Path(importlib.util.find_spec("transformers").origin).parent / "models" / folder
+    found = re.search(r'"mrope_section", (\[[\d, ]+\])', (root / f"modeling_{folder}.py").read_text())
+    return json.loads(found[1]) if found else None
+
+
+def _width_of_full_attention(config):
+    overrides = {layer["head_dim"] for layer in config.to_dict().get("per_layer_config", {}).values()}
+    return overrides.pop() if len(overrides) == 1 else None
+
+
 def test_the_defaults_are_those_of_the_installed_transformers():
     """Fields that a file may leave out, for the architectures that transformers itself has."""
     auto = pytest.importorskip("transformers").AutoConfig
-    elsewhere = ("chatglm",)  # code that comes with the model
+    elsewhere = (
+        "chatglm",
+        "qwen",
+        "RefinedWeb",
+        "RefinedWebModel",
+        "mixformer-sequential",
+        "phi-msft",
+    )  # remote code
     for family, defaults in RULES["defaults"].items():
         if family in elsewhere:
             continue
@@ -404,6 +431,11 @@ def test_the_defaults_are_those_of_the_installed_transformers():
             "rope_theta": flat.get("rope_theta"),
             "partial_rotary_factor": flat.get("partial_rotary_factor"),
             "rope_local_base_freq": stated.get("sliding_attention", {}).get("rope_theta"),
+            "mrope_section": _sections_of_the_module(family),
+            "global_head_dim": _width_of_full_attention(own),
+            "head_dim_of_a_bare_part": 128 if own.to_dict().get("hidden_size") == 4096 else None,
+            "no_rope_layer_interval": 4 if getattr(own, "no_rope_layers", [1] * 4)[3] == 0 else None,
         }
         for name, value in defaults.items():
-            assert (found[name] if name in found else getattr(own, name)) == value, (family, name)
+            theirs = found[name] if found.get(name) is not None else getattr(own, name, None)
+            assert theirs == value, (family, name)

@@ -69,3 +69,18 @@ def test_a_fraction_outside_zero_to_one_is_refused(p):
 def test_what_makes_no_sense_is_refused_by_name(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+@pytest.mark.parametrize(("head_dim", "p"), [(512, 0.25), (64, 0.25), (100, 0.58), (8, 0.3)])
+def test_p_rope_is_transformers_proportional_rule_pair_by_pair(head_dim, p):
+    """Exponents count from 0 over the whole head: pair 0 turns 1 rad per token, whatever p is."""
+    pytest.importorskip("transformers")
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    parameters = {"rope_type": "proportional", "rope_theta": 1e6, "partial_rotary_factor": p}
+    config = LlamaConfig(head_dim=head_dim, rope_parameters=parameters)
+    theirs, _ = ROPE_INIT_FUNCTIONS["proportional"](config, "cpu")
+    ours = p_rope(head_dim, p, 1e6).inv_freq
+    assert np.allclose(ours, theirs.double().numpy(), rtol=1e-5)
+    assert ours[0] == 1.0

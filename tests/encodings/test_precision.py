@@ -11,7 +11,7 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from rope_edu import apply_rope, inv_freq, rope_angles
-from rope_edu.encodings import NUMBER_FORMATS, PIPELINES, Pipeline, angle_error, pipeline_turns, round_to
+from rope_edu.encodings import NUMBER_FORMATS, PIPELINES, Pipeline, angle_error, pipeline_cos_sin, round_to
 
 formats = pytest.mark.parametrize("number_format", NUMBER_FORMATS)
 FREQUENCIES = inv_freq(128)
@@ -90,8 +90,8 @@ def torch_turns(positions, frequencies, pipeline):
     rates = torch.tensor(frequencies).to(step["frequencies"])
     wide = torch.promote_types(torch.promote_types(m.dtype, rates.dtype), step["angles"])
     angles = (m.to(wide)[:, None] * rates.to(wide)).to(step["angles"])
-    angles = angles.to(torch.promote_types(angles.dtype, step["turns"]))
-    return [f(angles).to(step["turns"]).double().numpy() for f in (torch.cos, torch.sin)]
+    angles = angles.to(torch.promote_types(angles.dtype, step["cos_sin"]))
+    return [f(angles).to(step["cos_sin"]).double().numpy() for f in (torch.cos, torch.sin)]
 
 
 MIXED = {
@@ -102,13 +102,13 @@ MIXED = {
 
 @pytest.mark.parametrize("pipeline", [*PIPELINES.values(), *MIXED.values()], ids=[*PIPELINES, *MIXED])
 def test_turns_are_those_of_torch_doing_the_same_steps(pipeline):
-    turns = pipeline_turns(FAR, FREQUENCIES, pipeline)
-    bit = max(LAST_BIT[pipeline.turns], LAST_BIT["float32"] * (pipeline.angles != "float64"))
+    turns = pipeline_cos_sin(FAR, FREQUENCIES, pipeline)
+    bit = max(LAST_BIT[pipeline.cos_sin], LAST_BIT["float32"] * (pipeline.angles != "float64"))
     for ours, theirs in zip((turns.real, turns.imag), torch_turns(FAR, FREQUENCIES, pipeline), strict=True):
         assert (np.isnan(ours) == np.isnan(theirs)).all()
         # a float32 cosine may be off by its last bit, and on a tie that decides the last bit of a narrow one
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1.5 * bit)
-        if pipeline.turns in ("bfloat16", "float16"):
+        if pipeline.cos_sin in ("bfloat16", "float16"):
             assert (ours == theirs)[~np.isnan(ours)].mean() > 0.999
 
 
@@ -121,7 +121,7 @@ def test_transformers_module_does_what_the_pipeline_says(dtype, name):
     frequencies = module.inv_freq.double().numpy()  # its own: transformers takes powers in float32
     module.to(dtype)
     cos, sin = (part[0, :, :64].double().numpy() for part in module(torch.ones(1), torch.tensor(FAR)[None]))
-    turns = pipeline_turns(FAR, frequencies, PIPELINES[name])
+    turns = pipeline_cos_sin(FAR, frequencies, PIPELINES[name])
     np.testing.assert_allclose(cos, turns.real, rtol=0, atol=1e-7)
     np.testing.assert_allclose(sin, turns.imag, rtol=0, atol=1e-7)
 
@@ -129,7 +129,7 @@ def test_transformers_module_does_what_the_pipeline_says(dtype, name):
 def test_ours_are_the_turns_of_apply_rope():
     x = np.tile(np.float32([1, 0]), (len(FAR), 64))
     turned = apply_rope(x, rope_angles(FAR, FREQUENCIES)).astype(np.float64)
-    turns = pipeline_turns(FAR, FREQUENCIES, PIPELINES["ours"])
+    turns = pipeline_cos_sin(FAR, FREQUENCIES, PIPELINES["ours"])
     assert same_bits(turned[:, 0::2], turns.real)
     assert same_bits(turned[:, 1::2], turns.imag)
 
@@ -153,7 +153,7 @@ def test_float32_is_off_by_six_hundredths_near_a_million_and_not_in_pair_0():
 @pytest.mark.parametrize(("number_format", "last"), [("bfloat16", 256), ("float16", 2048)])
 def test_neighbours_collide_after_the_last_whole_number_that_has_a_neighbour(number_format, last):
     pipeline = Pipeline(positions=number_format)
-    turns = pipeline_turns(np.arange(last + 2), FREQUENCIES, pipeline)
+    turns = pipeline_cos_sin(np.arange(last + 2), FREQUENCIES, pipeline)
     assert (turns[last] == turns[last + 1]).all()
     assert len(np.unique(turns[: last + 1], axis=0)) == last + 1
     assert angle_error(last + 1, FREQUENCIES, pipeline)[0] == pytest.approx(1, abs=1e-6)
@@ -167,7 +167,7 @@ def test_float16_has_no_number_from_65520_on_and_still_pairs_have_none_either():
 
 
 def test_slow_clocks_stand_still_in_float16():
-    turns = pipeline_turns(60_000, inv_freq(128, 1e8), PIPELINES["float16"])
+    turns = pipeline_cos_sin(60_000, inv_freq(128, 1e8), PIPELINES["float16"])
     assert turns[-1] == 1
     assert angle_error(60_000, inv_freq(128, 1e8), PIPELINES["float16"])[-1] == pytest.approx(8e-4, rel=0.01)
 
@@ -197,7 +197,9 @@ def test_positions_in_bfloat16_are_wrong_differently_everywhere():
 @pytest.mark.parametrize("name", PIPELINES)
 def test_error_of_a_step_is_that_of_the_product_of_turns(name, step):
     positions = np.array([300, 1000, 5000])
-    later, earlier = (pipeline_turns(m, FREQUENCIES, PIPELINES[name]) for m in (positions, positions - step))
+    later, earlier = (
+        pipeline_cos_sin(m, FREQUENCIES, PIPELINES[name]) for m in (positions, positions - step)
+    )
     expected = np.abs(np.angle(later * earlier.conj() * np.exp(-1j * step * FREQUENCIES)))
     found = angle_error(positions, FREQUENCIES, PIPELINES[name], step=step)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -208,7 +210,7 @@ def test_error_of_a_step_is_that_of_the_product_of_turns(name, step):
 def test_errors_equal_those_of_forty_digits(name, position):
     pipeline, head = PIPELINES[name], 32
     found = angle_error(position, inv_freq(head), pipeline)
-    turns = pipeline_turns(position, inv_freq(head), pipeline)
+    turns = pipeline_cos_sin(position, inv_freq(head), pipeline)
     with mpmath.workdps(40):
         for i, (turn, error) in enumerate(zip(turns, found, strict=True)):
             if np.isnan(error):
@@ -224,7 +226,7 @@ def test_errors_equal_those_of_forty_digits(name, position):
 def test_shapes_and_kinds_of_positions():
     assert angle_error(5, FREQUENCIES, Pipeline()).shape == (64,)
     assert angle_error(range(5), FREQUENCIES, Pipeline(), step=2).shape == (5, 64)
-    assert pipeline_turns(torch.arange(6).reshape(2, 3), FREQUENCIES, Pipeline()).shape == (2, 3, 64)
+    assert pipeline_cos_sin(torch.arange(6).reshape(2, 3), FREQUENCIES, Pipeline()).shape == (2, 3, 64)
     assert angle_error([0.5, -3], FREQUENCIES, Pipeline()).dtype == np.float64
 
 
@@ -241,7 +243,7 @@ def test_notes_do_not_count_and_pipelines_differ():
         (lambda: round_to(["a"], "float32"), "x must be real numbers"),
         (lambda: Pipeline(angles="double"), "angles must be 'float64' or .* got 'double'"),
         (
-            lambda: pipeline_turns([1], [[1.0]], Pipeline()),
+            lambda: pipeline_cos_sin([1], [[1.0]], Pipeline()),
             r"inv_freq must have one axis, .* got shape \(1, 1\)",
         ),
         (lambda: angle_error([math.inf], [1.0], Pipeline()), "positions must be finite"),

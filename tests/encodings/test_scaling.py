@@ -18,6 +18,7 @@ from rope_edu.encodings import (
     yarn,
     yarn_mscale,
 )
+from rope_edu.encodings.scaling.yarn import ramp_ends
 
 LISTS = {"short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
 RULES = {  # each at head_dim 64, and with nothing else said
@@ -228,15 +229,15 @@ REFUSED = [
     *(
         (
             rule,
-            {"head_dim": 8, "factor": 2, "trained_length": 64, "beta_slow": 32, "beta_fast": 32},
-            "beta_slow must be below beta_fast = 32, got 32",
+            {"head_dim": 8, "factor": 2, "trained_length": 64, "beta_slow": 33, "beta_fast": 32},
+            "beta_slow must be at most beta_fast = 32, got 33",
         )
         for rule in (ntk_by_parts, yarn)
     ),
     (
         llama3,
         {"head_dim": 8, "factor": 2, "trained_length": 64, "low_freq_factor": 5},
-        "low_freq_factor must be below high_freq_factor = 4, got 5",
+        "low_freq_factor must be at most high_freq_factor = 4, got 5",
     ),
     (
         llama3,
@@ -289,3 +290,60 @@ def test_what_makes_no_sense_is_refused_by_name_and_value(rule, arguments, sente
 def test_the_original_length_has_no_default(rule):
     with pytest.raises(TypeError, match="trained_length"):
         rule(64, 4)
+
+
+def as_transformers(rope_type, head_dim, factor, trained_length, base, **settings):
+    """Frequencies and attention factor by transformers' rule."""
+    pytest.importorskip("transformers")
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    parameters = {"rope_type": rope_type, "rope_theta": base, "factor": factor}
+    parameters |= {"original_max_position_embeddings": trained_length, **settings}
+    config = LlamaConfig(
+        head_dim=head_dim,
+        max_position_embeddings=int(factor * trained_length),
+        rope_parameters=parameters,
+    )
+    frequencies, attention_factor = ROPE_INIT_FUNCTIONS[rope_type](config, "cpu")
+    return frequencies.double().numpy(), attention_factor
+
+
+@pytest.mark.parametrize("turns", [1.0, 4.0])
+def test_equal_thresholds_of_llama3_are_a_step_as_in_transformers(turns):
+    """Llama 4 Scout: low_freq_factor = high_freq_factor = 1."""
+    given = {"low_freq_factor": turns, "high_freq_factor": turns}
+    ours = llama3(128, 16, 8192, base=5e5, **given)
+    theirs, _ = as_transformers("llama3", 128, 16.0, 8192, 5e5, **given)
+    assert np.allclose(ours.inv_freq, theirs, rtol=1e-5)
+    divided = 8192 * inv_freq(128, 5e5) / (2 * np.pi) < turns
+    assert 0 < divided.sum() < 64
+    assert np.allclose(ours.inv_freq, inv_freq(128, 5e5) / np.where(divided, 16, 1), rtol=1e-15)
+    by_parts = ntk_by_parts(128, 16, 8192, base=5e5, beta_slow=turns, beta_fast=turns)
+    assert (by_parts.inv_freq == ours.inv_freq).all()
+
+
+@pytest.mark.parametrize("truncate", [True, False])
+@pytest.mark.parametrize("turns", [1.0, 32.0])
+def test_equal_betas_of_yarn_are_a_step_as_in_transformers(turns, truncate):
+    """Kimi K2: beta_fast = beta_slow = 1."""
+    given = {"beta_fast": turns, "beta_slow": turns, "truncate": truncate}
+    ours = yarn(64, 32, 4096, base=5e4, **given)
+    theirs, attention_factor = as_transformers("yarn", 64, 32.0, 4096, 5e4, **given)
+    assert np.allclose(ours.inv_freq, theirs, rtol=1e-5)
+    assert ours.attention_factor == pytest.approx(attention_factor)
+    assert set(np.round(ours.inv_freq / inv_freq(64, 5e4), 9)) >= {1.0, 1 / 32}
+    paper = yarn(64, 32, 4096, base=5e4, ramp="turns", beta_fast=turns, beta_slow=turns)
+    kept = 4096 * inv_freq(64, 5e4) / (2 * np.pi) >= turns
+    assert np.allclose(paper.inv_freq, inv_freq(64, 5e4) / np.where(kept, 1, 32), rtol=1e-15)
+
+
+@pytest.mark.parametrize(("base", "trained_length"), [(10.0, 4096), (10.0, 64), (1e4, 33), (1e6, 40)])
+def test_both_ends_of_the_ramp_are_clipped_as_in_transformers(base, trained_length):
+    """With base 10 the ramp would end beyond the head; in 33 tokens no pair turns 32 times."""
+    ours = yarn(16, 4, trained_length, base=base)
+    theirs, _ = as_transformers("yarn", 16, 4.0, trained_length, base)
+    assert np.allclose(ours.inv_freq, theirs, rtol=1e-5)
+    low, high = ramp_ends(16, base, trained_length)
+    assert 0 <= low <= high <= 15
+    assert low == 0 or high == 15  # one of the clips is at work

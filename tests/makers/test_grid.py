@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from makers import grid
+from makers.grid import GRID_TASKS
 from rope_edu.nn import ENCODINGS
 from rope_edu.results import best_setting, load_grid, load_predictions, sign_flip_p, spread
 from rope_edu.results.grid import FORMAT, RUN_OF, parse_grid
-from rope_edu.training import TASKS, TrainingConfig, make_task
+from rope_edu.training import TrainingConfig, make_task
 from rope_edu.training.loop import make_model
 
 MACHINE = {"machine": {"cpu": "a processor", "cores": 2, "gpu": None}, "jobs": 1, "threads_per_job": 1}
@@ -169,7 +170,7 @@ def test_encodings_are_paired_by_seed():
 
 
 def test_within_a_task_all_encodings_have_the_same_setting():
-    for task in TASKS:
+    for task in GRID_TASKS:
         settings = [vars(grid.make_config(task, name, 0)) | {"encoding": ""} for name in ENCODINGS]
         assert all(setting == settings[0] for setting in settings)
 
@@ -285,7 +286,7 @@ def test_the_grid_of_the_library_is_complete_and_belongs_to_the_tasks_of_today()
     settings = grid.describe_settings("small")
     for name in ("tasks", "encodings", "encoding_options", "config", "tuning"):
         assert found.meta[name] == settings[name]
-    for task in TASKS:
+    for task in GRID_TASKS:
         assert found.test_lengths(task) == make_task(task).test_lengths
         for encoding in ENCODINGS:
             runs = found.select(task, encoding)
@@ -300,7 +301,7 @@ def test_the_grid_of_the_library_is_complete_and_belongs_to_the_tasks_of_today()
 def test_the_predictions_are_there_and_name_tasks_of_the_grid():
     found = load_predictions()
     assert list(found) == list(range(1, 13))
-    assert all(any(f"*{task}*" in words for task in TASKS) for words in found.values())
+    assert all(any(f"*{task}*" in words for task in GRID_TASKS) for words in found.values())
 
 
 def test_reading_results_needs_no_torch():

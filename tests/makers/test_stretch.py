@@ -9,7 +9,19 @@ import pytest
 import torch
 
 from makers import stretch
-from makers.stretch import PLANS, RULES, UNSTRETCHED, Bench, Fit, GrowingNTK, make_rule, with_encoding
+from makers.readings import FEW_KEYS, READINGS, gaps, make_reading, score_with_gap
+from makers.stretch import (
+    PLANS,
+    RETUNED,
+    RULES,
+    UNSTRETCHED,
+    VARIANTS,
+    Bench,
+    Fit,
+    GrowingNTK,
+    make_rule,
+    with_encoding,
+)
 from rope_edu import apply_rope, rope_angles
 from rope_edu.encodings import plain_rope
 from rope_edu.encodings.scaling import dynamic_ntk, llama3, ntk_aware, ntk_by_parts
@@ -33,6 +45,58 @@ def test_rules_that_the_chapter_calls_the_same_are_the_same():
 def test_published_thresholds_keep_no_pair_of_ours_whole():
     rope, plain = ntk_by_parts(16, 16, 33), plain_rope(16)
     assert (rope.inv_freq < 0.2 * plain.inv_freq).all()  # 5.3 turns of 1 … 32: 14 % of the fastest is kept
+
+
+def test_the_clamp_alone_spares_the_first_pair_of_released_yarn():
+    released, unclamped = (make_rule(name, 16, 4, 33, FITTED) for name in ("yarn", "yarn-unclamped"))
+    plain = plain_rope(16).inv_freq
+    low = 16 * math.log(33 / (32 * 2 * math.pi)) / (2 * math.log(10_000))
+    assert math.floor(low) == -2
+    assert released.inv_freq[0] == plain[0]
+    assert unclamped.inv_freq[0] < 0.7 * plain[0]
+    assert released.attention_factor == unclamped.attention_factor > 1
+    llama = [make_rule(name, 128, 4, 4096, FITTED).inv_freq for name in ("yarn", "yarn-unclamped")]
+    assert np.allclose(*llama, rtol=1e-14)  # no clamp where some pairs turn often
+    for name in ("yarn", "longrope"):
+        cool = make_rule(f"{name}-cool", 16, 2, 33, Fit())
+        assert np.array_equal(cool.inv_freq, make_rule(name, 16, 2, 33, Fit()).inv_freq)
+        assert cool.attention_factor == 1
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_meet_no_angle_and_no_distance_but_those_that_they_are_for(name):
+    fitted = make_rule("by-parts-fitted", 16, 16, 33, FITTED)
+    reading = make_reading(name, 16, 33, 16, fitted)
+    held = range(8) if reading.held is None else reading.held
+    if reading.window is not None:  # one-hot queries and keys show the cosine of each pair's own angle
+        r = torch.tensor([reading.window, 33, 100, 527], dtype=torch.float64)
+        farthest = reading.window + reading.fold - 1 + (r - reading.window) / reading.leak
+        assert farthest.max() <= 32 + 1e-9
+    assert reading.trained == (33 if name.endswith("logn") else None)
+    assert (reading.rope.kind == "ntk-by-parts") == name.startswith("by-parts")
+    assert set(held) == {
+        "slow-held": {2, 3, 4, 5, 6, 7}, "fast-held": {0, 1}, "slow-held-logn": {2, 3, 4, 5, 6, 7},
+    }.get(name, set(range(8)))  # fmt: skip
+
+
+def test_a_gap_leaves_what_does_not_look_across_it():
+    class Counts(torch.nn.Module):
+        """Right where the token before is the answer's neighbour in the alphabet: no attention at all."""
+
+        def forward(self, tokens):
+            return torch.nn.functional.one_hot(tokens, 17).float()
+
+    assert gaps(33, 1) == [0]
+    assert (min(gaps(33, 16)), max(gaps(33, 16)), len(gaps(33, 16))) == (248, 495, 8)
+    model = TinyTransformer(17, d_model=8, n_layers=1, n_heads=1, layout="half_split")
+    reading = make_reading("plain", 8, 33, 4, plain_rope(8, layout="half_split"))
+    near, far = (
+        score_with_gap(model, reading, make_task("back"), multiple, 4, split="test") for multiple in (1, 4)
+    )
+    assert near != far
+    for value in (near, far):
+        assert value[0] > 0
+        assert 0 <= value[1] <= 1
 
 
 def test_longrope_leaves_short_texts_their_frequencies():
@@ -125,29 +189,55 @@ def test_a_seed_is_scored_at_every_place_that_the_chapter_asks_for():
     assert {Place("from-start", "abf", 1, m) for m in TINY.multiples} <= found
 
 
+def test_readings_and_second_fine_tunes_are_scored_at_every_place_too(tmp_path):
+    bench = Bench("needle", TINY, FITTED, weights=tmp_path)
+    rows = stretch.read_seed(bench, 0)
+    found = {Place(*row[:4]) for row in rows}
+    assert len(found) == len(rows)
+    assert all(math.isfinite(row[4]) and 0 <= row[5] <= 1 for row in rows)
+    assert {Place("zero-shot", name, 1, m) for name in READINGS for m in (1, 2)} <= found
+    assert {Place("few-keys", name, 1, m) for name in FEW_KEYS for m in (1, 2)} <= found
+    assert {Place("zero-shot", name, 2, m) for name in VARIANTS for m in (1, 2)} <= found
+    assert [path.name for path in tmp_path.iterdir()] == ["needle-plain-0.pt"]  # and is not trained again
+    again = Bench("needle", TINY, FITTED, weights=tmp_path).base(0)
+    assert all(map(torch.equal, again.parameters(), Bench("needle", TINY, FITTED).base(0).parameters()))
+    rates = stretch.choose_rates(Bench("needle", TINY, FITTED, "tune"))
+    assert set(rates) == {"2"}
+    retuned = {Place(*row[:4]) for row in stretch.retune_seed(bench, 0, rates)}
+    wanted = [(rule, 1 if rule in UNSTRETCHED else 2) for rule in RETUNED]
+    assert retuned == {Place("retuned-2", rule, factor, m) for rule, factor in wanted for m in (1, 2)}
+
+
 def test_a_stopped_experiment_goes_on_with_what_it_lacks(tmp_path, monkeypatch):
     done = []
 
     def fake(work, items, jobs):
         for item in items:
-            if len(done) == 3:
+            if len(done) == 4:
                 raise KeyboardInterrupt
-            done.append(item[:1] if work is stretch._tune else (item[0], item[2]))
-            fit = {**stretch.tuning_row(item[0], FITTED, 1.0)}
-            yield (
-                fit
-                if work is stretch._tune
-                else {"task": item[0], "seed": item[2], "scores": [], "seconds": 1}
-            )
+            if work is stretch._work:
+                name, task, _, seed, *_ = item
+                done.append((name, task, seed))
+                yield {"task": task, "seed": seed, "scores": [], "seconds": 1}
+            else:
+                done.append(item[:1])
+                row = stretch.tuning_row(item[0], FITTED, 1.0)
+                yield row if work is stretch._tune else {"task": item[0], "rates": {"2": {}}, "seconds": 1}
 
     monkeypatch.setattr(stretch, "side_by_side", fake)
     arguments = ["--size", "tiny", "--seeds", "2", "--out", str(tmp_path / "s.json")]
     with pytest.raises(KeyboardInterrupt):
         stretch.main(arguments)
-    assert done == [("text",), ("copy",), ("text", 0)]
-    done.append("past the third, where it was stopped")
+    assert done == [("text",), ("copy",), ("needle",), ("read", "text", 0)]
+    done.append("past the fourth, where it was stopped")
     stretch.main(arguments)
-    assert done[4:] == [("copy", 0), ("text", 1), ("copy", 1)]
+    each = [(task, seed) for seed in (0, 1) for task in ("text", "copy", "needle")]
+    assert done[5:] == [
+        *[("read", *which) for which in each[1:]],
+        *[("run", *which) for which in each],
+        *[("text",), ("copy",)],
+        *[("retune", *which) for which in each if which[0] != "needle"],
+    ]
     with pytest.raises(SystemExit):
         stretch.main([*arguments, "--size", "small"])
 
@@ -159,8 +249,17 @@ def results(a, b):
         for x, y in zip(a, b, strict=True)
     ]
     runs = [{"task": "text", "seed": n, "scores": scores} for n, scores in enumerate(rows)]
-    meta = {"multiples": [1, 2, 4, 16], "rules": list(RULES), "tasks": {"text": {}}}
-    return {"format": "rope_edu stretch 1", "meta": meta, "tuning": [], "runs": runs}
+    meta = {
+        "multiples": [1, 2, 4, 16],
+        "rules": list(RULES),
+        "readings": ["rerope-8"],
+        "tasks": {"text": {}},
+        "probes": {},
+    }
+    held = ["zero-shot", "rerope-8", 1, 4, 1.0, 0.75]
+    more = [{"task": "text", "seed": n, "scores": [held]} for n in range(8)]
+    content = {"meta": meta, "tuning": [], "rates": [], "runs": runs, "readings": more, "retuned": []}
+    return {"format": "rope_edu stretch 2", **content}
 
 
 def test_better_asks_for_the_median_and_for_all_seeds():
@@ -169,6 +268,8 @@ def test_better_asks_for_the_median_and_for_all_seeds():
     plain, pi = clear.place("plain", 4), clear.place("pi", 4)
     assert pi == Place("zero-shot", "pi", 4, 4)
     assert clear.place("pi", 1) == Place("zero-shot", "plain", 1, 1)
+    assert clear.place("rerope-8", 4) == Place("zero-shot", "rerope-8", 1, 4)
+    assert clear.accuracy("text", clear.place("rerope-8", 4)).median == 0.75
     assert clear.better("text", plain, pi)
     assert not clear.better("text", pi, plain)
     assert not clear.better("text", plain, pi, by=0.3)
@@ -187,6 +288,10 @@ def test_better_asks_for_the_median_and_for_all_seeds():
             lambda content: content["runs"][0]["scores"].append(content["runs"][0]["scores"][0]),
             "a place twice",
         ),
+        (
+            lambda content: content["readings"][0]["scores"].append(content["runs"][0]["scores"][0]),
+            "a place twice",
+        ),
     ],
 )
 def test_a_damaged_file_is_refused_with_a_sentence(change, sentence):
@@ -198,13 +303,15 @@ def test_a_damaged_file_is_refused_with_a_sentence(change, sentence):
 
 def test_predictions_are_read_as_they_were_written():
     found = load_stretch_predictions()
-    assert list(found) == list(range(1, 18))
+    assert list(found) == list(range(1, 38))
     assert "Short texts pay" in found[10]
     assert found[10].endswith("at least 15 points.")
+    assert found[37].endswith("90 on *copy* at 4×.")
 
 
-def test_the_library_has_eight_seeds_of_both_tasks_with_versions_and_no_names():
+def test_the_library_has_eight_seeds_of_all_tasks_with_versions_and_no_names():
     found = load_stretch()
+    assert (found.tasks, found.probes) == (("text", "copy"), ("needle",))
     assert [found.seeds(task) for task in ("text", "copy")] == [list(range(8))] * 2
     assert set(found.meta["machine"]) == {"cpu", "cores", "gpu"}
     assert set(found.meta["versions"]) == {"python", "torch", "numpy", "rope_edu"}

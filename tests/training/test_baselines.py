@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rope_edu.training import make_task
-from rope_edu.training.baselines import SIDES, match_last, rule_accuracy
+from rope_edu.training.baselines import SIDES, chance, match_last, rule_accuracy
 
 
 def plainly(row, n, side):
@@ -76,3 +76,13 @@ def test_of_longer_texts_the_new_places_alone_are_scored():
 def test_what_is_not_allowed_is_refused(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call(np.zeros((1, 3), dtype=int))
+
+
+def test_chance_is_the_commonest_answer_of_the_training_texts():
+    task = make_task("text")
+    batch = task.batch(0, 0, 192, 64, split="test")
+    spaces = batch.targets[:, 1:] == task.spell(range(75)).index(" ")
+    assert chance(task, length=64) == spaces.float().mean().item()
+    for name, letters in (("copy", 16), ("needle", 16)):
+        errors = (letters / 192) ** 0.5 / letters  # of a mean over 192 texts with at least one answer each
+        assert abs(chance(make_task(name)) - 1 / letters) < 3 * errors

@@ -154,3 +154,19 @@ def test_text_wants_the_next_character_and_tunes_and_tests_on_lines_never_traine
 def test_what_is_not_allowed_is_refused_with_what_is(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+@pytest.mark.parametrize("length", [16, 32, 500])
+def test_needle_hides_each_key_once_with_its_letter_and_asks_for_all_at_the_end(length):
+    task, found = rows("needle", length=length)
+    depths = []
+    for tokens, targets, weights in found:
+        hay, asked = tokens[: length - 8], tokens[length - 8 :: 2]
+        assert sorted(asked) == sorted(token for token in hay if token >= 16) == [16, 17, 18, 19]
+        assert [n for n, weight in enumerate(weights) if weight] == list(range(length - 8, length, 2))
+        for n, key in zip(range(length - 8, length, 2), asked, strict=True):
+            letter = hay[hay.index(key) + 1]
+            assert targets[n] == tokens[n + 1] == letter < 16
+            depths.append(hay.index(key) / (length - 8))
+    assert 0.35 < np.mean(depths) < 0.65  # anywhere in the hay
+    assert task.shortest == 16

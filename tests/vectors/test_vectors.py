@@ -25,6 +25,7 @@ from rope_edu.encodings import (
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.vectors import FILES, load, run
 from rope_edu.vectors.__main__ import main
+from rope_edu.vectors.runner import WIDTHS
 
 HERE = make.HERE
 RULES = {
@@ -156,6 +157,7 @@ def test_configs_are_read_or_refused_by_the_field(case):
         return
     spec = rope_from_config(case["config"], **case["options"])
     np.testing.assert_allclose(spec.inv_freq, case["inv_freq"], rtol=case["tolerance"])
+    assert spec.attention_factor == pytest.approx(case["attention_factor"], rel=case["tolerance"])
     assert (spec.layout, spec.head_dim, spec.rotary_dim) == (
         case["layout"],
         case["head_dim"],
@@ -163,7 +165,47 @@ def test_configs_are_read_or_refused_by_the_field(case):
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(clinic.BROKEN) - {"changes_its_input"}))  # which no value shows
+@pytest.mark.parametrize("rule", ["llama3", "yarn"])
+def test_equal_thresholds_are_a_step_as_in_transformers(rule):
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    cases = [case for case in load("frequencies") if case["rule"] == rule]
+    names = ("low_freq_factor", "high_freq_factor") if rule == "llama3" else ("beta_slow", "beta_fast")
+    (case,) = [one for one in cases if len({one["parameters"].get(name, name) for name in names}) == 1]
+    stated = dict(case["parameters"])
+    length = stated.pop("trained_length")
+    config = LlamaConfig(
+        head_dim=case["rotary_dim"],
+        max_position_embeddings=131_072,
+        rope_parameters={
+            "rope_type": rule,
+            "rope_theta": case["base"],
+            "original_max_position_embeddings": length,
+            **stated,
+        },
+    )
+    theirs, factor = ROPE_INIT_FUNCTIONS[rule](config, device="cpu")
+    np.testing.assert_allclose(theirs.numpy(), case["inv_freq"], rtol=1e-6)  # theirs are float32
+    assert factor == pytest.approx(case["attention_factor"])
+
+
+SHOW_IN_NO_CASE = {
+    "changes_its_input",  # no result shows it
+    "keeps_first_positions",  # needs two calls of one length
+    "depends_on_length",  # needs more rows than a case has
+    "turns_along_heads",  # needs heads
+    "mixes_batch",  # needs a batch
+    "zeros_dropped",  # needs pairs that stand still
+}
+
+
+def test_every_mistake_that_a_file_can_show_is_caught_by_a_case():
+    caught = {name for case in load("rotate") for name in case["catches"]}
+    assert set(clinic.BROKEN) - caught == SHOW_IN_NO_CASE
+
+
+@pytest.mark.parametrize("name", sorted(set(clinic.BROKEN) - SHOW_IN_NO_CASE))
 def test_every_broken_rotation_fails_a_case_that_says_so(name):
     def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):
         spec = RopeSpec(inv_freq(rotary_dim, base), attention_factor, layout, x.shape[-1])
@@ -187,6 +229,66 @@ def test_the_command_says_what_failed(somebodys_module, capsys):
     assert "FAILED an attention factor, interleaved" in said
     assert "attention_factor_missing" in said
     assert "26 of 28 cases passed" in said
+
+
+ODD_RESULTS = {
+    "one axis more": (lambda y: y[None], "shape"),
+    "two copies": (lambda y: np.stack((y, y)), "shape"),
+    "four axes": (lambda y: y[None, None], "shape"),
+    "one row less": (lambda y: y[:-1], "shape"),
+    "one number": (lambda y: y[0, 0], "shape"),
+    "an imaginary part": (lambda y: y + 7j, "complex numbers"),
+    "an imaginary part of 0": (lambda y: y.astype(complex), "complex numbers"),
+    "not a number": (lambda y: y * np.nan, "off by nan"),
+    "words": (lambda y: np.full(y.shape, "rotated"), "ValueError"),
+    "nothing": (lambda y: None, "shape ()"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_RESULTS)
+def test_a_result_of_another_shape_or_kind_fails_every_case(name):
+    change, seen = ODD_RESULTS[name]
+    results = run(lambda *x, **asked: change(ours(*x, **asked)))
+    assert all(not result.passed and result.seen.startswith(seen) for result in results)
+
+
+@pytest.mark.parametrize(("share", "right"), [(1.5, False), (2 / 3, True)])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_tolerance_is_that_of_the_width_and_no_wider(width, share, right):
+    off = iter([share * case["tolerance"][width] for case in load("rotate")])
+    results = run(lambda *x, **asked: ours(*x, **asked) + next(off), width=width)
+    assert {result.passed for result in results} == {right}
+
+
+def test_one_sentence_says_how_to_wrap_a_function_of_another_signature(somebodys_module, capsys):
+    somebodys_module("theirs", "def rotate(x, positions):\n    return x\n")
+    with pytest.raises(SystemExit, match="2"):
+        main(["theirs:rotate"])
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("TypeError") == 0
+    assert "rotate(x, positions) does not" in said.err
+    assert "wrap it in a function with that signature" in said.err
+
+
+def test_one_line_says_how_every_case_fails_alike(somebodys_module, capsys):
+    somebodys_module("theirs", "def rotate(x, positions, **asked):\n    raise KeyError('cos')\n")
+    assert main(["theirs:rotate"]) == 1
+    assert capsys.readouterr().out == (
+        "FAILED every case in the same way: KeyError: 'cos'\n0 of 28 cases passed\n"
+    )
+
+
+def test_the_command_passes_what_is_right(somebodys_module, capsys):
+    somebodys_module(
+        "mine",
+        "from rope_edu import apply_rope, inv_freq, rope_angles\n"
+        "def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):\n"
+        "    angles = rope_angles(positions, inv_freq(rotary_dim, base))\n"
+        "    return apply_rope(x, angles, layout=layout, attention_factor=attention_factor)\n",
+    )
+    assert main(["mine:rotate"]) == 0
+    assert capsys.readouterr().out == "28 of 28 cases passed\n"
 
 
 def test_an_unknown_file_or_width_is_refused():

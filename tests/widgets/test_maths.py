@@ -48,6 +48,14 @@ def test_only_turning_by_equal_steps_keeps_all_six_lines():
     assert whole == ["turn"]
 
 
+@pytest.mark.parametrize("name", derivation.CANDIDATES)
+@pytest.mark.parametrize(("q", "k"), [(0j, 0.8 + 0.8j), (1.2 + 0.3j, 0j), (0j, 0j)])
+def test_a_zero_vector_has_no_angle_that_could_break_a_line(name, q, k):
+    lines = derivation.breaks(derivation.encoder(name, 0.3), q, k)
+    assert lines[3:5] == [0.0, 0.0]
+    assert np.isfinite(lines).all()
+
+
 def test_without_a_mask_another_order_gives_the_same_outputs():
     words = ["the", "dog", "chases", "a", "pig"]
     _, outputs = order.read_words(words, causal=False, layers=2)

@@ -18,9 +18,11 @@ def test_an_end_of_the_ramp_takes_the_other_along(given, ramp):
     assert (figure.ramp_from, figure.ramp_to) == pytest.approx(ramp)
 
 
-def test_a_contradictory_pair_of_ends_is_repaired():
-    figure = ModelInThePage(ramp_from=8.0, ramp_to=0.2)
-    assert figure.ramp_to == pytest.approx(figure.ramp_from + 0.1)
+def test_a_contradictory_pair_of_ends_is_refused():
+    with pytest.raises(
+        traitlets.TraitError, match=r"ramp_from must be at most 0.1 \(ramp_to − 0.1\), got 8.0"
+    ):
+        ModelInThePage(ramp_from=8.0, ramp_to=0.2)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -1,13 +1,13 @@
-"""Stretch the context: rules for texts longer than the model was trained on, each of which returns a RopeSpec.
+"""Rules for texts longer than the trained length; each returns a RopeSpec.
 
 `factor` is always the stretch, wanted length over trained length; a rule with factor 1 is plain RoPE.
 """
 
-from rope_edu.encodings.scaling.base import abf, dynamic_ntk, ntk_aware
 from rope_edu.encodings.scaling.by_parts import llama3, ntk_by_parts
 from rope_edu.encodings.scaling.interpolation import position_interpolation
-from rope_edu.encodings.scaling.searched import longrope
-from rope_edu.encodings.scaling.temperature import yarn, yarn_mscale
+from rope_edu.encodings.scaling.longrope import longrope
+from rope_edu.encodings.scaling.ntk import abf, dynamic_ntk, ntk_aware
+from rope_edu.encodings.scaling.yarn import yarn, yarn_mscale
 
 __all__ = [
     "abf",

@@ -1,4 +1,4 @@
-r"""Scale by parts: pairs that turn often in the trained length stay, pairs that turn seldom are interpolated."""
+r"""Scaling by parts: pairs that turn often in the trained length stay, the others are interpolated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ntk_by_parts(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Specify NTK-by-parts: blend plain RoPE and PI, by how often a pair turns in the trained length.
+    r"""NTK-by-parts: a blend of plain RoPE and PI, by the turns of each pair in the trained length.
 
         r_i = L θ_i / 2π,   γ_i = clip((r_i − α)/(β − α), 0, 1),   θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i
 
@@ -30,7 +30,7 @@ def ntk_by_parts(
         factor: s, wanted length over trained length, at least 1.
         trained_length: L, tokens.
         beta_slow: α, turns; a pair that makes no more is interpolated fully.
-        beta_fast: β, turns; a pair that makes no fewer is left alone.
+        beta_fast: β, turns; a pair that makes no fewer is left alone. α = β is a step.
         base, rotary_dim, layout: as for `plain_rope`.
 
     Returns:
@@ -38,12 +38,13 @@ def ntk_by_parts(
 
     Raises:
         ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a β is not above 0,
-            `beta_slow` is not below `beta_fast`, or as for `plain_rope`.
+            `beta_slow` is above `beta_fast`, or as for `plain_rope`.
 
     >>> ntk_by_parts(4, 8, 1000).inv_freq.round(5).tolist()  # 159 turns: kept; 1.6 turns: nearly 0.01/8
     [1.0, 0.00142]
 
     Source: YaRN, arXiv 2309.00071, §3.2 (definition 2). Chapter 16.
+    Plain form: `rope_edu.plain.ntk_by_parts`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     slow, fast = check_ordered("beta_slow", beta_slow, "beta_fast", beta_fast)
@@ -63,7 +64,7 @@ def llama3(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Specify Llama 3.1's rule: by parts, with other thresholds and no attention factor.
+    r"""Llama 3.1's rule: NTK-by-parts with other thresholds.
 
         λ_i > L/low: θ_i/s,   λ_i < L/high: θ_i,   between: (1 − u) θ_i/s + u θ_i,   u = (L/λ_i − low)/(high − low)
 
@@ -75,7 +76,7 @@ def llama3(
         factor: s, at least 1; 8 in Llama 3.1, 32 in Llama 3.2.
         trained_length: L, tokens; 8,192 in both.
         low_freq_factor: turns; a pair that makes fewer is divided by s.
-        high_freq_factor: turns; a pair that makes more is left alone.
+        high_freq_factor: turns; a pair that makes more is left alone. Llama 4 Scout has 1 and 1: a step.
         base, rotary_dim, layout: as for `plain_rope`.
 
     Returns:
@@ -83,12 +84,13 @@ def llama3(
 
     Raises:
         ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a threshold is not above 0,
-            `low_freq_factor` is not below `high_freq_factor`, or as for `plain_rope`.
+            `low_freq_factor` is above `high_freq_factor`, or as for `plain_rope`.
 
     >>> llama3(4, 8, 8192, base=10_000 * math.pi**2).inv_freq.round(6).tolist()  # 1304 turns; 4.15: kept as well
     [1.0, 0.003183]
 
     Source: Meta's llama-models, `apply_scaling`; transformers' rope type "llama3". Chapter 16.
+    Plain form: `rope_edu.plain.llama3`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     slow, fast = check_ordered("low_freq_factor", low_freq_factor, "high_freq_factor", high_freq_factor)
@@ -98,24 +100,26 @@ def llama3(
 
 
 def kept_by_turns(frequencies: np.ndarray, trained_length: int, slow: float, fast: float) -> np.ndarray:
-    """Return γ, the part of each pair that is left alone, rising in its turns in the trained length."""
+    """γ, the share of each plain frequency that is kept, rising with the pair's turns in the trained length."""
     turns = trained_length * frequencies / (2 * math.pi)
+    if slow == fast:  # a step
+        return np.where(turns < slow, 0.0, 1.0)
     return np.clip((turns - slow) / (fast - slow), 0.0, 1.0)
 
 
 def blend(frequencies: np.ndarray, factor: float, kept: np.ndarray) -> np.ndarray:
-    """Mix interpolated and plain frequencies, `kept` of the plain ones."""
+    """Interpolated and plain frequencies, blended: `kept` of the plain ones."""
     return (1 - kept) * frequencies / factor + kept * frequencies
 
 
 def check_stretch(factor: object, trained_length: object) -> tuple[float, int]:
-    """Return both, checked."""
+    """The stretch and the trained length, checked."""
     return check_at_least_one("factor", factor), check_positive_int("trained_length", trained_length)
 
 
 def check_ordered(low_name: str, low: object, high_name: str, high: object) -> tuple[float, float]:
-    """Return two numbers above 0 of which the first is the smaller."""
+    """Two numbers above 0, the first at most the second; where they are equal, the ramp is a step."""
     low, high = check_positive_number(low_name, low), check_positive_number(high_name, high)
-    if low >= high:
-        raise ValueError(f"{low_name} must be below {high_name} = {high:g}, got {low:g}")
+    if low > high:
+        raise ValueError(f"{low_name} must be at most {high_name} = {high:g}, got {low:g}")
     return low, high

@@ -1,4 +1,4 @@
-r"""Position interpolation: squeeze all positions into the trained range, every pair alike."""
+r"""Position interpolation (PI): all frequencies divided alike."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ def position_interpolation(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Specify PI: divide every frequency by the stretch, so that no angle leaves the trained range.
+    r"""PI: every frequency divided by the stretch, so that no angle leaves the trained range.
 
-        θ′_i = θ_i / s,   that is: position m turns as position m/s did
+        θ′_i = θ_i / s,   so position m turns as m/s did
 
-    Neighbours, too, come s times closer, in the fastest pair as well: that is the price, and why it needs
-    fine-tuning.
+    The price: neighbouring positions differ s times less, in the fastest pair too, so it needs fine-tuning.
 
     Args:
         head_dim: width of a head.
@@ -36,6 +35,7 @@ def position_interpolation(
     [0.125, 0.00125]
 
     Source: Chen 2023, arXiv 2306.15595, §2.3; transformers' rope type "linear". Chapter 15.
+    Plain form: `rope_edu.plain.position_interpolation`.
     """
     factor = check_at_least_one("factor", factor)
     frequencies = start_frequencies(head_dim, base, rotary_dim) / factor

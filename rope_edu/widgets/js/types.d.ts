@@ -85,6 +85,22 @@ interface Control {
   options: [any, string][];
   max_words: number;
   most: number;
+  rules?: ControlRule[];
+}
+
+/** A rule between controls as `describe` in _rules.py tells it; a kind lacks what others have. */
+interface ControlRule {
+  rule: string;
+  limit: string;
+  times: number;
+  plus: number;
+  either: boolean;
+  least: number;
+  where: string;
+  value: any;
+  values: any[];
+  table: Record<string, State>;
+  own: string;
 }
 type Controls = Record<string, Control>;
 
@@ -106,7 +122,7 @@ interface Pipeline {
   frequencies: string;
   positions: string;
   angles: string;
-  turns: string;
+  cos_sin: string;
 }
 
 /** f(z, m): the pair z at position m. */

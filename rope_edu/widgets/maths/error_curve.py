@@ -60,16 +60,16 @@ def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 
         "positions": abs(m - n - (position - before)) * inv_freq,
         "frequencies": abs((rate - inv_freq) * (m - n)),
         "angles": abs(to - start - (m - n) * rate),
-        "turns": roundoff(pipeline.turns) / 2,
+        "cos_sin": roundoff(pipeline.cos_sin) / 2,
     }
 
 
 def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> np.ndarray | None:
     r"""Bound the error of every pair at a position, without a sine: the sum of what each step can do.
 
-        |round(m) − m| θ  +  m |round(θ) − θ|  +  u_angles m θ  +  u_turns / √2
+        |round(m) − m| θ  +  m |round(θ) − θ|  +  u_angles m θ  +  u_cos_sin / √2
 
-    With `step` > 0 two angles and two turns are rounded.
+    With `step` > 0 two angles, and two cosines and sines, are rounded.
 
     Args:
         position: m in tokens.
@@ -94,8 +94,8 @@ def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: i
     astray = abs(to - start - (step or position))
     gap = SMALLEST.get(pipeline.angles, 0.0) / 2 * (2 if step else 1)
     angles = roundoff(pipeline.angles) * (to + start) * rates + gap
-    turns = (2 if step else 1) * math.sqrt(0.5) * roundoff(pipeline.turns)
-    return astray * inv_freq + abs(to - start) * np.abs(rates - inv_freq) + angles + turns
+    cos_sin = (2 if step else 1) * math.sqrt(0.5) * roundoff(pipeline.cos_sin)
+    return astray * inv_freq + abs(to - start) * np.abs(rates - inv_freq) + angles + cos_sin
 
 
 def error_curve(inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> tuple[list[int], list[float]]:

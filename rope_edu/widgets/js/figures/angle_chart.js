@@ -13,7 +13,7 @@ const height = () => CHART + 202;
 /** The state's frequencies, the pair that exists, and each position's angles. */
 function chart({ n, position, pair, head_dim, base }) {
   const frequencies = invFreq(head_dim, base);
-  const chosen = Math.min(pair, frequencies.length - 1);
+  const chosen = pair;
   const drawn = range(1, n);
   if (position > n) drawn.push(position);
   const lines = drawn.map((m) => ({ m, angles: ropeAngles(m, frequencies) }));
@@ -158,19 +158,10 @@ function readout(state) {
 }
 
 /** n and m keep each other's company; a pair that the head does not have becomes its last. */
-function follow(before, held) {
-  const state = { ...before, ...held };
-  const changes = { pair: Math.min(state.pair, state.head_dim / 2 - 1) };
-  if ("position" in held && state.position > state.n) changes.n = state.position;
-  if ("n" in held && !("position" in held) && state.n < state.position) changes.position = state.n;
-  return changes;
-}
-
 export default live({
   name: "AngleChart",
   title: "The angle of every pair at the first few positions, and one pair on a scale of its own",
   height,
   draw,
   readout,
-  follow,
 });

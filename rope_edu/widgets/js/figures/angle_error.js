@@ -9,7 +9,7 @@ import { abbreviated, decade, fmt, grouped, powerOf, range, significant } from "
 import { angleOf, timesConj, wrapped } from "../maths/complex.js";
 import { errorCurve, errorParts, FARTHEST, LOST, withPosition } from "../maths/error_curve.js";
 import { invFreq, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
-import { angleError, PIPELINES, pipelineTurns, roundTo, STEPS } from "../maths/precision.js";
+import { angleError, PIPELINES, pipelineCosSin, roundTo, STEPS } from "../maths/precision.js";
 
 const FLOOR = -9.5; // what is smaller than 10 to this lies on the bottom
 
@@ -51,9 +51,9 @@ function worst(state) {
   const error = errors.some(Number.isNaN) ? NaN : Math.max(...errors);
   const pair = Math.max(0, errors.indexOf(error));
   const theta = [frequencies[pair]];
-  const [to] = pipelineTurns(position, theta, pipeline);
+  const [to] = pipelineCosSin(position, theta, pipeline);
   /** @type {Pair[]} */
-  const [from] = step ? pipelineTurns(position - 1, theta, pipeline) : [[1, 0]];
+  const [from] = step ? pipelineCosSin(position - 1, theta, pipeline) : [[1, 0]];
   const hand = angleOf(timesConj(to, from));
   const [exact] = ropeAngles(step || position, theta);
   return { pipeline, step, frequency: theta[0], pairs: errors.length, pair, error, exact, hand };
@@ -78,7 +78,7 @@ function cause(state, { pipeline, step, frequency }) {
   const [to, from] = [m, n].map((p) => roundTo(p * rate, pipeline.angles));
   const sizes = errorParts(position, frequency, pipeline, step);
   const largest = Math.max(...Object.values(sizes));
-  const most = sizes.turns === largest ? "turns" : STEPS.find((part) => sizes[part] === largest);
+  const most = sizes.cos_sin === largest ? "cos_sin" : STEPS.find((part) => sizes[part] === largest);
   const angles = Math.abs(to - m * rate) >= Math.abs(from - n * rate) ? [m * rate, to] : [n * rate, from];
   const [should, is] = apart(...(most === "angles" ? angles : [frequency, rate]));
   const words = {
@@ -87,7 +87,7 @@ function cause(state, { pipeline, step, frequency }) {
       : `the position is kept as ${grouped(m)}`,
     frequencies: `its frequency, ${should} rad a token, is kept as ${is}`,
     angles: `${step ? `its angle at ${grouped(angles[1] === to ? position : before)}` : "its angle"}, ${should} rad, is kept as ${is}`,
-    turns: `its cosine and sine are rounded to ${pipeline.turns}`,
+    cos_sin: `its cosine and sine are rounded to ${pipeline.cos_sin}`,
   };
   return words[most];
 }
@@ -97,7 +97,7 @@ function cause(state, { pipeline, step, frequency }) {
 const SHORT = {
   "frequencies in bfloat16": "θ in bfloat16",
   "positions in bfloat16": "m in bfloat16",
-  "turns in bfloat16": "cos in bfloat16",
+  "cos and sin in bfloat16": "cos in bfloat16",
 };
 
 const placeNames = memo(placeLineNames, 4);
@@ -251,18 +251,10 @@ function readout(state) {
 }
 
 /** A known pipeline shows its formats; a format moved by hand makes the pipeline the reader's own, from what it was. */
-function follow(before, held) {
-  const formats = (name) => Object.fromEntries(STEPS.map((step) => [`${step}_in`, PIPELINES[name][step]]));
-  if ("pipeline" in held) return held.pipeline === "own" ? {} : formats(held.pipeline);
-  if (before.pipeline === "own" || !STEPS.some((step) => `${step}_in` in held)) return {};
-  return { ...formats(before.pipeline), ...held, pipeline: "own" };
-}
-
 export default live({
   name: "AngleError",
   title: "How far the worst pair of a head is off at every position, in pipelines of different number formats",
   height,
   draw,
   readout,
-  follow,
 });

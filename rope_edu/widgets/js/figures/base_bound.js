@@ -142,21 +142,10 @@ function readout({ base, head_dim, context }) {
 }
 
 /** A model that is chosen brings its numbers; numbers that are not its own make it the reader's. */
-function follow(before, held) {
-  const now = { ...before, ...held };
-  const found = BASES.models.find(({ name }) => name === now.model);
-  if (!found) return {};
-  const numbers = { base: found.base, head_dim: found.rotaryDim, context: found.context };
-  if (now.model !== before.model) return numbers;
-  const agrees = Object.entries(numbers).every(([name, value]) => now[name] === value);
-  return agrees ? {} : { model: "own" };
-}
-
 export default live({
   name: "BaseBound",
   title: "The base of RoPE, the first distance at which like vectors score below zero, and the contexts of models",
   height,
   draw,
   readout,
-  follow,
 });

@@ -17,8 +17,7 @@ const tableSize = ({ scheme, num_buckets, clip }) => (scheme === "shaw" ? 2 * cl
 
 /** The followed row: its place, the bias of each key it sees, and the weights if all contents are equal. */
 function followed(state) {
-  const { scheme, head, length } = state;
-  const query = Math.min(state.query, length - 1);
+  const { scheme, head, length, query } = state;
   const curve = biasCurve(scheme, head, length, tableOf(state));
   const keys = range(0, isCausal(scheme) ? query : length - 1);
   const bias = keys.map((key) => curve[key - query + length - 1]);
@@ -208,31 +207,11 @@ function readout(state) {
   );
 }
 
-// each scheme has numbers of its own
-const SCHEME_OF = { num_buckets: "t5_causal", max_distance: "t5_causal", clip: "shaw" };
-
-function uses({ scheme }) {
-  const own = { alibi: [], shaw: ["clip"] }[scheme] ?? ["num_buckets", "max_distance"];
-  return ["scheme", "query", "head", "length", ...own];
-}
-
-/** The followed row stays inside the sequence; who moves another scheme's number wants to see that scheme. */
-function follow(before, held) {
-  const length = held.length ?? before.length;
-  const idle = Object.keys(held).find((key) => !uses(before).includes(key));
-  return {
-    query: Math.min(held.query ?? before.query, length - 1),
-    scheme: held.scheme ?? SCHEME_OF[idle] ?? before.scheme,
-  };
-}
-
 export default live({
   name: "BiasMatrix",
   title: "A bias for every query and key, constant along the diagonals, and the attention that it makes",
   height,
   draw,
   readout,
-  follow,
-  uses,
   buttons: [{ label: "Next query", move: ({ query, length }) => ({ query: (query + 1) % length }) }],
 });

@@ -19,7 +19,7 @@ function rotated({ position, row, head_dim, pairing, base }) {
   const x = FEATURES.slice(0, head_dim);
   const angles = ropeAngles(position, invFreq(head_dim, base));
   const matrix = rotationMatrix(angles, pairing);
-  const j = Math.min(row, head_dim - 1);
+  const j = row;
   const partner = Array(head_dim);
   const pairOf = Array(head_dim);
   const second = Array(head_dim).fill(false);
@@ -213,17 +213,11 @@ function readout(state) {
 }
 
 /** A row that the vector does not have becomes its last. */
-function follow(before, held) {
-  const state = { ...before, ...held };
-  return { row: Math.min(state.row, state.head_dim - 1) };
-}
-
 export default live({
   name: "BlockMatrix",
   title: "The rotation matrix of a head, mostly zeros, and the two columns that code keeps of it",
   height,
   draw,
   readout,
-  follow,
   play: { trait: "position", perSecond: 4 },
 });

@@ -25,17 +25,10 @@ const sourceOf = (preset) => PRESETS.find(({ name }) => name === preset).source;
 const read = memo((preset, config, layers, length) => {
   const text = config.trim() ? config : written(preset);
   const first = readText(text, null, length);
-  const types = first.reading?.layerTypes ?? labelsOf(text, first.refused, length);
+  const types = first.reading?.layerTypes ?? (first.refused.reason === "choose" ? first.refused.choices : []);
   if (!types.length) return first;
   return readText(text, types[layers === "second" && types.length > 1 ? 1 : 0], length);
 });
-
-/** The kinds of layers of a config whose rotations differ. */
-function labelsOf(text, refused, length) {
-  if (refused.reason !== "choose") return [];
-  const first = /"([^"]+)"/.exec(refused.sentence)[1];
-  return readText(text, first, length).reading?.layerTypes ?? [];
-}
 
 const readState = ({ preset, config, layers, length }) => read(preset, config, layers, length);
 

@@ -2,7 +2,7 @@ import { axes } from "../lib/axes.js";
 import { ink, onShade, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { halfEllipse } from "../lib/geometry.js";
-import { clamp, fmt, range } from "../lib/numbers.js";
+import { fmt, range } from "../lib/numbers.js";
 import { dot } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { layoutPermutation, pairFeatures, pairOf } from "../maths/layouts.js";
@@ -50,7 +50,7 @@ function world({ head_dim, position, pair, run }) {
   return {
     ...rest,
     pairs,
-    chosen: Math.min(pair, pairs - 1), // a narrow head has fewer pairs than the slider
+    chosen: pair,
     from: run === "converted" ? order : range(0, head_dim - 1), // the trained feature in each lower seat
     upper: rows.trained(position)[0],
     lower: rows[run](position)[run === "mixed" ? 1 : 0],
@@ -195,17 +195,11 @@ function readout(state) {
 }
 
 /** A pair that the head does not have is not kept. */
-function follow(before, held) {
-  const now = { ...before, ...held };
-  return { pair: clamp(now.pair, 0, now.head_dim / 2 - 1) };
-}
-
 export default live({
   name: "Layouts",
   title: "One head of a query in two layouts, its pairs turned, and the score they give",
   height,
   draw,
   readout,
-  follow,
   play: { trait: "position", perSecond: 6 },
 });

@@ -13,8 +13,6 @@ const PITCH = 12; // pixels of one pair
 const PAIRS = 16;
 const CHART = 150; // pixels: height of the bars
 const LEAST = -4; // of the axis of angles: 10^LEAST turns
-const TABLE = { none: null, pi: ["factor"], "ntk-aware": ["factor"], "dynamic-ntk": null, abf: ["base"] };
-const BY_PARTS = ["factor", "ramp_from", "ramp_to"];
 const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: where the ramp begins and ends
 const UNSEEN = { " ": "␣", "\n": "↵" };
 
@@ -290,26 +288,9 @@ function readout(state) {
   return `${say(trained)} at the ${length} trained places${more}. ${toldAngles(state)} ${told(state)}`;
 }
 
-/** What a hand asks to see is shown: a rule that uses what it moved, a factor that goes with the length, a ramp that rises. */
-function follow(before, held) {
-  const now = { ...before, ...held };
-  const more = {};
-  if ("times" in held && !("factor" in held) && before.factor === before.times) more.factor = held.times;
-  if (!("rule" in held)) {
-    const asked = [...BY_PARTS, "base"].filter((name) => name in held);
-    if (asked.length && !asked.some((name) => uses(now).includes(name))) {
-      more.rule = asked.includes("base") ? "abf" : "by-parts";
-    }
-  }
-  if (now.ramp_to < now.ramp_from + 0.1) {
-    if ("ramp_from" in held) more.ramp_to = Number(fmt(now.ramp_from + 0.1, 1));
-    else more.ramp_from = Number(fmt(now.ramp_to - 0.1, 1));
-  }
-  return more;
-}
-
-const ALWAYS = ["task", "times", "rule", "attention_factor", "first_pair", "last_pair", "measure", "head", "place"];
-const uses = ({ rule }) => [...ALWAYS, ...(TABLE[rule] ?? (rule in PUBLISHED ? BY_PARTS : []))];
+/** A factor that equals the length goes with it: a matter of the hand, since the two may differ. */
+const follow = (before, held) =>
+  "times" in held && !("factor" in held) && before.factor === before.times ? { factor: held.times } : {};
 
 export default live({
   name: "ModelInThePage",
@@ -318,7 +299,6 @@ export default live({
   draw,
   readout,
   follow,
-  uses,
   work: (state) => readingFor(state).steps(lengthOf(state) + 1, ...headOf(state)),
   buttons: [
     {

@@ -26,7 +26,7 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   });
   const [here, there] = [tokens(first.words), tokens(second.words)];
   const to = here.map((token) => there.indexOf(token));
-  const looked = clamp(look, 1, first.words.length) - 1;
+  const looked = look - 1;
   const at = (sentence, place) => /** @type {Pair} */ (sentence.outputs[place]);
   const moves = to.map((n, m) => (n < 0 ? NaN : distance(at(first, m), at(second, n))));
   const sameWords = here.length === there.length && !to.includes(-1);
@@ -325,18 +325,11 @@ function nextOrder({ sentence, rearranged }) {
 
 const reversed = (text) => wordsOf(text).reverse().join(" ");
 
-/** A new first sentence brings its own second one; the word to look at must exist. */
+/** A new first sentence brings a second one of its words; no rule of the controls says what a text becomes. */
 function follow(before, held) {
-  const sentence = held.sentence ?? before.sentence;
-  const more = {};
-  const given = held.rearranged ?? before.rearranged;
-  if ("sentence" in held && !("rearranged" in held) && bag(wordsOf(given)) !== bag(wordsOf(sentence))) {
-    more.rearranged = reversed(sentence);
-  }
-  const most = wordsOf(sentence).length;
-  const look = held.look ?? before.look;
-  if (look > most) more.look = most;
-  return more;
+  const { sentence, rearranged } = { ...before, ...held };
+  const isOwn = "rearranged" in held || bag(wordsOf(rearranged)) === bag(wordsOf(sentence));
+  return "sentence" in held && !isOwn ? { rearranged: reversed(sentence) } : {};
 }
 
 export default live({

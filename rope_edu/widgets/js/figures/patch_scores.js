@@ -106,13 +106,6 @@ function readout(state) {
   );
 }
 
-const uses = ({ scheme }) => ["scheme", "query", "head_dim", "base", ...(scheme === "mixed" ? ["direction"] : [])];
-
-/** Who moves the direction wants to see it. */
-const follow = (before, held) => ({
-  scheme: held.scheme ?? ("direction" in held ? "mixed" : before.scheme),
-});
-
 /** A move by whole rows that stays on the grid. */
 const byRows = (rows) => (state) => ({ query: clamp(state.query + rows * SIDE, state.query % SIDE, lastOf(state)) });
 const lastOf = ({ query }) => SIDE * (SIDE - 1) + (query % SIDE);
@@ -123,8 +116,6 @@ export default live({
   height: (width) => places(width).height,
   draw,
   readout,
-  uses,
-  follow,
   buttons: [
     { label: "Row up", move: byRows(-1) },
     { label: "Row down", move: byRows(1) },

@@ -40,8 +40,6 @@ const measured = (state) =>
     state.truncate,
   );
 
-const pairOf = ({ pair, head_dim }) => Math.min(pair, head_dim / 2 - 1);
-
 /** How many pairs a rule keeps, blends and divides. */
 function counts(kept) {
   const whole = kept.filter((share) => share > 1 - 1e-9).length;
@@ -90,7 +88,7 @@ function drawRules(pen, state, all, { place, Y, most, byPair }) {
     const within = range(0, rows[rule].length - 1).filter((i) => byPair || all.turns[i] <= most);
     const path = within.map((i) => /** @type {Pair} */ ([place(i), Y(rows[rule][i])]));
     pen.curve(path, style);
-    const i = pairOf(state);
+    const i = state.pair;
     const off = !byPair && all.turns[i] > most;
     pen.circle(place(i), Y(rows[rule][i]), off ? 0 : shape, { fill: style.stroke, stroke: ink.text, width: 1.2 });
   });
@@ -103,7 +101,7 @@ function draw(pen, state, { width, height: tall }) {
   const scales = drawAxes(pen, state, all, box, width);
   drawRules(pen, state, all, scales);
 
-  const i = pairOf(state);
+  const i = state.pair;
   const cx = scales.place(i);
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const turns = significant(all.turns[i], 2, 0, 2);
@@ -119,7 +117,7 @@ function draw(pen, state, { width, height: tall }) {
 function readout(state) {
   const { factor, trained_length: trained } = state;
   const all = measured(state);
-  const i = pairOf(state);
+  const i = state.pair;
   const by = all.multipliers.map((row) => significant(row[i], 3, 0, 4));
   const parts = all.kept.map((row) => fmt(row[i], 2));
   const a = yarnMscale(factor);
@@ -131,18 +129,12 @@ function readout(state) {
 }
 
 /** A pair stays within the head. */
-function follow(before, held) {
-  const now = { ...before, ...held };
-  return now.pair === pairOf(now) ? {} : { pair: pairOf(now) };
-}
-
 export default live({
   name: "Ramps",
   title: "How much of each pair's frequency YaRN's code, its paper and Llama 3 keep",
   height,
   draw,
   readout,
-  follow,
   buttons: [
     {
       label: "Llama 2, s = 16",

@@ -212,19 +212,11 @@ function readout(state) {
   );
 }
 
-/** What a hand asks to see is shown: vectors that use what it moved, and an axis that reaches the cursor and the key's turn. */
+/** A hand that asks for the peak sees it, though distances short of it may be shown afterwards: so this is no rule. */
 function follow(before, held) {
-  const now = { ...before, ...held };
-  if (!("vectors" in held)) {
-    const asks =
-      "peak" in held ? "rotated" : "seed" in held && now.vectors === "constant" ? "independent" : now.vectors;
-    if (asks !== now.vectors) return { vectors: asks, ...follow(before, { ...held, vectors: asks }) };
-  }
-  if ("reach" in held) return { distance: clamp(now.distance, now.reach === LOG ? 1 : 0, Math.min(now.reach, 1024)) };
-  const asked = "distance" in held ? now.distance : 0;
-  const turned = now.vectors === "rotated" && ("vectors" in held || "peak" in held) ? now.peak : 0;
-  if (now.reach === 256 && Math.max(asked, turned) > 256) return { reach: 1024 };
-  return {};
+  const { vectors, reach, peak } = { ...before, ...held };
+  const asked = vectors === "rotated" && ("vectors" in held || "peak" in held) && !("reach" in held);
+  return asked && peak > reach ? { reach: 1024 } : {};
 }
 
 export default live({
@@ -237,10 +229,7 @@ export default live({
   buttons: [
     {
       label: "Another draw",
-      move: ({ seed, vectors }) => ({
-        seed: (seed + 1) % 100,
-        vectors: vectors === "constant" ? "independent" : vectors,
-      }),
+      move: ({ seed }) => ({ seed: (seed + 1) % 100 }),
     },
   ],
 });

@@ -122,14 +122,10 @@ function readout(state) {
 }
 
 /** Who moves ABF's base wants to see ABF. */
-const follow = (_, held) => ("abf_base" in held && !("abf" in held) ? { abf: true } : {});
-
 export default live({
   name: "ScoreUnderRules",
   title: "The score of equal vectors at every distance, under several rules that stretch the context",
   height,
   draw,
   readout,
-  follow,
-  uses: (state) => Object.keys(state).filter((name) => name !== "abf_base" || state.abf),
 });

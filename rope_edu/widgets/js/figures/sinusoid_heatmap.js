@@ -55,7 +55,7 @@ const spanOf = memo((dModel, base, between) => {
 
 /** The state with a pair that exists, its frequency and its turn. */
 function chosen({ pair, offset, d_model, base }) {
-  const i = Math.min(pair, d_model / 2 - 1);
+  const i = pair;
   const frequency = invFreq(d_model, base)[i];
   return { i, frequency, turn: offset * frequency };
 }
@@ -211,17 +211,11 @@ function readout(state) {
 }
 
 /** A pair that the encoding does not have becomes its last. */
-function follow(before, held) {
-  const state = { ...before, ...held };
-  return { pair: Math.min(state.pair, state.d_model / 2 - 1) };
-}
-
 export default live({
   name: "SinusoidHeatmap",
   title: "The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows",
   height,
   draw,
   readout,
-  follow,
   play: { trait: "position", perSecond: 16 },
 });

@@ -167,14 +167,10 @@ function readout(state) {
 }
 
 /** Who moves ABF's base wants to see ABF. */
-const follow = (_, held) => ("abf_base" in held && !("rule" in held) ? { rule: "abf" } : {});
-
 export default live({
   name: "StretchedClocks",
   title: "Each pair's wavelength before and after a rule, and by how much the rule slows it down",
   height,
   draw,
   readout,
-  follow,
-  uses: ({ rule }) => ["rule", "wanted", "trained", "base", "head_dim", ...(rule === "abf" ? ["abf_base"] : [])],
 });

@@ -32,9 +32,6 @@ const heads = memo((headDim, fraction, base) => {
 });
 const headsOf = ({ head_dim, fraction, base }) => heads(head_dim, fraction, base);
 
-/** The feature to follow, held within the head. */
-const featureOf = ({ feature, head_dim }) => Math.min(feature, head_dim - 1);
-
 /** The pairs of a variant that turn: which, their two features, tokens a turn. */
 const turning = ({ frequencies, waves }, pairing) =>
   range(0, frequencies.length - 1)
@@ -94,7 +91,7 @@ function drawCells(pen, pairs, headDim, { cell, y, centre }) {
 /** One variant: its title, its arcs and cells, the chosen feature and its partner framed. */
 function drawHead(pen, head, state, seats, width) {
   const { head_dim, pairing } = state;
-  const feature = featureOf(state);
+  const { feature } = state;
   const { pairs, title } = head;
   const { cell, top, y, centre } = seats;
   pen.text(2, top + 14, title, { weight: 600 });
@@ -149,7 +146,7 @@ function drawWaves(pen, all, state, width) {
     const y = box.y + (row + 0.5) * STRIP;
     pen.text(box.x - 6, y + 4, short ?? name, { anchor: "end", size: 12 });
     pen.text(width - 2, y + 4, `${head_dim - 2 * pairs.length} of ${head_dim}`, { anchor: "end", size: 12 });
-    const chosen = pairWith(pairs, featureOf(state));
+    const chosen = pairWith(pairs, state.feature);
     pen.part(() => {
       for (const pair of [...pairs.filter((other) => other !== chosen), ...(chosen ? [chosen] : [])]) {
         const style = pair === chosen ? { r: 8, width: 2.5 } : { r: 5.5, width: 1 };
@@ -169,14 +166,14 @@ function draw(pen, state, { width }) {
   drawWaves(pen, all, state, width);
   const [{ cell, y, centre }] = seats;
   const at = (px) => clamp(Math.floor((px - 2) / cell), 0, state.head_dim - 1);
-  return { feature: { x: centre(featureOf(state)), y: y + CELL / 2, at } };
+  return { feature: { x: centre(state.feature), y: y + CELL / 2, at } };
 }
 
 const tokens = (wave) => (wave < 100 ? fmt(wave, 1) : grouped(wave));
 
 function readout(state) {
   const { pairing, trained_length: trained } = state;
-  const [feature, all] = [featureOf(state), headsOf(state)];
+  const [feature, all] = [state.feature, headsOf(state)];
   const said = all.slice(0, 3).map((head) => {
     const pair = pairWith(turning(head, pairing), feature);
     if (!pair) return `${head.name} leaves it alone`;
@@ -194,15 +191,10 @@ function readout(state) {
 }
 
 /** A feature that the head does not have is not kept. */
-function follow(before, held) {
-  return { feature: featureOf({ ...before, ...held }) };
-}
-
 export default live({
   name: "WhatTurns",
   title: "One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom",
   height,
   draw,
   readout,
-  follow,
 });

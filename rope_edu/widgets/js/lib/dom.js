@@ -54,6 +54,17 @@ export function write(element, attributes) {
 }
 
 /**
+ * A function that says whether a box holds half-typed text, which no repaint may overwrite.
+ * @param {HTMLInputElement} input
+ */
+export function typing(input) {
+  let busy = false;
+  input.addEventListener("input", () => (busy = true));
+  for (const done of ["change", "blur"]) input.addEventListener(done, () => (busy = false));
+  return () => busy;
+}
+
+/**
  * The same for words.
  * @param {Node} element
  * @param {string} text

@@ -1,11 +1,13 @@
 // A live figure, from what it draws and says. The rest of this room gives it a pen, native controls, a readout, Reset, the
 // state as a line of Python and as a link; the figure itself holds no state.
 import { makeAddress } from "./address.js";
+import { hasFailed, makeAttempt } from "./attempt.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
 import { html } from "./dom.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
+import { inUse } from "./rules.js";
 import { makeState } from "./state.js";
 import { keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
@@ -18,8 +20,9 @@ import { makeWork } from "./work.js";
  * height    (width, state) → height of the picture in pixels
  * draw      (pen, state, {width, height}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged
  * readout   (state) → what the picture says, in one to three sentences
- * follow    (state before, changed) → more changes: what else moves when a hand moves a control
- * uses      (state) → names of the controls that mean something now; the others are dimmed (without it none are)
+ * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
+ *           (rules.js) says so
+ * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
  * work      (state) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices
  * play      {trait, perSecond} or nothing: a button that moves a slider by itself
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
@@ -43,32 +46,35 @@ function mount(figure, model, el) {
   const state = makeState(model, figure.follow);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
   let touched = false; // nothing is spoken before something has moved
-  /** @type {Moved} */
-  function moved(changes) {
+  function moved(/** @type {State} */ changes) {
     state.move(changes);
     change();
     address?.remember();
   }
   const picture = makePicture(figure, moved, stops.signal);
   const readout = makeReadout();
+  const { attempt, fail } = makeAttempt(root, readout.show);
   const controls = makeControls(state.controls, moved, readout.tell);
   const bar = makeBar(figure, state, { moved, rested: paint, tell: readout.tell });
-  const work = makeWork(figure.work, paint);
+  const work = makeWork(figure.work, paint, fail);
   root.append(picture.element, ...readout.elements, controls.element, bar.element);
   keepKeys(root);
   if (model.host === "page") keepInSight(root, picture.element, stops.signal);
 
   function paint() {
     const now = state.read();
-    picture.paint(now);
-    readout.show(figure.readout(now), !touched || work.busy() || bar.playing());
-    controls.show(now, figure.uses?.(now) ?? state.names);
+    controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));
     bar.show(now);
+    attempt(() => {
+      picture.paint(now);
+      if (!hasFailed(root)) readout.show(figure.readout(now), !touched || work.busy() || bar.playing());
+    });
     root.setAttribute("aria-busy", String(work.busy()));
     root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in
   }
   function change() {
     touched = true;
+    delete root.dataset.failed;
     work.start(state.read());
     paint();
   }
@@ -87,11 +93,13 @@ function mount(figure, model, el) {
   }
   Object.assign(root, { still });
 
-  return () => {
-    stops.abort();
-    for (const part of [fit, bar, readout, address, work]) part?.stop();
-    root.remove();
-  };
+  return () => takeAway(root, [{ stop: () => stops.abort() }, fit, bar, readout, address, work]);
+}
+
+/** @type {(root: HTMLElement, parts: ({stop: () => void} | undefined)[]) => void} */
+function takeAway(root, parts) {
+  for (const part of parts) part?.stop();
+  root.remove();
 }
 
 /**

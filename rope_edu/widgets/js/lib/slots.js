@@ -8,13 +8,16 @@ import { svg } from "./dom.js";
 export class Slots {
   /** @type {{group: SVGElement, slots: Slot[], next: number}} */
   #here;
+  #whole;
 
   /** @param {SVGElement} group */
   constructor(group) {
-    this.#here = { group, slots: [], next: 0 };
+    this.#whole = this.#here = { group, slots: [], next: 0 };
   }
 
+  /** Start anew, also after a drawing that failed half-way. */
   begin() {
+    this.#here = this.#whole;
     this.#here.next = 0;
   }
 
@@ -30,7 +33,7 @@ export class Slots {
   part(draw) {
     const [around, slot] = [this.#here, this.put("g", {})];
     this.#here = slot.inside ??= { group: slot.element, slots: [], next: 0 };
-    this.begin();
+    this.#here.next = 0;
     draw();
     this.end();
     this.#here = around;

@@ -1,5 +1,6 @@
 // The state of a figure: what its model holds, what a hand may make of it, and how Python writes it.
 import { allowed } from "./controls.js";
+import { settle, shown } from "./rules.js";
 
 /**
  * @param {unknown} a
@@ -8,7 +9,8 @@ import { allowed } from "./controls.js";
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * The state in a model. `follow(before, changes)` says what else moves when a hand moves a control.
+ * The state in a model. Values that contradict each other are settled by the rules of the controls; `follow(before, changes)`
+ * says what else moves when a hand moves a control.
  *
  * controls   {name: description}
  * read()     {name: value}
@@ -27,11 +29,17 @@ export function makeState(model, follow) {
   const names = Object.keys(controls);
   let byHand = false;
 
-  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  /** The state, settled: values of one change may arrive one after another. */
+  function read() {
+    const now = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+    return { ...now, ...settle(controls, now, {}) };
+  }
 
-  /** All values at once, allowed each; what contradicts the rest follows it. */
+  /** All values at once, allowed each; what contradicts a value that is not the first one follows it. */
   function set(/** @type {State} */ values) {
-    const all = { ...values, ...follow?.(initialOf(controls), values) };
+    const first = initialOf(controls);
+    const held = Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, first[name])));
+    const all = { ...values, ...settle(controls, first, held) };
     for (const name in all) model.set(name, all[name]);
   }
 
@@ -40,6 +48,8 @@ export function makeState(model, follow) {
     /** @type {State} */
     const held = {};
     for (const name in changes) held[name] = allowed(controls[name], changes[name], before[name]);
+    Object.assign(held, shown(controls, before, held));
+    Object.assign(held, settle(controls, before, held));
     Object.assign(held, follow?.(before, held));
     byHand = true;
     for (const name in held) if (!same(held[name], before[name])) model.set(name, held[name]);

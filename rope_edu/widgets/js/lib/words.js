@@ -50,9 +50,14 @@ function widthOf(character) {
  */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;
-  const kept = graphemes(text);
-  while (kept.length > 1 && textWidth(`${kept.join("")}…`, size, bold) > space) kept.pop();
-  const cut = kept.join("");
+  const characters = graphemes(text);
+  const scale = size * (bold ? BOLD : 1);
+  let kept = 0;
+  for (let ems = widthOf("…"); kept < characters.length; kept++) {
+    ems += widthOf(characters[kept]);
+    if (ems * scale > space) break;
+  }
+  const cut = characters.slice(0, Math.max(1, kept)).join("");
   const end = text.startsWith(" ", cut.length) ? cut.length : cut.lastIndexOf(" ");
   return `${(end > cut.length / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
 }

@@ -5,11 +5,13 @@ const SHOW = 90; // ms between two pictures of what is done so far
 
 /**
  * {start(state), busy(), finish(), stop()}; `work(state)` gives the steps that are left to do for a state, each far shorter than
- * a slice, or is nothing. A new start ends the one before. `shown()` is called when there is more to see.
+ * a slice, or is nothing. A new start ends the one before. `shown()` is called when there is more to see,
+ * `failed(error)` when a step throws.
  * @param {Figure['work']} work
  * @param {() => void} shown
+ * @param {(error: unknown) => void} failed
  */
-export function makeWork(work, shown) {
+export function makeWork(work, shown, failed) {
   /** @type {Iterator<unknown> | undefined} */
   let steps;
   /** @type {number | undefined} */
@@ -17,7 +19,12 @@ export function makeWork(work, shown) {
   let last = 0;
 
   function step() {
-    if (steps?.next().done) steps = undefined;
+    try {
+      if (steps?.next().done) steps = undefined;
+    } catch (error) {
+      steps = undefined;
+      failed(error);
+    }
   }
   function slice() {
     const end = performance.now() + SLICE;

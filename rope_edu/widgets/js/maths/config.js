@@ -1,47 +1,136 @@
-// Read a model's config.json: the same as rope_edu/config/reader.py.
-import { chosen, withStill } from "./config_choice.js";
-import { ALL, bodyOf, rotationsOf, STILL } from "./config_layers.js";
+// Read a model's config.json by the rules that Python reads too: the same as rope_edu.config.
+import { chosen, nameOf, namesIn, STILL, withOwnFields } from "./config_choice.js";
+import { bodyOf, kindsOf } from "./config_layers.js";
+import { pairAxes } from "./config_operators.js";
 import { Notes, Part } from "./config_part.js";
-import { baseOf, headDimOf, layoutOf, ropeTypeOf, widthsOf } from "./config_rotation.js";
-import { RULE_OF } from "./config_rules.js";
-import { checked, filled, RULES, refuse, said } from "./config_values.js";
+import { Table } from "./config_table.js";
+import { keysThatSpeak, noteUnread } from "./config_unread.js";
+import { checked, configError, filled, formatValue, listed, own, RULES } from "./config_values.js";
+import { pRope } from "./partial.js";
+import * as scaling from "./scaling.js";
+
+/** The rotations that a call makes, of its width, its other arguments and its settings. @type {Record<string, (width: number, given: any[], settings: any) => any>} */
+const ROTATIONS = {
+  plain_rope: (width, _, { base }) => scaling.plainRope(width, base),
+  partial_rope: (_, [width], { base }) => scaling.plainRope(width, base),
+  position_interpolation: (width, [factor], { base }) => scaling.positionInterpolation(width, factor, base),
+  ntk_aware: (width, [factor], { base }) => scaling.ntkAware(width, factor, base),
+  dynamic_ntk: (width, [length, trained], { factor, base }) => scaling.dynamicNtk(width, length, trained, factor, base),
+  yarn: (width, [factor, trained], settings) => scaling.yarn(width, factor, trained, camel(settings)),
+  llama3: (width, [factor, trained], settings) => scaling.llama3(width, factor, trained, camel(settings)),
+  longrope: (width, [factor, trained], settings) => scaling.longrope(width, factor, trained, camel(settings)),
+  p_rope: (width, [part], { base }) => ({ invFreq: pRope(width, part, base), attentionFactor: 1 }),
+};
+
+/** @type {(settings: Record<string, any>) => any} */
+const camel = (settings) =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [name.replace(/_(\w)/g, (_, c) => c.toUpperCase()), value]),
+  );
 
 /**
- * What a config says of a rotation; throws a ConfigError {reason, field, message}.
+ * A config's statement of a rotation; throws a ConfigError {reason, field, message, choices}.
  * @param {any} config
  * @param {string | null} [layerType]
  * @param {number | null} [seqLen]
  */
 export function readConfig(config, layerType = null, seqLen = null) {
-  const notes = new Notes();
   if (seqLen !== null) checked("seq_len", "seq_len", seqLen);
-  const body = bodyOf(config, notes);
-  const family = body.get("model_type", "");
-  checkRotates(body);
-  const rotations = withStill(body, family, rotationsOf(body, family, notes), notes);
-  const [label, part] = chosen(rotations, layerType, body);
-  const layout = layoutOf(body, family, notes);
-  /** @type {Source} */
-  const at = { body, part: part ?? new Part({}), family, label, seqLen, notes, base: 1, factor: null, trained: null };
-  const ropeType = part ? ropeTypeOf(part) : STILL;
-  const made = part ? rotated(at, ropeType) : still(at);
+  const table = new Table(new Part({}), { model_type: "", seq_len: seqLen });
+  const { body, family, inside } = bodyOf(config, (how, words) => table.lost(how, words));
+  const speaking = keysThatSpeak(config);
+  table.body = body;
+  Object.assign(table.facts, { model_type: family, nested_file: inside });
+  table.decide(RULES.first);
+  const kinds = kindsOf(table);
+  const { notes } = table;
+  table.notes = new Notes(); // of kinds that nobody asked for
+  const full = new Map([...kinds].map(([label, part]) => [label, withOwnFields(table, label, part)]));
+  const label = chosen(table, full, layerType);
+  table.notes = notes;
+  const part = withOwnFields(table, label, kinds.get(label) ?? null);
+  table.part = part ?? new Part({});
+  table.run({ layout: RULES.facts.layout });
+  const made = part ? rotating(table) : still(table);
+  noteUnread(table, speaking);
+  const { facts } = table;
   return {
     ...made,
-    layout,
-    ropeType,
-    base: at.base,
-    factor: at.factor,
-    longest: body.one("max_position_embeddings"),
-    trained: at.trained,
-    layerType: label,
-    layerTypes: [...rotations.keys()].filter((name) => name !== ALL),
-    sectionOrder: sectionOrder(at.part),
+    layout: facts.layout,
+    ropeType: facts.rule,
+    headDim: facts.head_dim,
+    base: facts.base ?? 1,
+    factor: facts.factor ?? null,
+    longest: table.get("max_position_embeddings"),
+    trained: facts.trained ?? null,
+    layerType: nameOf(label) ?? layerType,
+    layerTypes: namesIn(kinds),
+    sections: facts.sections ?? null,
+    sectionOrder: facts.section_order ?? null,
     remarks: notes.list.map(([kind, words]) => [kind, filled(RULES.remarks[kind], words)]),
   };
 }
 
+/** @param {Table} table */
+function rotating(table) {
+  const { facts } = table;
+  const rule = ruleOf(table);
+  facts.rule = rule;
+  table.run(RULES.facts);
+  table.run(RULES.rules[rule].facts);
+  table.run(RULES.last);
+  const row = RULES.rules[rule].calls.find(table.applies);
+  const given = row.arguments.map((/** @type {any} */ each) => table.value(each));
+  const all = Object.entries(row.settings).map(([name, each]) => [name, table.value(each)]);
+  const settings = { ...Object.fromEntries(all.filter(([, value]) => value !== null)), base: facts.base };
+  const { invFreq, attentionFactor } = ROTATIONS[row.function](facts.rotary_dim, given.slice(1), settings);
+  const dividedBy = table.value(row.divided_by ?? 1);
+  const axes = facts.sections && pairAxes(facts.sections, facts.section_order);
+  const frequencies = invFreq.map((/** @type {number} */ frequency) => frequency / dividedBy);
+  const call = {
+    rule: row.function,
+    kind: row.kind,
+    given,
+    settings: { ...settings, layout: facts.layout },
+    dividedBy,
+  };
+  return { ...call, invFreq: frequencies, attentionFactor, axes, rotaryDim: facts.rotary_dim };
+}
+
+/** @param {Table} table */
+function ruleOf(table) {
+  let rule = table.get("rope_type") ?? "default";
+  const [path, { part }] = [table.path("rope_type"), table];
+  const why = own(RULES.refused_rules, rule);
+  if (why) throw configError("refused rule", path, { value: rule, why });
+  if (!Object.hasOwn(RULES.rules, rule)) {
+    const allowed = listed([...Object.keys(RULES.rules), ...Object.keys(RULES.refused_rules)]);
+    throw configError("no rule", path, { allowed, value: rule });
+  }
+  if (rule === "dynamic" && part.has("alpha")) rule = "ntk_alpha";
+  const { takes, without_effect: idle = [] } = RULES.rules[rule];
+  const known = [...takes, ...idle, ...RULES.any_rule_takes, ...RULES.beside_the_rotation, ...part.added];
+  for (const [name, value] of Object.entries(part.values)) {
+    const words = { value, rule, allowed: listed(takes) || "no key of its own" };
+    if (!known.includes(name)) throw configError("no rule uses", part.path(name), words);
+    table.used.add(part.path(name));
+  }
+  return rule;
+}
+
+/** @param {Table} table */
+function still(table) {
+  table.facts.rule = STILL;
+  table.run({ head_dim: RULES.facts.head_dim });
+  const { head_dim: headDim, layout } = table.facts;
+  const words = { value: headDim, width: headDim, least: 2 };
+  if (headDim % 2) throw configError("odd width", table.path("head_dim"), words);
+  const made = { rule: STILL, kind: STILL, given: [headDim], settings: { layout }, dividedBy: 1, axes: null };
+  return { ...made, invFreq: Array(headDim / 2).fill(0), attentionFactor: 1, rotaryDim: headDim };
+}
+
 /**
- * The same for a text; a text that is no JSON, or a config that is refused, gives {refused: {reason, field, sentence}}.
+ * The same for a text; a text that is no JSON, or a config that is refused, gives {refused}.
  * @param {string} text
  * @param {string | null} [layerType]
  * @param {number | null} [seqLen]
@@ -50,9 +139,9 @@ export function readText(text, layerType = null, seqLen = null) {
   try {
     return { reading: readConfig(parsed(text), layerType, seqLen) };
   } catch (error) {
-    const { reason, field, message } = /** @type {any} */ (error);
-    if (!reason) throw error;
-    return { refused: { reason, field, sentence: message } };
+    const { reason, field, message, choices } = /** @type {any} */ (error);
+    const sentence = reason ? message : `The reader failed on this file: ${message}`; // never an old picture instead
+    return { refused: { reason: reason ?? "failed", field, sentence, choices: choices ?? [] } };
   }
 }
 
@@ -61,67 +150,17 @@ function parsed(text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw refuse("not JSON", "config", { detail: /** @type {Error} */ (error).message });
+    throw configError("not JSON", "config", { detail: /** @type {Error} */ (error).message });
   }
-}
-
-/** @param {Part} body */
-function checkRotates(body) {
-  const family = body.get("model_type", "");
-  const still = RULES.families_that_do_not_rotate.includes(family);
-  if (still) throw refuse("does not rotate", body.path("model_type"), { value: family });
-  const kind = body.get("position_embedding_type");
-  const none = RULES.does_not_rotate.includes(kind);
-  if (none) throw refuse("does not rotate", body.path("position_embedding_type"), { value: kind });
-  if (body.get("alibi")) throw refuse("does not rotate", body.path("alibi"), { value: true });
-}
-
-/** @type {(at: Source, ropeType: string) => any} */
-function rotated(at, ropeType) {
-  at.base = baseOf(at, ropeType);
-  const widths = widthsOf(at, ropeType);
-  for (const name of RULES.beside_the_rotation) {
-    if (at.part.has(name)) at.notes.add("beside the rotation", { field: at.part.path(name) });
-  }
-  const { rotation, ...made } = RULE_OF[ropeType](at, widths);
-  const pairs = widths.rotaryDim / 2;
-  const sections = at.part.get("mrope_section");
-  if (sections !== null && total(sections) !== pairs) {
-    throw refuse("wrong sum", at.part.path("mrope_section"), { pairs, value: sections });
-  }
-  return { ...made, ...rotation, headDim: widths.headDim, rotaryDim: widths.rotaryDim, sections };
-}
-
-/** @param {number[]} numbers */
-const total = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
-
-/** @param {Source} at */
-function still(at) {
-  const headDim = headDimOf(at);
-  if (headDim % 2) {
-    throw refuse("odd width", at.body.pathOf("head_dim"), { value: headDim, width: headDim, least: 2 });
-  }
-  const frequencies = Array(headDim / 2).fill(0);
-  const made = { rule: STILL, kind: STILL, given: [headDim], settings: {}, invFreq: frequencies, attentionFactor: 1 };
-  return { ...made, headDim, rotaryDim: headDim, sections: null };
-}
-
-/** @param {Part} part */
-function sectionOrder(part) {
-  if (!part.has("mrope_section")) return null;
-  const mixed = part.get("mrope_interleaved", false) || part.get("interleaved", false);
-  return mixed ? "interleaved" : "contiguous";
 }
 
 /**
  * The call that makes a reading's rotation, as a line of Python.
  * @param {any} reading
  */
-export function pythonOf({ rule, given, settings, base, layout, headDim, rotaryDim, sections, dividedBy = 1 }) {
+export function pythonOf({ rule, given, settings, sections, dividedBy }) {
   if (rule === STILL || rule === "longrope" || dividedBy !== 1 || sections) return 'rope_from_config("config.json")';
-  /** @type {Record<string, any>} */
-  const all = { ...settings, base, layout };
-  if (rotaryDim !== headDim && rule !== "partial_rope") all.rotary_dim = rotaryDim;
-  const named = Object.entries(all).map(([name, value]) => `${name}=${value === false ? "False" : said(value)}`);
-  return `${rule}(${[...given.map(said), ...named].join(", ")})`;
+  const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));
+  const named = Object.entries(settings).map(([name, value]) => `${name}=${literal(value)}`);
+  return `${rule}(${[...given.map(formatValue), ...named].join(", ")})`;
 }

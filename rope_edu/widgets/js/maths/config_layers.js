@@ -1,130 +1,164 @@
-// Which object of a config states the rotation of which layers: the same as rope_edu/config/layers.py.
-import { Notes, namesOf, Part } from "./config_part.js";
-import { checked, isObject, RULES, refuse, said, same } from "./config_values.js";
+// Kinds of layers: which object of a config states the rotation of which of them.
+import { LAYERS, noteStill, withStill } from "./config_choice.js";
+import { Part } from "./config_part.js";
+import { Table } from "./config_table.js";
+import { checked, configError, isObject, namesOf, own, RULES, same } from "./config_values.js";
 
+/** @import { Kinds } from "./config_choice.js" */
 const THETA = "rope_theta";
-export const STILL = "nope"; // the type of layers that do not rotate, where the file has no name for them
-export const ALL = ""; // the label of a rotation that all layers share
 
 /**
- * The language model's part of a config, nested or not.
+ * The language model's part of a config, its model_type, and whether it stands in another object.
  * @param {any} config
- * @param {Notes} notes
+ * @param {(how: string, words: Record<string, string>) => void} lost
  */
-export function bodyOf(config, notes) {
-  if (!isObject(config)) throw refuse("not an object", "config", { value: config });
+export function bodyOf(config, lost) {
+  if (!isObject(config)) throw configError("not an object", "config", { value: config });
   let body = new Part(config);
-  for (let depth = 0; depth < 3; depth++) {
+  let family = familyOf(body, "");
+  for (let inside = false; ; inside = true) {
     const nest = RULES.nests.find((/** @type {string} */ name) => body.has(name));
-    if (!nest) break;
+    if (!nest) return { body, family, inside };
     const inner = new Part(checked("text_config", body.path(nest), body.values[nest]), body.path(nest));
-    body = inherited(body, inner, nest, notes);
+    body = RULES.outer_rotation_is_another.includes(family) ? inner : inherited(body, inner, nest, lost);
+    family = familyOf(body, own(RULES.text_of, family) ?? "");
   }
-  return body;
 }
 
-/** @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
-function inherited(outer, inner, nest, notes) {
+/** @type {(body: Part, otherwise: string) => string} */
+const familyOf = (body, otherwise) =>
+  checked("model_type", body.path("model_type"), own(body.values, "model_type") ?? otherwise);
+
+/** @type {(outer: Part, inner: Part, nest: string, lost: Function) => Part} */
+function inherited(outer, inner, nest, lost) {
   const values = { ...inner.values };
   /** @type {Record<string, string>} */
   const paths = {};
   for (const name of [...namesOf(THETA), "rope_parameters", "rope_scaling"]) {
     if (!outer.has(name)) continue;
     if (!inner.has(name)) {
-      values[name] = outer.values[name];
+      values[name] = outer.raw(name);
       paths[name] = outer.path(name);
-      notes.lost("outside", { field: outer.path(name), nest });
-    } else if (!same(outer.values[name], inner.values[name])) throw contradiction(inner, name, outer, name);
+      lost("outside", { field: outer.path(name), nest });
+    } else if (!same(outer.raw(name), inner.raw(name))) throw contradiction(inner, name, outer, name);
   }
   return new Part(values, inner.path(""), { paths });
 }
 
 /**
- * The rotation's parameters for each type of layer, or for all: a Map from label to Part.
- * @param {Part} body
- * @param {string} family
- * @param {Notes} notes
- * @returns {Map<string, Part>}
+ * The rotation's parameters for each kind of layers.
+ * @param {Table} table
+ * @returns {Kinds}
  */
-export function rotationsOf(body, family, notes) {
-  const stated = statedOf(body, notes);
-  if (Object.values(stated.values).some(isObject)) return nested(stated, body, family, notes);
-  if (stated.has(THETA) && RULES.rope_parameters_per_layer_type.includes(family)) {
-    notes.lost("flat", { model_type: family });
-  }
-  const name = Object.keys(RULES.second_bases).find((each) => body.has(each));
-  const own = ownOf(family).rope_local_base_freq;
-  if (!name && own === undefined) return new Map([[ALL, stated]]);
-  if (!name) notes.add("default taken", { field: "rope_local_base_freq", value: said(own), model_type: family });
-  return twoBases(stated, body, name ?? "rope_local_base_freq", name ? body.values[name] : own);
+export function kindsOf(table) {
+  const stated = statedIn(table);
+  const { model_type } = table.facts;
+  table.facts.nested = Object.values(stated.values).some(isObject);
+  table.facts.stretched = Object.keys(stated.values).some((key) => !["rope_type", "type", THETA].includes(key));
+  table.part = table.facts.nested ? new Part({}) : stated;
+  const row = RULES.kinds_of_layers.find(table.applies);
+  const flat = !table.facts.nested && stated.has(THETA);
+  const kinds = makeKinds(table, stated, row);
+  if (flat && RULES.rope_parameters_per_layer_type.includes(model_type)) table.lost("flat");
+  return withStill(table, kinds);
 }
 
-/**
- * The values that an architecture takes for fields that are not there.
- * @param {string} family
- * @returns {Record<string, any>}
- */
-export const ownOf = (family) => (Object.hasOwn(RULES.defaults, family) ? RULES.defaults[family] : {});
+/** @type {(table: Table, stated: Part, row: any) => Kinds} */
+function makeKinds(table, stated, row) {
+  if (!row) return new Map([[LAYERS.ALL, stated]]);
+  if (row.kinds === "nested") return nested(table, stated);
+  if (row.kinds === "by layer") return byLayer(table, stated, row);
+  return new Map(Object.entries(row.kinds).map(([label, rule]) => [label, takenFor(table, stated, rule)]));
+}
 
-/** @type {(body: Part, notes: Notes) => Part} */
-function statedOf(body, notes) {
+/** @type {(table: Table) => Part} */
+function statedIn(table) {
+  const { body, notes } = table;
   const found = ["rope_scaling", "rope_parameters"].filter((name) => {
-    const value = body.get(name);
-    return value && Object.keys(value).length;
+    const value = own(body.values, name);
+    return value && !(typeof value === "object" && !Object.keys(value).length);
   });
-  const parts = found.map((name) => new Part(body.values[name], body.path(name)));
+  const parts = found.map((name) => new Part(checked(name, body.path(name), body.values[name]), body.path(name)));
   const beside = namesOf(THETA).some((name) => body.has(name));
-  if (found.length === 1 && found[0] === "rope_parameters" && parts[0].has(THETA) && !beside) {
-    notes.add("theta lost by 4");
-  }
+  if (found.join() === "rope_parameters" && parts[0].has(THETA) && !beside) notes.add("theta lost by 4");
   if (parts.length < 2) return parts[0] ?? new Part({}, body.path("rope_parameters"));
   const [scaling, parameters] = parts;
-  for (const name in scaling.values) {
+  for (const name of Object.keys(scaling.values)) {
     const twice = parameters.has(name) && !same(scaling.values[name], parameters.values[name]);
     if (twice) throw contradiction(scaling, name, parameters, name);
   }
-  if (parameters.has(THETA) && !scaling.has(THETA) && !beside) notes.lost("two places");
-  const paths = Object.fromEntries(Object.keys(parameters.values).map((name) => [name, parameters.path(name)]));
-  return new Part({ ...parameters.values, ...scaling.values }, scaling.path(""), { paths });
+  if (parameters.has(THETA) && !scaling.has(THETA) && !beside) table.lost("two places");
+  const values = { ...parameters.values, ...scaling.values };
+  return new Part(values, scaling.path(""), { paths: parameters.allPaths() });
 }
 
-/** @type {(stated: Part, body: Part, family: string, notes: Notes) => Map<string, Part>} */
-function nested(stated, body, family, notes) {
-  const declared = body.get("layer_types");
-  const flat = RULES.rope_parameters_for_all_layers.includes(family);
+/** @type {(table: Table, stated: Part) => Kinds} */
+function nested(table, stated) {
+  const declared = table.get("layer_types") ?? [];
+  const flat = RULES.rope_parameters_for_all_layers.includes(table.facts.model_type);
   for (const [label, value] of Object.entries(stated.values)) {
     const words = { value, rule: "nested", allowed: "an object for each layer type" };
-    if (!isObject(value)) throw refuse("no rule uses", stated.path(label), words);
-    const lost = declared ? !declared.includes(label) : flat;
-    if (lost && Object.hasOwn(value, THETA)) notes.lost("no layer type", { field: `${stated.path(label)}.${THETA}` });
+    if (!isObject(value)) throw configError("no rule uses", stated.path(label), words);
+    const lost = declared.length ? !declared.includes(label) : flat;
+    if (lost && Object.hasOwn(value, THETA)) table.lost("no layer type", { field: `${stated.path(label)}.${THETA}` });
   }
-  if (!namesOf(THETA).some((name) => body.has(name))) notes.add("theta lost by 4");
-  const parts = Object.entries(stated.values);
-  return new Map(parts.map(([label, value]) => [label, new Part(value, stated.path(label), { apart: true })]));
+  if (!namesOf(THETA).some((name) => table.body.has(name))) table.notes.add("theta lost by 4");
+  /** @type {Kinds} */
+  const kinds = new Map();
+  for (const [label, value] of Object.entries(stated.values)) {
+    kinds.set(label, new Part(value, stated.path(label), { apart: true }));
+  }
+  if (!declared.some((/** @type {string} */ label) => kinds.has(label))) return kinds;
+  const still = RULES.kinds_of_attention.filter((/** @type {string} */ label) => {
+    return declared.includes(label) && !kinds.has(label);
+  });
+  for (const label of still) kinds.set(label, null);
+  noteStill(
+    table,
+    declared.map((/** @type {string} */ label) => !still.includes(label)),
+  );
+  return kinds;
 }
 
-/** @type {(stated: Part, body: Part, name: string, base: any) => Map<string, Part>} */
-function twoBases(stated, body, name, base) {
-  const rule = RULES.second_bases[name];
-  const paths = { [THETA]: body.path(name) };
-  if (rule.scaled !== rule.own) {
-    const second = new Part({ [THETA]: base }, "", { paths, apart: true });
-    return new Map([
-      [rule.others, stated],
-      [rule.own, second],
-    ]);
+/** @type {(table: Table, stated: Part, rule: Record<string, any>) => Part} */
+function takenFor(table, stated, { stated: all = false, ...rule }) {
+  const source = all ? stated : new Part({}, stated.path(""));
+  const [values, paths] = [{ ...source.values }, source.allPaths()];
+  for (const [name, other] of Object.entries(rule)) {
+    const place = stated.has(other) && !all ? stated : table.body;
+    const value = place.raw(other) ?? (other === name ? null : table.taken(other));
+    if (value === null) continue;
+    if (name in values && !same(values[name], value)) throw contradiction(source, name, place, other);
+    values[name] = value;
+    paths[name] = place.path(other);
   }
-  if (stated.has(THETA) && !same(stated.values[THETA], base)) throw contradiction(stated, THETA, body, name);
-  const own = Object.fromEntries(Object.keys(stated.values).map((key) => [key, stated.path(key)]));
-  const more = { paths: { ...own, ...paths }, apart: true };
-  return new Map([
-    [rule.others, new Part({}, stated.path(""))],
-    [rule.own, new Part({ ...stated.values, [THETA]: base }, stated.path(""), more)],
-  ]);
+  return new Part(values, source.path(""), { paths, apart: Object.keys(rule).length > 0 });
+}
+
+/** @type {(table: Table, stated: Part, row: any) => Kinds} */
+function byLayer(table, stated, { field, from }) {
+  const path = table.body.path(from);
+  const bases = checked(field, path, table.body.raw(from));
+  table.used.add(path);
+  const [types, fractions] = [table.get("layer_types") ?? [], table.get("partial_rotary_factors") ?? []];
+  /** @type {Kinds} */
+  const kinds = new Map();
+  bases.forEach((/** @type {number} */ base, /** @type {number} */ layer) => {
+    const label = types[layer] ?? "every layer";
+    const shared = label === "full_attention" || !fractions.length ? stated.values : {};
+    const own = layer < fractions.length ? { partial_rotary_factor: fractions[layer] } : {};
+    const values = { ...shared, [THETA]: base, ...own };
+    const part = base ? new Part(values, stated.path(""), { paths: { [THETA]: path }, apart: true }) : null;
+    if (!kinds.has(label)) kinds.set(label, part);
+    const alike = same(kinds.get(label)?.values, part?.values);
+    if (!alike) throw configError("several in one kind", path, { value: label });
+  });
+  noteStill(table, bases);
+  return kinds;
 }
 
 /** @type {(part: Part, name: string, other: Part, otherName: string) => Error} */
 function contradiction(part, name, other, otherName) {
-  const words = { value: part.values[name], other: other.path(otherName), other_value: other.values[otherName] };
-  return refuse("contradiction", part.path(name), words);
+  const words = { value: part.raw(name), other: other.path(otherName), other_value: other.raw(otherName) };
+  return configError("contradiction", part.path(name), words);
 }

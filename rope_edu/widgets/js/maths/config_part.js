@@ -1,97 +1,81 @@
-// An object of a config and what is noted of it: the same as rope_edu/config/values.py and layers.py.
-import { checked, filled, missing, RULES, refuse } from "./config_values.js";
+// An object of a config and its path, and a walk over all fields of a file.
+import { isObject, own, RULES } from "./config_values.js";
 
-/** An object of a config, and the path that leads to it; null is the same as absent. */
+/** An object of a config and its path; null is the same as absent. */
 export class Part {
   /**
    * @param {Record<string, any>} values
-   * @param {string} [path]
-   * @param {{paths?: Record<string, string>, apart?: boolean}} [more]
+   * @param {string} [start]
+   * @param {{paths?: Record<string, string>, apart?: boolean, added?: string[]}} [more]
    */
-  constructor(values, path = "", { paths = {}, apart = false } = {}) {
-    this.values = Object.fromEntries(
-      Object.entries(values).filter(([, value]) => value !== null && value !== undefined),
-    );
-    this.apart = apart; // states what holds for some layers: what stands beside it may differ
-    this.start = path;
+  constructor(values, start = "", { paths = {}, apart = false, added = [] } = {}) {
+    const stated = Object.entries(values).filter(([, value]) => value !== null && value !== undefined);
+    this.values = Object.fromEntries(stated);
+    this.apart = apart; // holds for some layers only: the fields beside it may differ
+    this.added = added; // fields that do not stand in the object itself
+    this.start = start;
     this.paths = paths;
+  }
+
+  /**
+   * An unchecked value; "attn_config.rope_theta" is a field of an object.
+   * @param {string} name
+   */
+  raw(name) {
+    if (Object.hasOwn(this.values, name) || !name.includes(".")) return own(this.values, name);
+    const [outer, inner] = name.split(".", 2);
+    const within = own(this.values, outer);
+    return isObject(within) ? (own(within, inner) ?? undefined) : undefined;
   }
 
   /** @param {string} name */
   has(name) {
-    return Object.hasOwn(this.values, name);
+    return this.raw(name) !== undefined;
   }
 
   /** @param {string} name */
   path(name) {
-    return this.paths[name] || [this.start, name].filter(Boolean).join(".");
+    return own(this.paths, name) || [this.start, name].filter(Boolean).join(".");
   }
 
-  /**
-   * A field, checked, or the default where it is not there.
-   * @param {string} name
-   * @param {any} [otherwise]
-   */
-  get(name, otherwise = null) {
-    return this.has(name) ? checked(name, this.path(name), this.values[name]) : otherwise;
-  }
-
-  /** @param {string} name */
-  need(name) {
-    if (!this.has(name)) throw missing(this.path(name), name);
-    return this.get(name);
-  }
-
-  /**
-   * A field under any of its names, checked, or null; an error where two names disagree.
-   * @param {string} name
-   */
-  one(name) {
-    const found = namesOf(name).filter((each) => this.has(each));
-    const values = found.map((each) => checked(name, this.path(each), this.values[each]));
-    const odd = values.findIndex((value) => value !== values[0]);
-    if (odd > 0) {
-      const words = { value: values[0], other: this.path(found[odd]), other_value: values[odd] };
-      throw refuse("contradiction", this.path(found[0]), words);
-    }
-    return values[0] ?? null;
-  }
-
-  /** @param {string} name */
-  pathOf(name) {
-    return this.path(namesOf(name).find((each) => this.has(each)) ?? name);
+  /** @returns {Record<string, string>} the path of each field */
+  allPaths() {
+    return Object.fromEntries(Object.keys(this.values).map((name) => [name, this.path(name)]));
   }
 }
 
 /**
- * All names of a field.
- * @param {string} name
- * @returns {string[]}
+ * [path, depth, value] of every field at any depth, without recursion.
+ * @param {any} config
+ * @returns {Generator<[string, number, any]>}
  */
-export const namesOf = (name) => RULES.names[name] ?? [name];
+export function* walk(config) {
+  /** @type {[string, number, any][]} */
+  const stack = [["", 0, config]];
+  while (stack.length) {
+    const [path, depth, value] = /** @type {[string, number, any]} */ (stack.pop());
+    if (path) yield [path, depth, value];
+    if (depth > RULES.deepest || value === null || typeof value !== "object") continue;
+    const inner = Array.isArray(value)
+      ? value.filter((each) => each !== null && typeof each === "object").map((each) => [`${path}[]`, depth + 1, each])
+      : Object.entries(value).map(([key, each]) => [path ? `${path}.${key}` : key, depth + 1, each]);
+    stack.push(.../** @type {[string, number, any][]} */ (inner.reverse()));
+  }
+}
 
 /** Remarks as [kind, words], each once. */
 export class Notes {
   constructor() {
-    /** @type {[string, Record<string, any>][]} */
+    /** @type {[string, Record<string, string>][]} */
     this.list = [];
   }
 
   /**
    * @param {string} kind
-   * @param {Record<string, any>} [words]
+   * @param {Record<string, string>} [words]
    */
   add(kind, words = {}) {
     const note = JSON.stringify([kind, words]);
     if (!this.list.some((each) => JSON.stringify(each) === note)) this.list.push([kind, words]);
-  }
-
-  /**
-   * Note that transformers 5 loses θ.
-   * @param {string} how
-   * @param {Record<string, any>} [words]
-   */
-  lost(how, words = {}) {
-    this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], words) });
   }
 }

@@ -1,8 +1,10 @@
-// One value of a config, checked against the rules that Python reads too: the same as rope_edu/config/values.py.
+// Values of a config: their ranges, how a sentence shows them, and the objects that hold them.
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 
 /** @type {any} */
 export const RULES = WRITTEN;
+const FIELDS = RULES.fields;
+const PLAIN = ["allowed", "why", "detail", "other", "rule", "nest", "fields", "model_type"]; // words shown as they are
 
 /** A config that says too little, too much or two things. */
 export class ConfigError extends Error {
@@ -10,24 +12,29 @@ export class ConfigError extends Error {
    * @param {string} reason
    * @param {string} field
    * @param {string} sentence
+   * @param {string[]} choices
    */
-  constructor(reason, field, sentence) {
+  constructor(reason, field, sentence, choices) {
     super(sentence);
-    Object.assign(this, { reason, field });
+    Object.assign(this, { reason, field, choices });
   }
 }
 
-const PLAIN = ["allowed", "why", "detail", "other", "rule"];
-
 /**
- * The error of a reason; values are shortened.
+ * The error of a reason, its values formatted.
  * @param {string} reason
  * @param {string} field
  * @param {Record<string, any>} [words]
+ * @param {string[]} [choices]
  */
-export function refuse(reason, field, words = {}) {
-  const shown = Object.entries(words).map(([name, word]) => [name, PLAIN.includes(name) ? word : said(word)]);
-  return new ConfigError(reason, field, filled(RULES.refusals[reason], { field, ...Object.fromEntries(shown) }));
+export function configError(reason, field, words = {}, choices = []) {
+  const shown = Object.entries(words).map(([name, word]) => [name, PLAIN.includes(name) ? word : formatValue(word)]);
+  return new ConfigError(
+    reason,
+    field,
+    filled(RULES.refusals[reason], { field, ...Object.fromEntries(shown) }),
+    choices,
+  );
 }
 
 /**
@@ -38,52 +45,66 @@ export function refuse(reason, field, words = {}) {
 export const filled = (sentence, words) => sentence.replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
 
 /**
- * The error of a field that is not there.
+ * The entry of an object under a key of its own, such as a name from a file; undefined where it has none.
+ * @param {Record<string, any>} object
+ * @param {any} key
+ */
+export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
+
+/**
+ * The error of an absent field.
  * @param {string} field
  * @param {string} name
  */
-export function missing(field, name) {
-  return refuse("missing", field, { why: RULES.why_missing[name] ?? RULES.why_missing.rule });
-}
+export const missing = (field, name) =>
+  configError("missing", field, { why: own(RULES.why_missing, name) ?? RULES.why_missing.rule });
 
 /**
- * A value as a sentence shows it, at most 60 characters.
+ * A value as sentences show it, at most 60 characters.
  * @param {any} value
  * @returns {string}
  */
-export function said(value) {
+export function formatValue(value) {
   let text = String(value);
-  if (typeof value === "number") text = numberSaid(value);
-  else if (typeof value === "string") text = JSON.stringify(value);
+  if (typeof value === "number") text = formatNumber(value);
+  else if (typeof value === "string") text = JSON.stringify([...value.slice(0, 122)].slice(0, 61).join(""));
   else if (Array.isArray(value)) {
-    text = `[${value.slice(0, 16).map(said).join(", ")}${value.length > 16 ? ", …]" : "]"}`;
-  } else if (value && typeof value === "object") text = "an object";
+    const items = value.slice(0, 16).map((item) => (Array.isArray(item) ? "[…]" : formatValue(item)));
+    text = `[${items.join(", ")}${value.length > 16 ? ", …]" : "]"}`;
+  } else if (isObject(value)) text = "an object";
   const letters = [...text];
   return letters.length <= 60 ? text : `${letters.slice(0, 59).join("")}…`;
 }
 
 /** @param {number} value */
-function numberSaid(value) {
+function formatNumber(value) {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf"; // as Python writes it
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value);
   const [digits, power] = value.toExponential(11).split("e");
   if (Number(power) >= -4 && Number(power) < 12) return String(Number(value.toPrecision(12)));
-  return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`; // as Python writes it
+  return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
 
 /**
- * A value that its field (`name` in the rules) allows, or the error that names its path.
+ * Names, quoted, as a sentence lists them.
+ * @param {string[]} names
+ */
+export const listed = (names) => names.map((name) => `"${name}"`).join(", ");
+
+/**
+ * A value that its field allows, or the error that names its path.
  * @param {string} name
  * @param {string} path
  * @param {any} value
  */
 export function checked(name, path, value) {
-  const rule = RULES.fields[name];
-  const one = KINDS[rule.kind];
-  const good = rule.list
-    ? Array.isArray(value) && value.length >= 1 && value.length <= 65536 && value.every((each) => one(each, rule))
-    : one(value, rule);
-  if (!good) throw refuse("out of range", path, { allowed: rule.allowed, value });
-  return value;
+  const rule = FIELDS[name];
+  const good = KINDS[rule.kind];
+  const whole = rule.list
+    ? Array.isArray(value) && value.length >= 1 && value.length <= 65536 && value.every((each) => good(each, rule))
+    : good(value, rule);
+  if (!whole) throw configError("out of range", path, { allowed: rule.allowed, value });
+  return own(rule.same_as ?? {}, value) ?? value;
 }
 
 /** @type {(value: any, rule: any) => boolean} */
@@ -114,3 +135,10 @@ export function same(a, b) {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
+
+/**
+ * All names of a field, the most usual first.
+ * @param {string} field
+ * @returns {string[]}
+ */
+export const namesOf = (field) => FIELDS[field].names ?? [field];

@@ -57,7 +57,7 @@ export function errorParts(position, frequency, pipeline, step = 0) {
     frequencies: Math.abs((rate - frequency) * (m - n)),
     positions: Math.abs(m - n - (position - before)) * frequency,
     angles: Math.abs(to - from - (m - n) * rate),
-    turns: roundoff(pipeline.turns) / 2,
+    cos_sin: roundoff(pipeline.cos_sin) / 2,
   };
 }
 
@@ -72,8 +72,8 @@ export function errorParts(position, frequency, pipeline, step = 0) {
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
   const wrong = rates.map((rate, i) => Math.abs(rate - frequencies[i]));
-  const count = step ? 2 : 1; // angles and turns that are rounded
-  const fixed = count * (Math.SQRT1_2 * roundoff(pipeline.turns) + (SMALLEST[pipeline.angles] ?? 0) / 2);
+  const count = step ? 2 : 1; // roundings of an angle, a cosine and a sine
+  const fixed = count * (Math.SQRT1_2 * roundoff(pipeline.cos_sin) + (SMALLEST[pipeline.angles] ?? 0) / 2);
   return (m) => {
     const to = roundTo(m, pipeline.positions);
     const from = step ? roundTo(m - step, pipeline.positions) : 0;

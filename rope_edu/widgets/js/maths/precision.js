@@ -51,7 +51,7 @@ const BITS = PRECISION.significandBits;
 export const PIPELINES = PRECISION.pipelines;
 
 /** The steps of a pipeline, in their order. */
-export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "turns"]);
+export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "cos_sin"]);
 
 /**
  * Half the last bit of a number, as a share of it: what rounding to a format can change.
@@ -66,8 +66,8 @@ export const roundoff = (numberFormat) => 2 ** -BITS[numberFormat];
  * @param {Pipeline} pipeline
  * @returns {Pair[]}
  */
-export function pipelineTurns(position, frequencies, pipeline) {
-  const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.turns]];
+export function pipelineCosSin(position, frequencies, pipeline) {
+  const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
   const m = ROUND[pipeline.positions](position);
   return frequencies.map((frequency) => {
     const kept = angle(m * rate(frequency));
@@ -83,7 +83,7 @@ export function pipelineTurns(position, frequencies, pipeline) {
  * @param {number} [step]
  */
 export function angleError(position, frequencies, pipeline, step = 0) {
-  const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.turns]];
+  const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
   const [m, n] = [position, position - step].map(ROUND[pipeline.positions]);
   return frequencies.map((frequency) => {
     const kept = rate(frequency);

@@ -107,9 +107,9 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
 export function longrope(headDim, factor, trainedLength, settings) {
   const { length, shortFactor, longFactor, base = 10000 } = settings;
   const divisors = length > trainedLength ? longFactor : shortFactor;
-  const growth = Math.sqrt(1 + Math.log(factor) / Math.log(trainedLength));
+  const own = Math.sqrt(1 + Math.log(factor) / Math.log(trainedLength));
   const frequencies = invFreq(headDim, base).map((frequency, i) => frequency / divisors[i]);
-  return rotation(frequencies, settings.attentionFactor ?? growth);
+  return rotation(frequencies, settings.attentionFactor ?? own);
 }
 
 /**
@@ -120,14 +120,17 @@ export function longrope(headDim, factor, trainedLength, settings) {
 export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
 
 /**
- * γ of each pair, the part that is left alone, rising in its turns in the trained length.
+ * γ of each pair, the part that is left alone, rising in its turns in the trained length; a step where slow = fast.
  * @param {Vector} frequencies
  * @param {number} trainedLength
  * @param {number} slow
  * @param {number} fast
  */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
-  return frequencies.map((frequency) => clip(((trainedLength * frequency) / (2 * Math.PI) - slow) / (fast - slow)));
+  return frequencies.map((frequency) => {
+    const turns = (trainedLength * frequency) / (2 * Math.PI);
+    return slow === fast ? Number(turns >= slow) : clip((turns - slow) / (fast - slow));
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 // Two numbers, which can be dragged as well.
-import { html } from "../dom.js";
+import { html, typing } from "../dom.js";
 import { clamp } from "../numbers.js";
 
 /** @type {ControlKind} */
@@ -15,6 +15,7 @@ export const point = {
     const inputs = ["x", "y"].map((axis) =>
       html("input", { type: "number", min: -limit, max: limit, step: 0.1, "aria-label": `${label}, ${axis}` }),
     );
+    const isTyped = inputs.map(typing);
     for (const input of inputs) {
       input.addEventListener("change", () => move(inputs.map((i) => (i.value === "" ? NaN : Number(i.value)))));
     }
@@ -23,7 +24,7 @@ export const point = {
       show(value) {
         inputs.forEach((input, i) => {
           const text = String(Number(value[i].toFixed(2)));
-          if (input.value !== text) input.value = text;
+          if (!isTyped[i]() && input.value !== text) input.value = text;
         });
       },
     };

@@ -1,5 +1,5 @@
 // A short text.
-import { html, say } from "../dom.js";
+import { html, say, typing } from "../dom.js";
 import { graphemes } from "../words.js";
 
 const LETTERS = 16; // in a word, as the library counts them: code points
@@ -38,6 +38,7 @@ export const sentence = {
   make(control, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
     const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell speaks it
+    const isTyped = typing(input);
     input.addEventListener("change", () => {
       const typed = wordsIn(input.value).join(" ");
       const short = sentence.allowed(control, typed, typed) !== typed;
@@ -48,7 +49,7 @@ export const sentence = {
     return {
       element: html("label", { class: "rl-control rl-sentence" }, html("span", {}, control.label), input, note),
       show(value) {
-        if (input.value !== value) input.value = value;
+        if (!isTyped() && input.value !== value) input.value = value;
       },
     };
   },

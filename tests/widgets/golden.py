@@ -17,8 +17,10 @@ import numpy as np
 
 import rope_edu
 from rope_edu import attention, encodings
-from rope_edu.config import PRESETS, RULES, ConfigError, read_config, rotation
+from rope_edu.config import PRESETS, RULES, ConfigError, read_config
 from rope_edu.config import layers as config_layers
+from rope_edu.config import reader as config_reader
+from rope_edu.config import table as config_table
 from rope_edu.config import values as config_values
 from rope_edu.encodings import (
     PIPELINES,
@@ -33,7 +35,7 @@ from rope_edu.encodings import (
 )
 from rope_edu.encodings.precision import NUMBER_FORMATS
 from rope_edu.encodings.scaling.by_parts import kept_by_turns
-from rope_edu.encodings.scaling.temperature import ramp_ends
+from rope_edu.encodings.scaling.yarn import ramp_ends
 from rope_edu.widgets.maths import (
     decoding,
     derivation,
@@ -184,6 +186,10 @@ def of_decay():
         turns = pairs(np.exp(1j * rope_edu.rope_angles(kept, rates))).reshape(len(kept), -1)
         yield Call("(f, list) => list.map(makeTurns(f))", [rates, kept], turns)
         yield Call("meanCosine", [rates, distances], rope_edu.encodings.mean_cosine(rates, distances))
+    steep_first, steep_last, small = [9.0, 0.0, 1.0, 0.0], [1.0, 0.0, 9.0, 0.0], [0.1, 0.0, 0.2, 0.0]
+    for q in (steep_first, steep_last, small):
+        arguments = [q, [1.0, 0.0, 1.0, 0.0], rope_edu.inv_freq(4), [0, 3]]
+        yield Call("roformerBound", arguments, rope_edu.encodings.roformer_bound(*arguments))
 
 
 @room
@@ -257,8 +263,8 @@ def of_scaling():
 
 
 def of_scaling_by_parts():
-    thresholds = [(1.0, 4.0), (1.0, 32.0), (0.25, 2.0)]
-    grid = itertools.product([4, 64, 128], [32, 4096, 8192], [1.0, 8.0, 40.0], [1e4, 5e5], thresholds)
+    thresholds = [(1.0, 4.0), (1.0, 32.0), (0.25, 2.0), (1.0, 1.0)]
+    grid = itertools.product([4, 64, 128], [32, 4096, 8192], [1.0, 8.0, 40.0], [10.0, 1e4, 5e5], thresholds)
     for width, trained, s, base, (slow, fast) in grid:
         given = [width, s, trained]
         turns, own = (
@@ -280,6 +286,8 @@ def of_scaling_by_parts():
             if ends[0] <= ends[1]:
                 spec = scaling.yarn(*given, truncate=truncate, **turns)
                 yield Call("yarn", [*given, {**own, "truncate": truncate}], turning(spec))
+    yield Call("rampEnds", [128, 4096], ramp_ends(128, base=10_000.0, trained_length=4096))
+    yield Call("rampEnds", [8, 10**6, {"base": 10.0}], ramp_ends(8, trained_length=10**6, base=10.0))
     for s, (mscale, all_dim) in itertools.product([1.0, 16.0, 40.0], [(1.0, 0.0), (1.0, 1.0), (0.707, 0.3)]):
         spec = scaling.yarn(128, s, 4096, mscale=mscale, mscale_all_dim=all_dim)
         yield Call("yarn", [128, s, 4096, {"mscale": mscale, "mscaleAllDim": all_dim}], turning(spec))
@@ -409,7 +417,7 @@ def of_derivation():
     made = "const f = encoder(candidate, theta);"
     for candidate, theta in itertools.product(derivation.CANDIDATES, [0.0, 0.3, 1.0]):
         f = derivation.encoder(candidate, theta)
-        for q, k in zip(PLANE[:4], PLANE[4:8], strict=True):
+        for q, k in [*zip(PLANE[:4], PLANE[4:8], strict=True), (0j, PLANE[0]), (PLANE[0], 0j)]:
             given = [candidate, theta, pair(q)]
             places = [pair(f(q, m)) for m in derivation.PLACES]
             yield Call(
@@ -500,7 +508,7 @@ PIPES = {
     "bfloat16": Pipeline(*("bfloat16",) * 4),
     "mixed": Pipeline("float32", "bfloat16", "float16", "float64"),
 }
-STEPS = ("frequencies", "positions", "angles", "turns")
+STEPS = ("frequencies", "positions", "angles", "cos_sin")
 PLACES = [0, 1, 255, 256, 257, 777, 2049, 4100, 65_519, 65_520, 99_999, 2**20 - 1, 2**20]
 
 
@@ -517,13 +525,13 @@ def of_precision():
         rounded = rope_edu.encodings.round_to(ROUNDED, each)
         yield Call("(list, f) => list.map((x) => roundTo(x, f))", [ROUNDED, each], rounded, exactly=True)
         yield Call("roundoff", [each], error_curve.roundoff(each), exactly=True)
-    turn = "(ms, ...rest) => ms.map((m) => pipelineTurns(m, ...rest))"
+    turn = "(ms, ...rest) => ms.map((m) => pipelineCosSin(m, ...rest))"
     error = "(ms, ...rest) => ms.map((m) => angleError(m, ...rest))"
     for pipeline, (width, base) in itertools.product(
         PIPES.values(), [(2, 100.0), (64, 1e4), (128, 5e5), (64, 1e8)]
     ):
         rates = rope_edu.inv_freq(width, base)
-        turns = pairs(rope_edu.encodings.pipeline_turns(PLACES, rates, pipeline))
+        turns = pairs(rope_edu.encodings.pipeline_cos_sin(PLACES, rates, pipeline))
         yield Call(turn, [PLACES, rates, formats(pipeline)], turns)
         for step in (0, 1, 300):
             errors = rope_edu.encodings.angle_error(PLACES, rates, pipeline, step=step)
@@ -570,10 +578,8 @@ DRAWS.loader.exec_module(draws)
 REFUSED = (
     "{ if (!error.reason) throw error; return { refused: [error.reason, error.field, error.message] }; }"
 )
-GIVEN = (
-    "{ invFreq, attentionFactor, headDim, layout, kind, sections, ropeType, base, factor, longest, trained }"
-)
-MORE = "{ layerType, layerTypes, sectionOrder, remarks }"
+GIVEN = "{ invFreq, attentionFactor, headDim, layout, kind, ropeType, base, factor, longest, trained }"
+MORE = "{ layerType, layerTypes, sectionOrder, remarks, axes }"
 
 
 def trying(expression: str) -> str:
@@ -594,7 +600,7 @@ def what_is_read(config: Any, layer_type: str | None, seq_len: int | None) -> di
         "headDim": spec.head_dim,
         "layout": spec.layout,
         "kind": spec.kind,
-        "sections": list(spec.sections) if spec.sections else None,
+        "axes": list(spec.axes) if spec.axes else None,
         "ropeType": found.rope_type,
         "base": found.base,
         "factor": found.factor,
@@ -633,8 +639,18 @@ CHECKED = ("factor", "rope_type", "truncate", "mrope_section", "head_dim", "shor
 @room
 def of_config_values():
     yield Call("() => RULES", [], RULES, exactly=True)
-    for value in (*draws.ODD, 0.1 + 0.2, 1e-5, 123456.789, 1e22, "x" * 99, list(range(99)), "é🙂"):
-        yield Call("said", [value], config_values.said(value))
+    for value in (
+        *draws.ODD,
+        0.1 + 0.2,
+        1e-5,
+        123456.789,
+        1e22,
+        "x" * 99,
+        list(range(99)),
+        "é🙂" * 40,
+        [[[1]], "a"],
+    ):
+        yield Call("formatValue", [value], config_values.format_value(value))
         yield Call("isObject", [value], isinstance(value, dict))
         for name in (
             "factor",
@@ -648,45 +664,127 @@ def of_config_values():
             try:
                 found = [config_values.checked(name, "a.b", value)]
             except ConfigError as error:
-                found = str(error)
-            asked = "[checked(name, 'a.b', value)]"
-            call = (
-                f"(name, value) => {{ try {{ return {asked}; }} catch (error) {{ return error.message; }} }}"
-            )
-            yield Call(call, [name, value], found)
-        for other in draws.ODD:
-            yield Call("same", [value, other], config_layers.same(value, other))
-    yield Call("filled", ["{a} and {b}, {a}", {"a": "x", "b": 1}], "x and 1, x")
-    wrong = config_values.refuse("order", "a", value=2.0, other="b", other_value=1)
-    yield Call(
-        "(...all) => refuse(...all).message",
-        ["order", "a", {"value": 2, "other": "b", "other_value": 1}],
-        str(wrong),
-    )
-    for name in ("rope_theta", "factor"):
-        yield Call(
-            "(...all) => missing(...all).message",
-            [f"x.{name}", name],
-            str(config_values.missing(f"x.{name}", name)),
-        )
-    yield Call("() => new ConfigError('r', 'f', 's').field", [], "f")
+                found = {"refused": [error.reason, error.field, str(error)]}
+            yield Call(f"(...all) => {{ {trying('return [checked(...all)]')} }}", [name, "a.b", value], found)
+        for other in (value, 1, 1.0, True, "1", [1], {"a": [1, {}]}, None):
+            yield Call("same", [value, other], config_values.same(value, other))
+    yield Call("same", [{"a": [1, {}]}, {"a": [1, {}]}], True)
+    wrong = config_values.config_error("order", "a", value=2.0, other="b", other_value=1)
+    words = {"value": 2, "other": "b", "other_value": 1}
+    yield Call("(...all) => configError(...all).message", ["order", "a", words], str(wrong))
+    yield Call("() => new ConfigError('a', 'b', 'c', ['d']).choices", [], ["d"])
+    yield Call("filled", ["{a} of {b}, {a}", {"a": 1, "b": "x"}], "1 of x, 1")
+    yield Call("listed", [["a", "b"]], config_values.listed(["a", "b"]))
+    for name in ("rope_theta", "head_dim", "factor", "constructor"):
+        yield Call("(...all) => missing(...all).message", ["x", name], str(config_values.missing("x", name)))
+        yield Call("(name) => own({ factor: 1 }, name) ?? null", [name], {"factor": 1}.get(name))
+    for name in ("rope_theta", "alpha"):
+        yield Call("namesOf", [name], config_values.names_of(name), exactly=True)
 
 
 @room
 def of_config_part():
-    for name in ("rope_theta", "factor"):
-        yield Call("namesOf", [name], RULES["names"].get(name, [name]))
-    stated = {"factor": 2, "n_embd": 8, "head_dim": None}
-    part = "new Part(stated, 'x', { paths: { factor: 'y.factor' } })"
-    call = f"(stated) => {{ const p = {part}; return [p.path('factor'), p.path('a'), p.pathOf('hidden_size')]; }}"
-    yield Call(call, [stated], ["y.factor", "x.a", "x.n_embd"])
-    call = f"(stated) => {{ const p = {part}; return [p.get('factor'), p.one('hidden_size'), p.has('head_dim')]; }}"
-    yield Call(call, [stated], [2, 8, False])
-    noted = "const n = new Notes(); for (const _ of [1, 2]) n.add('a', { b: 1 });"
-    call = f"() => {{ {noted} n.lost('two places'); return n.list; }}"
-    notes = config_layers.Notes()
-    notes.lost("two places")
-    yield Call(call, [], [["a", {"b": 1}], list(notes[0])])
+    values = {"a": 1, "b": None, "c": {"d": 2}}
+    part = config_values.Part(values, "x", {"a": "elsewhere.a"})
+    for name in ("a", "b", "c", "c.d", "c.e", "toString"):
+        given = [values, "x", {"paths": {"a": "elsewhere.a"}}, name]
+        yield Call("(v, p, m, n) => new Part(v, p, m).raw(n) ?? null", given, part.raw(name))
+        yield Call("(v, p, m, n) => new Part(v, p, m).path(n)", given, part.path(name))
+    nested = {"a": [1, {"b": 2, "c": [[3], {"d": None}]}], "e": {"f": {}}}
+    paths = [[path, depth] for path, depth, _ in config_values.walk(nested)]
+    yield Call("(config) => [...walk(config)].map(([path, depth]) => [path, depth])", [nested], paths)
+    notes = config_table.Notes()
+    notes.add("a", b="c")
+    notes.add("a", b="c")
+    twice = "notes.add('a', { b: 'c' }); notes.add('a', { b: 'c' });"
+    call = f"() => {{ const notes = new Notes(); {twice} return notes.list; }}"
+    yield Call(call, [], [list(note) for note in notes])
+
+
+EXPRESSIONS = [
+    ["all", True, ["not", None]],
+    ["any", False, None],
+    ["if", ["=", 1, 1.0], "a", "b"],
+    ["or", None, "@rope_theta"],
+    ["has", "rope_theta"],
+    ["has", "factor"],
+    ["given", "head_dim"],
+    ["default", "head_dim"],
+    ["ours", "rope_theta"],
+    ["agreed", "max_position_embeddings"],
+    ["inside", "factor"],
+    ["named", "n_positions"],
+    ["list", "layer_types"],
+    ["in", "@model_type", "interleaved"],
+    ["checked", "factor", 2],
+    ["known", 0],
+    ["<", 1, 2],
+    ["*", 3, "@factor"],
+    ["/", 7, 2],
+    ["int", 7.9],
+    ["divides", 2, 7],
+    ["sum", ["list of", 1]],
+    ["sum", None],
+    ["sum", "@mrope_section"],
+    ["length", "@mrope_section"],
+    ["unless", 32, 32.0],
+    ["dealt", "@mrope_section"],
+    ["mscale", 8, 1],
+    ["square", 1.23456],
+    ["backwards", 128, 10_000.0, 4096, 32, 1, True],
+    ["backwards", 128, 1.5, 10**9, 32, 1, True],
+    "@seq_len",
+    "plain",
+]
+FILE = {
+    "head_dim": 64,
+    "max_position_embeddings": 9,
+    "n_positions": 9,
+    "layer_types": ["a"],
+    "rope_theta": 5e5,
+}
+STATED = {"factor": 4.0, "mrope_section": [24, 20, 20]}
+
+
+def table() -> config_table.Table:
+    parts = config_values.Part(FILE), config_values.Part(STATED, "rope_scaling")
+    return config_table.Table(*parts, config_table.Notes(), {"model_type": "cohere", "seq_len": 7})
+
+
+MAKE = (
+    "const table = new Table({}, { model_type: 'cohere', seq_len: 7 });"
+    " const make = (values, start) => ({ values, start, paths: {}, has: (n) => values[n] !== undefined,"
+    " raw: (n) => values[n], path: (n) => (start ? `${start}.${n}` : n) });"
+    " table.body = make(file, ''); table.part = make(stated, 'rope_scaling');"
+)
+
+
+@room
+def of_config_table():
+    for expression in EXPRESSIONS:
+        if expression[:1] == ["sum"] and isinstance(expression[1], list):
+            continue
+        call = f"(file, stated, expression) => {{ {MAKE} return table.value(expression); }}"
+        yield Call(call, [FILE, STATED, expression], table().value(expression))
+    for name in ("rope_theta", "factor", "alpha", "llama_4_scaling_beta"):
+        call = f"(file, stated, name) => {{ {MAKE} return table.path(name); }}"
+        yield Call(call, [FILE, STATED, name], table().path(name))
+
+
+@room
+def of_config_operators():
+    for value in (None, False, True, 0, "", []):
+        yield Call("holds", [value], config_table.holds(value))
+    for sections, dealing in [
+        ([16, 24, 24], "contiguous"),
+        ([24, 20, 20], "interleaved"),
+        ([3, 3, 2], "rows and columns first"),
+    ]:
+        yield Call(
+            "pairAxes", [sections, dealing], list(config_table.pair_axes(sections, dealing)), exactly=True
+        )
+    yield Call("() => Object.keys(LAZY)", [], list(config_table.LAZY))
+    yield Call("() => Object.keys(EAGER)", [], list(config_table.EAGER))
 
 
 EXAMPLES = [each.config for each in PRESETS]
@@ -694,91 +792,82 @@ EXAMPLES = [each.config for each in PRESETS]
 
 @room
 def of_config_layers():
-    yield Call("() => [STILL, ALL]", [], [config_layers.STILL, config_layers.ALL])
-    for family in ("llama", "gemma3_text", "unheard of", ""):
-        yield Call("ownOf", [family], RULES["defaults"].get(family, {}))
-    notes = "const notes = { add() {}, lost() {} };"
+    make = "const lost = []; const { body, family, inside } = bodyOf(config, (how) => lost.push(how));"
     for config in EXAMPLES:
-        body = config_layers.body_of(config, config_layers.Notes())
-        call = f"(config) => {{ {notes} return bodyOf(config, notes).values; }}"
-        yield Call(call, [config], body.values, exactly=True)
-        family = body.get("model_type")
-        found = config_layers.rotations_of(body, family, config_layers.Notes())
-        call = (
-            f"(config, family) => {{ {notes} const found = rotationsOf(bodyOf(config, notes), family, notes);"
-            " return [...found].map(([label, part]) => [label, part.values]); }"
+        notes = config_table.Notes()
+        body, family, inside = config_layers.body_of(config, notes)
+        call = f"(config) => {{ {make} return [body.values, family, inside]; }}"
+        yield Call(call, [config], [body.values, family, inside], exactly=True)
+        found = config_layers.kinds_of(
+            config_table.Table(body, config_values.Part({}), notes, {"model_type": family})
         )
-        expected = [[label, part.values] for label, part in found.items()]
-        yield Call(call.replace("bodyOf(config, notes)", "bodyOf(config, notes)"), [config, family], expected)
+        expected = [
+            [str(config_layers.name_of(label)), part and part.values] for label, part in found.items()
+        ]
+        name = "(l) => (typeof l === 'string' ? l : l.description.startsWith('all') ? 'None' : 'nope')"
+        table = (
+            "const table = { facts: { model_type: family }, body, notes: { add() {} }, lost() {}, used: new Set(),"
+            " get: (name) => body.raw(name) ?? null, value: (each) => each,"
+            " applies: (row) => !row.kinds && row.if === at };"
+        )
+        if {"rope_local_base_freq", "compress_rope_theta"} & body.values.keys() or len(expected) != 1:
+            continue  # read whole in `of_config`
+        call = (
+            f"(config, at) => {{ {make} {table} return [...kindsOf(table)].map(([label, part]) =>"
+            f" [({name})(label), part && part.values]); }}"
+        )
+        yield Call(call, [config, 7], expected, exactly=True)
 
 
 @room
 def of_config_choice():
-    yield Call("listed", [["a", "b"]], config_layers.listed(["a", "b"]))
     make = (
-        "const of = ([k, v]) => [k, v && { values: v }]; const all = new Map(Object.entries(parts).map(of));"
+        "const of = ([k, v]) => [k === 'ALL' ? LAYERS.ALL : k, v && { values: v }];"
+        " const all = new Map(Object.entries(parts).map(of));"
     )
-    body = "const body = { has: () => false, get: () => types, one: () => layers, values: {} };"
-    call = f"(parts, asked, types, layers) => {{ {make} {body} return chosen(all, asked, body)[0]; }}"
+    body = (
+        "const table = { get: () => types, notes: { add: (...note) => notes.push(note) } }; const notes = [];"
+    )
+    call = f"(parts, asked, types) => {{ {make} {body} return nameOf(chosen(table, all, asked)); }}"
     for parts, asked, types, found in [
-        ({"": {}}, None, None, None),
+        ({"ALL": {}}, None, None, None),
         ({"a": {}, "b": None}, None, None, "a"),
         ({"a": {}, "b": None}, "b", None, "b"),
-        ({"": {}}, "x", ["x"], "x"),
+        ({"ALL": {}}, "x", ["x"], None),
     ]:
-        yield Call(call, [parts, asked, types, None], found)
+        yield Call(call, [parts, asked, types], found)
+    call = f"(parts, types) => {{ {make} {body} return namesIn(all); }}"
+    yield Call(call, [{"ALL": {}, "a": {}}, None], ["a"], exactly=True)
+    yield Call("() => STILL", [], config_layers.Layers.STILL.value)
+    call = f"(parts, types, turning) => {{ {make} {body} noteStill(table, turning); return notes; }}"
+    yield Call(call, [{}, None, [1, 0, 0]], [["layers without position", {"count": "2", "layers": "3"}]])
     call = (
-        f"(parts, types, layers) => {{ {make} {body}"
-        " body.get = (name) => (name === 'no_rope_layer_interval' ? 4 : null);"
-        " return [...withStill(body, 'llama', all, { add() {} }).keys()]; }"
+        f"(parts, types) => {{ {make} {body} table.applies = () => true; table.value = () => 4;"
+        " table.get = (name) => (name === 'num_hidden_layers' ? types : name === 'no_rope_layers' ? [1, 0] : null);"
+        " return namesIn(withStill(table, all)); }"
     )
-    yield Call(call, [{"": {}}, None, 8], ["", "nope"])
+    yield Call(call, [{"ALL": {}}, 8], ["nope"], exactly=True)
+    call = f"(parts, types) => {{ {make} {body} return withOwnFields(table, 'x', all.get('a')).values; }}"
+    yield Call(call, [{"a": {"rope_theta": 7}}, None], {"rope_theta": 7})
 
 
 @room
-def of_config_rotation():
-    source = (
-        "const no = { add() {}, lost() {} }; const part = (v) => ({ values: v, apart: false, has: (n) => n in v,"
-        " get: (n, d = null) => v[n] ?? d, one: (n) => v[n] ?? null, path: (n) => n, pathOf: (n) => n });"
-        " const at = { body: part(body), part: part(inside), family, label: null, notes: no };"
+def of_config_unread():
+    call = "(config) => keysThatSpeak(config)"
+    for config in (
+        {"rope_theta": 1, "a": {"chunk": [], "ntk": 0}},
+        {"scaling_factor": 2, "b": [{"yarn": {"c": 1}}]},
+        {},
+        {"x": None},
+    ):
+        yield Call(call, [config], config_reader._keys_that_speak(config), exactly=True)
+    call = (
+        "(names) => { const said = []; const body = { path: (name) => name };"
+        " const notes = { add: (kind, words) => said.push(words.fields) };"
+        " noteUnread({ body, used: new Set(['a.rope']), notes }, names);"
+        " return said; }"
     )
-    for inside, body, family in [
-        ({"rope_theta": 5e5}, {"head_dim": 64, "rotary_dim": 32}, "llama"),
-        ({"type": "su", "rope_theta": 1e4}, {"hidden_size": 512, "num_attention_heads": 8}, "glm"),
-        ({}, {"qk_rope_head_dim": 64, "rope_theta": 1e4, "rope_interleave": False}, "deepseek_v3"),
-    ]:
-        notes = config_layers.Notes()
-        beside, stated = config_values.Part(body), config_values.Part(inside)
-        at = rotation.Source(beside, stated, family, None, None, notes)
-        rule = rotation.rope_type_of(stated)
-        widths = rotation.widths_of(at, rule)
-        expected = {
-            "rule": rule,
-            "layout": rotation.layout_of(beside, family, notes),
-            "base": rotation.base_of(at, rule),
-            "width": rotation.head_dim_of(at),
-            "widths": [widths.head_dim, widths.rotary_dim],
-            "own": at.default("head_dim"),
-        }
-        call = (
-            f"(inside, body, family) => {{ {source} const rule = ropeTypeOf(at.part);"
-            " const w = widthsOf(at, rule); const layout = layoutOf(at.body, family, no);"
-            " const width = headDimOf(at); const widths = [w.headDim, w.rotaryDim];"
-            " return { rule, layout, base: baseOf(at, rule), width, widths, own: defaultOf(at, 'head_dim') }; }"
-        )
-        yield Call(call, [inside, body, family], expected)
-    yield Call("(part) => ropeTypeOf({ ...part, has: () => false })", [{"values": {}}], "default")
-
-
-@room
-def of_config_rules():
-    yield Call("() => Object.keys(RULE_OF)", [], list(RULES["rules"]))
-    part = "{ get: (n, d = null) => inside[n] ?? d, need: (n) => inside[n], path: (n) => n }"
-    for width, factor in [(64, 8.0), (128, 2.0), (16, 1.0)]:
-        at = f"{{ part: {part}, base: 1e4 }}, {{ headDim: width, rotaryDim: width }}"
-        call = f"(inside, width) => RULE_OF.linear({at}).rotation"
-        expected = turning(scaling.position_interpolation(width, factor))
-        yield Call(call, [{"factor": factor}, width], expected)
+    yield Call(call, [["a.rope", "rope_theta", "b.rope", "rope_scaling.x"]], ["b.rope"], exactly=True)
 
 
 @room

@@ -1,10 +1,9 @@
 """A name used in two modules of a bundle breaks neither."""
 
-import pytest
+from py_mini_racer import MiniRacer
 
 from rope_edu.widgets import _bundle
 
-pytestmark = pytest.mark.browser
 LIB = """
 const size = 1;
 let count = 0;
@@ -31,20 +30,19 @@ export default new Told();
 """
 
 
-def test_two_modules_may_use_the_same_names(browser, tmp_path, monkeypatch):
+def test_two_modules_may_use_the_same_names(tmp_path, monkeypatch):
     for room, text in {"lib": LIB, "maths": MATHS, "figures": FIGURE}.items():
         (tmp_path / room).mkdir()
         (tmp_path / room / "told.js").write_text(text, encoding="utf-8")
     monkeypatch.setattr(_bundle, "JS", tmp_path)
-    page = browser.new_page()
-    page.evaluate("window.RopeLive = { define: (name, figure) => (window[name] = figure) }")
-    page.add_script_tag(content=_bundle.page_script("told", "Told"))
     expected = "figure 3 20 nobody's | maths 2 10 1 lib 1 1 lib 1 2"
-    assert page.evaluate("Told.text()") == expected
-    page.evaluate(
-        """(text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })))
-        .then((module) => (window.fromBlob = module.default))""",
-        _bundle.module_script("told"),
-    )
-    assert page.evaluate("fromBlob.text()") == expected
-    page.close()
+    v8 = MiniRacer()
+    v8.eval("globalThis.RopeLive = { define: (name, figure) => (globalThis[name] = figure) }; 0")
+    v8.eval(_bundle.page_script("told", "Told") + "0")
+    assert v8.eval("Told.text()") == expected
+    script = _bundle.module_script("told").replace(
+        "\nexport default ", "\nglobalThis.default_ = "
+    )  # V8 alone has no modules
+    v8.eval(f"{{ {script} }} 0")
+    assert v8.eval("default_.text()") == expected
+    v8.close()

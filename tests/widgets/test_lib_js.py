@@ -1,25 +1,24 @@
 """What figures share: words are cut between characters, labels keep inside and apart, numbers read well."""
 
+from contextlib import ExitStack
+
 import pytest
 
-from rope_edu.widgets._bundle import module, scopes
-from rope_edu.widgets._modules import constant
-
-pytestmark = pytest.mark.browser
+from .v8 import Scripts, scripts
 
 
 @pytest.fixture(scope="module")
-def lib(browser):
+def lib():
     """Evaluate an expression with a file's exports in scope: lib("words", 'textWidth("a", 10)')."""
-    page = browser.new_page()
+    files: dict[str, Scripts] = {}
+    with ExitStack() as open_files:
 
-    def evaluate(name, expression):
-        names = ", ".join(module(f"lib/{name}").gives)
-        taken = f"const {{ {names} }} = {constant(f'lib/{name}')};"
-        return page.evaluate(f"() => {{ {scopes(f'lib/{name}')}\n{taken}\nreturn {expression}; }}")
+        def evaluate(name, expression):
+            if name not in files:
+                files[name] = open_files.enter_context(scripts(f"lib/{name}"))
+            return files[name].evaluate(expression)
 
-    yield evaluate
-    page.close()
+        yield evaluate
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-r"""LongRoPE: a divisor of its own for each pair, found by search and listed in the model's config."""
+r"""LongRoPE: a divisor for each pair, found by search and listed in the model's config."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.scaling.by_parts import check_stretch
 from rope_edu.encodings.spec import RopeSpec, start_frequencies
-from rope_edu.encodings.validation import Array, as_real, check_positive_int, check_positive_number
+from rope_edu.encodings.validation import as_real, check_positive_int, check_positive_number
 
 
 def longrope(
@@ -17,35 +18,35 @@ def longrope(
     trained_length: int,
     *,
     length: int,
-    short_factor: list | Array,
-    long_factor: list | Array,
+    short_factor: ArrayLike,
+    long_factor: ArrayLike,
     attention_factor: float | None = None,
     base: float = 10_000.0,
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Specify LongRoPE: divide each frequency by its entry of a list, one for short texts and one for long.
+    r"""LongRoPE: each frequency divided by its entry of a list, one for short texts and one for long.
 
         θ′_i = θ_i / κ_i,   κ = short if length ≤ L, else long,   a = √(1 + ln s / ln L)
 
-    The step from one list to the other changes every key that a cache holds: transformers' Phi-3 then throws
-    the cache away and reads the text again.
+    The change of list makes all cached keys wrong: transformers' Phi-3 then discards the cache and reads the text
+    again.
 
     Args:
         head_dim: width of a head.
-        factor: s, the stretch that the model claims, at least 1; max_position_embeddings over L in Phi-3.
+        factor: s, the model's stretch, at least 1; max_position_embeddings over L in Phi-3.
         trained_length: L, tokens, above 1; `original_max_position_embeddings`.
-        length: tokens of the text now.
-        short_factor, long_factor: the lists, one number above 0 a pair.
-        attention_factor: a itself, where a config states it; above 0.
+        length: present tokens of the text.
+        short_factor, long_factor: the lists, one number above 0 for each pair.
+        attention_factor: a itself, if the config states it; above 0.
         base, rotary_dim, layout: as for `plain_rope`.
 
     Returns:
         A RopeSpec of kind "longrope".
 
     Raises:
-        ValueError: `factor` is below 1, a length is not a whole number ≥ 1 (`trained_length`: ≥ 2), a list has
-            not one number above 0 for each pair, or as for `plain_rope`.
+        ValueError: `factor` is below 1, a length is not a whole number ≥ 1 (`trained_length`: ≥ 2), a list does
+            not have one number above 0 for each pair, or as for `plain_rope`.
 
     >>> lists = {"short_factor": [1.0, 1.0], "long_factor": [1.0, 20.0]}
     >>> [longrope(4, 32, 4096, length=n, **lists).inv_freq.tolist() for n in (4096, 4097)]
@@ -54,6 +55,7 @@ def longrope(
     1.1902
 
     Source: Ding 2024, arXiv 2402.13753; Phi-3's code, as in transformers' rope type "longrope". Chapter 16.
+    Plain form: `rope_edu.plain.longrope`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     frequencies = start_frequencies(head_dim, base, rotary_dim)
@@ -63,19 +65,19 @@ def longrope(
     }
     name = "long_factor" if check_positive_int("length", length) > trained_length else "short_factor"
     if attention_factor is None:
-        attention_factor = _growth(factor, trained_length)
+        attention_factor = _longrope_attention_factor(factor, trained_length)
     return RopeSpec(frequencies / divisors[name], attention_factor, layout, head_dim, "longrope")
 
 
-def _growth(factor: float, trained_length: int) -> float:
-    """Return a, by the logarithm of the length."""
+def _longrope_attention_factor(factor: float, trained_length: int) -> float:
+    """a = √(1 + ln s / ln L)."""
     if trained_length == 1:
         raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")
     return math.sqrt(1 + math.log(factor) / math.log(trained_length))
 
 
-def _check_divisors(name: str, values: list | Array, pairs: int) -> np.ndarray:
-    """Return a list of a config as float64 `(pairs,)`."""
+def _check_divisors(name: str, values: ArrayLike, pairs: int) -> np.ndarray:
+    """A list of a config as float64 `(pairs,)`."""
     values = np.array(as_real(name, values).tolist(), dtype=np.float64)
     if values.shape != (pairs,):
         raise ValueError(f"{name} must list one number a pair, ({pairs},), got shape {values.shape}")

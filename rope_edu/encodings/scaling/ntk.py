@@ -1,4 +1,4 @@
-r"""Change the base: slow pairs slow down much, fast ones hardly. ABF picks a base, NTK computes one."""
+r"""Rules that change the base, and so slow pairs more than fast ones: ABF chooses a base, NTK computes one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def abf(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Specify ABF (adjusted base frequency): RoPE with a larger base, and training that continues with it.
+    r"""ABF (adjusted base frequency): RoPE with a larger base, to continue training with.
 
         θ′_i = base^(−2i / d)
 
     Args:
         head_dim: width of a head.
-        base: the adjusted one, above 1. Xiong et al. and Llama 3 take 500,000, Code Llama 1,000,000.
+        base: the adjusted one, above 1: 500,000 in Xiong et al. and Llama 3, 1,000,000 in Code Llama.
         rotary_dim, layout: as for `plain_rope`.
 
     Returns:
@@ -33,7 +33,8 @@ def abf(
     >>> abf(4, 1_000_000)
     <RopeSpec "abf": 2 pairs, 1 … 0.001 rad/token, interleaved>
 
-    Source: Xiong 2023, arXiv 2309.16039, §2.1; Code Llama, arXiv 2308.12950, §2.3. Chapter 15.
+    Source: Xiong 2023, arXiv 2309.16039, §2.1; Code Llama, arXiv 2308.12950, §2.4. Chapter 15.
+    Plain form: `rope_edu.plain.abf`.
     """
     return plain_rope(head_dim, base, rotary_dim=rotary_dim, layout=layout).replace(kind="abf")
 
@@ -46,7 +47,7 @@ def ntk_aware(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Specify NTK-aware scaling: the base that leaves the first pair alone and divides the last by the stretch.
+    r"""NTK-aware scaling: the base that leaves the first frequency alone and divides the last by the stretch.
 
         b′ = b · s^(d/(d−2)),   that is θ′_i = θ_i · s^(−2i/(d−2))
 
@@ -65,6 +66,7 @@ def ntk_aware(
     [1.0, 0.00125]
 
     Source: u/bloc97 2023, as given in YaRN, arXiv 2309.00071, §3.1 (definition 1). Chapter 15.
+    Plain form: `rope_edu.plain.ntk_aware`.
     """
     factor = check_at_least_one("factor", factor)
     frequencies = _with_last_pair_divided(start_frequencies(head_dim, base, rotary_dim), factor)
@@ -81,23 +83,23 @@ def dynamic_ntk(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Specify dynamic NTK: NTK-aware scaling by a stretch that follows the length of the text.
+    r"""Dynamic NTK: NTK-aware scaling by a stretch that follows the length of the text.
 
         s = f·l/L − (f − 1),   l = max(length, L),   then as `ntk_aware`
 
-    Up to the trained length L nothing changes. Beyond it *every* pair but the first has another frequency at
-    every length, so a key that was rotated and stored at one length no longer fits at the next.
+    Up to the trained length L nothing changes. Beyond it every pair but the first has another frequency at each
+    length, so a key cached at one length is wrong at the next.
 
     Args:
         head_dim: width of a head.
-        length: tokens of the text now.
+        length: present tokens of the text.
         trained_length: L, tokens.
         factor: f, at least 1; 1 stretches by just l/L, more stretches sooner.
         base, rotary_dim, layout: as for `plain_rope`; at least 4 features must turn.
 
     Returns:
-        A RopeSpec of kind "dynamic-ntk". A function of its arguments alone: it does not remember longer texts
-        that it has seen.
+        A RopeSpec of kind "dynamic-ntk". It depends on its arguments alone, not on earlier, longer
+        texts.
 
     Raises:
         ValueError: a length is not a whole number ≥ 1, `factor` is below 1 or not finite, fewer than 2 pairs
@@ -107,6 +109,7 @@ def dynamic_ntk(
     [1.0, 0.005]
 
     Source: transformers' rope type "dynamic"; YaRN, arXiv 2309.00071, §3.3. Chapters 11 and 15.
+    Plain form: `rope_edu.plain.dynamic_ntk`.
     """
     length = check_positive_int("length", length)
     trained_length = check_positive_int("trained_length", trained_length)
@@ -117,7 +120,7 @@ def dynamic_ntk(
 
 
 def _with_last_pair_divided(frequencies: np.ndarray, stretch: float) -> np.ndarray:
-    """Return θ_i · stretch^(−2i/(d−2)): the first pair as it is, the last divided by the stretch."""
+    """θ_i · stretch^(−2i/(d−2)): the first frequency as it is, the last divided by the stretch."""
     pairs = len(frequencies)
     if pairs < 2:
         raise ValueError(f"at least 4 features must turn: the rule divides by d − 2; got {2 * pairs}")

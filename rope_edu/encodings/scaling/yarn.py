@@ -1,4 +1,4 @@
-r"""YaRN: by parts, and scores that grow a little, so that attention over a longer text stays as sharp."""
+r"""YaRN: scaling by parts, and an attention factor that keeps attention over a longer text as sharp."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def yarn(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Specify YaRN: a blend of plain RoPE and PI, and an attention factor.
+    r"""YaRN: a blend of plain RoPE and PI, and an attention factor.
 
         θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i,   a = (0.1 · mscale · ln s + 1) / (0.1 · mscale_all_dim · ln s + 1)
 
@@ -39,29 +39,29 @@ def yarn(
         ramp="index", the code:   γ_i = 1 − clip((i − low)/(high − low), 0, 1),   low = c(β_fast), high = c(β_slow),
                                   c(n) = d · ln(L / (2πn)) / (2 ln b), the pair that makes n turns
 
-    Models are trained with the code's ramp. It is linear in the pair's index, so in the logarithm of the turns,
-    and for Llama 2 and s = 16 the two differ by a factor of up to 3.
+    Models are trained with the code's ramp. It is linear in the pair's index, and so in the logarithm of the turns;
+    for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3.
 
     Args:
         head_dim: width of a head.
         factor: s, wanted length over trained length, at least 1.
         trained_length: L, tokens.
         ramp: "index" or "turns".
-        beta_fast, beta_slow: turns between which a pair is blended.
+        beta_fast, beta_slow: turns between which a pair is blended; Kimi K2 has 1 and 1, a step.
         truncate: whether low is rounded down and high up to whole pairs (ramp="index"; gpt-oss does not).
-        mscale, mscale_all_dim: of DeepSeek. Its models also multiply their softmax scale by
+        mscale, mscale_all_dim: DeepSeek's. Its models also multiply their softmax scale by
             `yarn_mscale(factor, mscale_all_dim)²`, which is not part of a rotation: pass it to `attention` as
             `scale`. transformers reads the two only if neither is 0.
-        attention_factor: a itself, where a config states it; above 0.
+        attention_factor: a itself, if the config states it; above 0.
         base, rotary_dim, layout: as for `plain_rope`.
 
     Returns:
         A RopeSpec of kind "yarn".
 
     Raises:
-        ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, `beta_slow` is not between
-            0 and `beta_fast`, `ramp` is misspelt, `truncate` is no bool, the ramp would run backwards, an mscale
-            is negative, or as for `plain_rope`.
+        ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, `beta_slow` is not above
+            0 and at most `beta_fast`, `ramp` is misspelt, `truncate` is no bool, the ramp would run
+            backwards, an mscale is negative, or as for `plain_rope`.
 
     >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
     1.2773
@@ -70,6 +70,7 @@ def yarn(
 
     Source: Peng 2023, arXiv 2309.00071, §3.2–3.4; its released code, as in transformers' rope type "yarn".
     Chapter 16.
+    Plain form: `rope_edu.plain.yarn`.
     """
     if not isinstance(truncate, bool):
         raise ValueError(f"truncate must be True or False, got {truncate!r}")
@@ -89,7 +90,7 @@ def yarn(
 
 
 def yarn_mscale(factor: float, mscale: float = 1.0, *, name: str = "mscale") -> float:
-    r"""Compute by how much YaRN multiplies cos and sin: scores grow by its square.
+    r"""YaRN's factor of cosines and sines; scores grow by its square.
 
         m = 0.1 · mscale · ln s + 1
 
@@ -124,7 +125,7 @@ def ramp_ends(
     beta_slow: float = 1.0,
     truncate: bool = True,
 ) -> tuple[float, float]:
-    """Return the indices of pairs between which YaRN's code blends; low > high where it would run backwards."""
+    """Indices of pairs between which YaRN's code blends; low > high if the ramp would run backwards."""
     low, high = (
         rotary_dim * math.log(trained_length / (turns * 2 * math.pi)) / (2 * math.log(base))
         for turns in (beta_fast, beta_slow)
@@ -137,12 +138,12 @@ def ramp_ends(
 def _kept_by_index(
     pairs: int, base: float, trained_length: int, slow: float, fast: float, truncate: bool
 ) -> np.ndarray:
-    """Return γ, falling linearly in the pair's index between the pairs that make `fast` and `slow` turns."""
+    """γ, falling linearly in the pair's index between the pairs that make `fast` and `slow` turns."""
     low, high = ramp_ends(2 * pairs, base, trained_length, beta_fast=fast, beta_slow=slow, truncate=truncate)
     if low > high:
         raise ValueError(
             f"trained_length must let some pair make {slow:g} to {fast:g} turns (beta_slow to beta_fast), "
             f"got {trained_length} with base {base:g}: the ramp would run backwards"
         )
-    high += 0.001 * (low == high)  # as released: a step, where the two meet
+    high += 0.001 * (low == high)  # as released: a step if the two are equal
     return 1 - np.clip((np.arange(pairs) - low) / (high - low), 0.0, 1.0)

@@ -1,0 +1,105 @@
+r"""Axes of the arrays that a rotation takes, and the two mistakes that only arrays with heads or a batch show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+SIZES = {"batch": 2, "heads": 3}
+LEADING = ("batch", "heads", "seq")  # order in which results are compared
+SQUARE = 8  # heads and tokens of the probe for heads: with equal sizes, a wrong axis raises no error
+SAME = 1e-6
+
+Call = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Order of the axes of x, such as ("batch", "heads", "seq", "head_dim").
+
+    >>> x, positions = Axes.parse("heads seq head_dim").spread(np.zeros((5, 4)), range(5))
+    >>> x.shape, positions.shape
+    ((3, 5, 4), (5,))
+
+    Chapter 22.
+    """
+
+    names: tuple[str, ...]
+
+    @staticmethod
+    def parse(takes: str) -> Axes:
+        """Axes from names with spaces between; ValueError if they cannot be those of heads."""
+        names = tuple(takes.split()) if isinstance(takes, str) else ()
+        leading = names[:-1]
+        if (
+            names[-1:] != ("head_dim",)
+            or "seq" not in leading
+            or not set(leading) <= set(LEADING)
+            or len(set(leading)) < len(leading)
+        ):
+            raise ValueError(
+                'takes must name the axes of x, such as "batch heads seq head_dim" or "seq head_dim", '
+                f"got {takes!r}"
+            )
+        return Axes(names)
+
+    def spread(self, x: np.ndarray, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """The same rows for every head and batch row: x in these axes, positions `(batch, seq)` or `(seq,)`."""
+        rows = np.array(x, dtype=np.float64)
+        return self.fill(rows, SIZES), self.repeat(positions)
+
+    def fill(self, rows: np.ndarray, sizes: dict[str, int]) -> np.ndarray:
+        """Rows `(seq, head_dim)` copied to every head and batch row, in these axes."""
+        sizes = sizes | {"seq": rows.shape[0], "head_dim": rows.shape[1]}
+        thin = [1 if name in SIZES else sizes[name] for name in self.names]
+        return np.broadcast_to(rows.reshape(thin), [sizes[name] for name in self.names]).copy()
+
+    def repeat(self, positions: Sequence[int]) -> np.ndarray:
+        """Positions int64, for every batch row where there is a batch."""
+        row = np.array(positions, dtype=np.int64)
+        return np.tile(row, (SIZES["batch"], 1)) if "batch" in self.names else row
+
+    def in_order(self, whole: np.ndarray) -> np.ndarray:
+        """An array in these axes as `(batch, heads, seq, head_dim)`, with axes of size 1 where there are none."""
+        present = [name for name in LEADING if name in self.names]
+        moved = whole.transpose(*(self.names.index(name) for name in present), -1)
+        missing = tuple(place for place, name in enumerate(LEADING) if name not in self.names)
+        return np.expand_dims(moved, missing)
+
+    def first_rows(self, whole: np.ndarray) -> np.ndarray:
+        """Rows `(seq, head_dim)` of the first head and batch row."""
+        return self.in_order(whole)[0, 0]
+
+
+ROWS = Axes(("seq", "head_dim"))
+
+
+def turns_along_heads(axes: Axes, call: Call, vector: np.ndarray) -> str | None:
+    """Evidence that heads at one position are turned differently, or None; one vector stands everywhere."""
+    if "heads" not in axes.names:
+        return None
+    x = axes.fill(np.tile(vector, (SQUARE, 1)), SIZES | {"heads": SQUARE})
+    found = axes.in_order(call(x, axes.repeat(range(SQUARE))))
+    by_head, by_token = np.abs(found - found[:, :1]).max(), np.abs(found - found[:, :, :1]).max()
+    if by_head <= SAME:
+        return None
+    return (
+        f"Heads at one position differ by {by_head:.3g}, wanted 0; positions in one head by {by_token:.3g} "
+        f"(axes: {' '.join(axes.names)})."
+    )
+
+
+def mixes_batch(axes: Axes, call: Call, vector: np.ndarray) -> str | None:
+    """Evidence that a batch row is not turned by its own positions, or None."""
+    if "batch" not in axes.names:
+        return None
+    x = axes.fill(np.tile(vector, (SQUARE, 1)), SIZES)
+    ahead = np.arange(SQUARE) + 20
+    alike = axes.in_order(call(x, np.stack((ahead, ahead))))
+    own = axes.in_order(call(x, np.stack((np.arange(SQUARE), ahead))))
+    off = max(np.abs(alike[1] - alike[0]).max(), np.abs(own[1] - alike[1]).max())
+    if off <= SAME:
+        return None
+    return f"Beside a row at 0 to 7, the batch row at 20 to 27 differs by {off:.3g}, wanted 0."

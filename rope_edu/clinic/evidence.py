@@ -1,0 +1,114 @@
+r"""Evidence for a mistake: a sentence with the numbers found and wanted, and the first place where they differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rope_edu.clinic import reading
+from rope_edu.clinic.broken import right
+from rope_edu.clinic.probe import SMALL, Probe
+from rope_edu.encodings.layouts import pair_slices
+from rope_edu.encodings.spec import RopeSpec
+
+
+def of_matrix(probe: Probe, pairs: reading.Pairs, mistake: str, against: RopeSpec | None) -> str:
+    """Evidence that matrices are none of a rotation, by the wanted one if it is known, else by their own form."""
+    if mistake == "one_table_scaled":
+        cosines, sines = reading.table_factors(probe, pairs) or (np.nan, np.nan)
+        wanted = "one factor" if against is None else f"{against.attention_factor:.6g} for both"
+        return f"Found cosines times {cosines:.6g} and sines times {sines:.6g}, wanted {wanted}."
+    if against is not None:
+        return _first_entry(probe, against)
+    if not len(pairs.members):
+        return _first_entry_of_form(probe)
+    if mistake == "length_by_position":
+        return _lengths(probe, pairs)
+    block = reading.blocks(probe, pairs, 1)
+    (a, b), (c, d) = block[_worst(block)].tolist()
+    first, second = pairs.members[_worst(block)].tolist()
+    return (
+        f"Found [[{a:.4g}, {b:.4g}], [{c:.4g}, {d:.4g}]] at position 1 for features {first} and {second}, "
+        f"wanted [[cos, −sin], [sin, cos]] of one angle."
+    )
+
+
+def _worst(block: np.ndarray) -> int:
+    """The pair whose block is farthest from a turn of length 1."""
+    (a, b), (c, d) = np.moveaxis(block, (-2, -1), (0, 1))
+    off = np.abs(a - d) + np.abs(b + c) + np.abs(np.hypot(a, c) - 1)
+    return int(off.argmax())
+
+
+def _first_entry(probe: Probe, against: RopeSpec) -> str:
+    """The first position and entry at which a matrix is not the wanted one."""
+    rotate = right(against)
+    for position in (0, *SMALL):
+        wanted = rotate(np.eye(probe.head_dim), np.full(probe.head_dim, position)).T
+        found = probe.matrix_of(position)
+        off = np.abs(found - wanted) > 0.01
+        if off.any():
+            pair = _pair_of(np.argwhere(off)[:, 1], against)
+            to, source = next(
+                ((int(r), int(c)) for r, c in np.argwhere(off) if _pair(int(c), against) == pair)
+            )
+            return (
+                f"Found {found[to, source]:.4g} of feature {source} in feature {to} at position {position}, "
+                f"wanted {wanted[to, source]:.4g} (pair {pair})."
+            )
+    return "Found no entry of the matrices at positions 0 to 7 that is off by more than 0.01."
+
+
+def _pair_of(features: np.ndarray, against: RopeSpec) -> int:
+    return min(_pair(int(feature), against) for feature in features)
+
+
+def _pair(feature: int, against: RopeSpec) -> int:
+    """Number of the pair of a feature; the tail counts on."""
+    if feature >= against.rotary_dim:
+        return feature // 2
+    first, second = pair_slices(against.rotary_dim, against.layout)
+    members = np.stack((np.arange(against.rotary_dim)[first], np.arange(against.rotary_dim)[second]))
+    return int(np.argwhere(members == feature)[0, 1])
+
+
+def _first_entry_of_form(probe: Probe) -> str:
+    """How many features each feature reaches at position 1, where no pairs can be told."""
+    matrix = probe.matrix_of(1)
+    if np.allclose(matrix, np.diag(np.diag(matrix))):
+        return f"Found feature 0 times {matrix[0, 0]:.4g} at position 1, wanted cos in it and sin in its partner."
+    reached = np.count_nonzero(matrix, axis=0)
+    if reached.max() == 2:
+        to = int(np.flatnonzero(matrix[:, 0])[-1])
+        return f"Found feature 0 in feature {to} at position 1 and {to} not in 0, wanted both, with opposite signs."
+    return f"Found feature {int(reached.argmax())} in {int(reached.max())} features at position 1, wanted 2."
+
+
+def _lengths(probe: Probe, pairs: reading.Pairs) -> str:
+    """Lengths of the first pair near and far."""
+    far = reading.positions_of(probe)[-1]
+    near, later = (np.linalg.norm(reading.blocks(probe, pairs, p), axis=-1)[0, 0] for p in (1, far))
+    return f"Found lengths of pair 0 of {near:.6g} at position 1 and {later:.6g} at {far}, wanted one."
+
+
+def of_pairs(pairs: reading.Pairs) -> str:
+    """Evidence that pairs are neither neighbours nor halves."""
+    first, second = pairs.members[0].tolist()
+    half = len(pairs.members)
+    return f"Found feature {first} paired with {second}, wanted 0 with 1, or 0 with {half}."
+
+
+def of_layout(pairs: reading.Pairs, against: RopeSpec) -> str:
+    """Evidence of another layout: the partner of the first feature."""
+    first, second = pairs.members[0].tolist()
+    partner = 1 if against.layout == "interleaved" else against.rotary_dim // 2
+    return (
+        f"Found {pairs.layout} (feature {first} with {second}), wanted {against.layout} (0 with {partner})."
+    )
+
+
+def of_exponent(signed: np.ndarray, wanted: np.ndarray | None) -> str:
+    """Evidence of an exponent without its minus, in pair 1."""
+    if len(signed) < 2:
+        return ""
+    asked = "a number below 1" if wanted is None or len(wanted) < 2 else f"{wanted[1]:.6g}"
+    return f"Found {signed[1]:.6g} radians per token in pair 1 (whole turns do not show), wanted {asked}."

@@ -1,0 +1,88 @@
+r"""Rotary position embedding to take home: one module of plain PyTorch that can be copied as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+
+class RotaryEmbedding(nn.Module):
+    r"""Rotates q and k, (…, heads, seq, head_dim), by position; nothing to train or cast.
+
+    The frequencies are Python numbers, so that no `.to(torch.bfloat16)`, meta device or checkpoint can change
+    them. Angles are float64 (float32 on a Mac's GPU, which has no float64) and are rounded once, as cosines and
+    sines: position 10⁶ is as exact as position 1. One instance serves all layers.
+
+    Call it with q and k, whose numbers of heads may differ, and the position of their first token (`offset`), or
+    with `positions` (seq,) or (batch, seq). It returns both, rotated, in the dtype of each.
+
+    Args:
+        head_dim: width of a head.
+        base: b of θ_i = b^(−2i/d).
+        rotary_dim: d, the even number of features that rotate, head_dim by default; the rest of a head passes.
+        inv_freq: radians per token, one for each pair, of any rule, in place of those of base and rotary_dim.
+        layout: "interleaved" pairs features (2i, 2i + 1): Meta's Llama, GPT-J, GLM; "half_split" pairs
+            (i, i + d/2): GPT-NeoX and most of transformers, its Llama included.
+        attention_factor: factor of cosines and sines (YaRN, LongRoPE).
+
+    Raises:
+        ValueError: the layout is misspelt, or (when called) a head has another width.
+
+    >>> rope = RotaryEmbedding(4)
+    >>> q, k = torch.ones(1, 8, 5, 4), torch.ones(1, 2, 5, 4)  # 8 query heads share 2 key heads
+    >>> whole, _ = rope(q, k)
+    >>> last, _ = rope(q[:, :, 4:], k[:, :, 4:], offset=4)  # decoding: the cache holds 4 tokens
+    >>> torch.equal(last, whole[:, :, 4:])
+    True
+
+    Source: RoFormer, arXiv 2104.09864, eq. 34. Chapters 7 and 10.
+    """
+
+    def __init__(
+        self,
+        head_dim: int,
+        base: float = 10_000.0,
+        *,
+        rotary_dim: int | None = None,
+        inv_freq: Iterable[float] | None = None,
+        layout: str = "interleaved",
+        attention_factor: float = 1.0,
+    ) -> None:
+        super().__init__()
+        if layout not in ("interleaved", "half_split"):
+            raise ValueError(f"{layout=} is neither interleaved nor half_split")
+        d = rotary_dim or head_dim
+        if inv_freq is None:
+            inv_freq = [base ** (-2 * i / d) for i in range(d // 2)]
+        # Python numbers: what is no tensor cannot be cast, moved or loaded
+        self.inv_freq = tuple(float(f) for f in inv_freq)
+        self.head_dim, self.layout = head_dim, layout
+        self.attention_factor = attention_factor
+
+    def forward(
+        self, q: Tensor, k: Tensor, offset: int = 0, positions: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if positions is None:
+            positions = torch.arange(offset, offset + q.shape[-2], device=q.device)
+        exact = torch.float32 if q.device.type == "mps" else torch.float64
+        inv_freq = torch.tensor(self.inv_freq, dtype=exact, device=q.device)
+        angles = positions.to(exact)[..., None] * inv_freq  # (…, seq, pairs)
+        if positions.ndim > 1:
+            angles = angles.unsqueeze(-3)  # (batch, 1, seq, pairs): all heads alike
+        wide = torch.promote_types(q.dtype, torch.float32)  # 16 bits rotate in 32
+        cos = (self.attention_factor * angles.cos()).to(wide)
+        sin = (self.attention_factor * angles.sin()).to(wide)
+        return self.rotate(q, cos, sin), self.rotate(k, cos, sin)
+
+    def rotate(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        if x.shape[-1] != self.head_dim:
+            raise ValueError(f"heads must be {self.head_dim} wide, got {x.shape[-1]}")
+        pairs = cos.shape[-1]
+        shape, axis = ((2, -1), -2) if self.layout == "half_split" else ((-1, 2), -1)
+        head = x[..., : 2 * pairs].to(cos.dtype)
+        x1, x2 = head.unflatten(-1, shape).unbind(axis)  # each (…, seq, pairs)
+        turned = torch.stack((x1 * cos - x2 * sin, x1 * sin + x2 * cos), axis)
+        turned = turned.flatten(-2).to(x.dtype)
+        return torch.cat((turned, x[..., 2 * pairs :]), dim=-1)

@@ -1,0 +1,59 @@
+r"""Rotary position embedding to take home without PyTorch: two functions for NumPy and JAX.
+
+Cosines and sines come from NumPy in float64, which JAX lacks by default, and are rounded once, when JAX meets
+them. Under `jax.jit` they are constants; a traced position takes its row: `jnp.asarray(cos)[position]`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def rotary_cos_sin(
+    positions: Any, inv_freq: Any, attention_factor: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Cosines and sines of positions (…, seq), each float64 (…, seq, pairs).
+
+    Args:
+        positions: tokens.
+        inv_freq: radians per token, one for each pair: `10_000.0 ** (-np.arange(0, d, 2) / d)`, or any rule's.
+        attention_factor: factor of both (YaRN, LongRoPE).
+
+    >>> cos, sin = rotary_cos_sin([0, 1], [np.pi / 2])
+    >>> cos.round(3).tolist(), sin.round(3).tolist()
+    ([[1.0], [0.0]], [[0.0], [1.0]])
+
+    Chapter 7.
+    """
+    angles = np.asarray(positions)[..., None] * np.asarray(inv_freq, np.float64)
+    return attention_factor * np.cos(angles), attention_factor * np.sin(angles)
+
+
+def rotate_heads(x: Any, cos: Any, sin: Any, layout: str = "interleaved") -> Any:
+    r"""Rotated x, (…, seq, head_dim), by cosines and sines (…, seq, pairs); dtype of x.
+
+    Args:
+        x: queries or keys, NumPy or JAX; features beyond 2 · pairs pass.
+        cos, sin: of `rotary_cos_sin`; with positions (batch, seq) and x (batch, heads, seq, head_dim) pass
+            `cos[:, None]`, `sin[:, None]`.
+        layout: "interleaved" or "half_split".
+
+    Raises:
+        ValueError: the layout is misspelt.
+
+    >>> rotate_heads(np.array([[3.0, 4.0, 5.0]]), *rotary_cos_sin([1], [np.pi / 2])).round(3).tolist()
+    [[-4.0, 3.0, 5.0]]
+
+    Source: RoFormer, arXiv 2104.09864, eq. 34. Chapter 7.
+    """
+    if layout not in ("interleaved", "half_split"):
+        raise ValueError(f"{layout=} is neither interleaved nor half_split")
+    xp, pairs = x.__array_namespace__(), cos.shape[-1]
+    shape, axis = ((2, pairs), -2) if layout == "half_split" else ((pairs, 2), -1)
+    head = x[..., : 2 * pairs].reshape(*x.shape[:-1], *shape)
+    x1, x2 = xp.moveaxis(head, axis, 0)  # each (…, seq, pairs)
+    turned = xp.stack((x1 * cos - x2 * sin, x1 * sin + x2 * cos), axis=axis)
+    turned = turned.reshape(*x.shape[:-1], 2 * pairs).astype(x.dtype)
+    return xp.concat((turned, x[..., 2 * pairs :]), axis=-1)

@@ -1,0 +1,21 @@
+"""Two ways to rotate less: partial rotary narrows the part that turns, p-RoPE keeps the slow pairs still."""
+
+import numpy as np
+from numpy import ndarray
+
+from rope_edu.plain.frequencies import inv_freq, rope_angles
+from rope_edu.plain.rotary import apply_rope
+
+
+def partial_rope(x: ndarray, positions: ndarray, rotary_dim: int, base: float = 10_000.0) -> ndarray:
+    """RoPE on the first r features, θ_i = b^(−2i/r); the rest pass (GPT-NeoX)."""
+    angles = rope_angles(positions, inv_freq(rotary_dim, base))
+    turned = apply_rope(x[..., :rotary_dim], angles)
+    return np.concatenate([turned, x[..., rotary_dim:]], axis=-1)
+
+
+def p_rope(head_dim: int, p: float, base: float = 10_000.0) -> ndarray:
+    """θ_i = b^(−2i/d) for the fastest share p of pairs, else 0 (Barbero 2024)."""
+    frequencies = inv_freq(head_dim, base)
+    frequencies[int(p * head_dim // 2) :] = 0
+    return frequencies

@@ -1,0 +1,90 @@
+"""Evidence and bounds that no mistake of the others pins down: exact sentences, far entries, slow clocks."""
+
+import numpy as np
+import pytest
+
+from rope_edu import apply_rope, inv_freq, p_rope, plain_rope, rope_angles
+from rope_edu.clinic import BROKEN, MISTAKES, diagnose, frequencies, right
+from rope_edu.clinic.axes import Axes
+
+SPEC = plain_rope(8, 10_000.0)
+SINE = f"{np.sin(1):.4g}"
+SAID = {
+    "other_layout": "Found half_split (feature 0 with 4), wanted interleaved (0 with 1).",
+    "turns_backwards": "Found -1 radians per token in pair 0, wanted 1.",
+    "minus_sign_missing": f"Found {SINE} of feature 1 in feature 0 at position 1, wanted -{SINE} (pair 0).",
+    "sine_missing": f"Found 0 of feature 1 in feature 0 at position 1, wanted -{SINE} (pair 0).",
+    "uneven_gain": "Found 0.5 of feature 0 in feature 0 at position 0, wanted 1 (pair 0).",
+    "wrong_pairs": "Found feature 0 paired with 2, wanted 0 with 1, or 0 with 4.",
+    "one_clock": "Found 1 radians per token in pair 0 and 1 in the last, wanted less.",
+    "frequencies_reversed": "Found 0.001 radians per token in pair 0 and 1 in the last, wanted the reverse.",
+    "exponent_doubled": "Found 0.01 radians per token in pair 1, wanted 0.1; 3 of 4 pairs differ. "
+    "Base found 1e+08, wanted 10000.",
+    "table_ends": "Found position 1024 turned as 599.",
+    "positions_in_bfloat16": "Found position 257 turned as 256.",
+    "positions_in_float16": "Found position 2049 turned as 2048.",
+    "frequencies_in_bfloat16": "Found 0.100098 radians per token in pair 1, wanted 0.1; 3 of 4 pairs differ.",
+    "no_position": f"Found 1 of feature 0 in feature 0 at position 1, wanted {np.cos(1):.4g} (pair 0).",
+    "takes_first_for_all": "Of rows at 5 and 9, the second is turned as at 5, wanted 9.",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_evidence_names_the_first_place_that_differs(name):
+    assert diagnose(BROKEN[name](SPEC), 8, against=SPEC).evidence == {name: SAID[name]}
+
+
+@pytest.mark.parametrize("name", [name for name in BROKEN if not MISTAKES[name].needs_spec])
+def test_there_is_evidence_without_the_wanted_rotation(name):
+    found = diagnose(BROKEN[name](SPEC), 8, takes=MISTAKES[name].takes)
+    assert found.mistakes == (name,)
+    assert any(character.isdigit() for character in found.evidence[name]) or name == "changes_its_input"
+
+
+def test_a_roll_is_told_by_a_feature_that_does_not_come_back():
+    said = diagnose(BROKEN["rolls_features"](SPEC), 8).evidence["rolls_features"]
+    assert (
+        said == "Found feature 0 in feature 1 at position 1 and 1 not in 0, wanted both, with opposite signs."
+    )
+
+
+def test_slow_clocks_are_not_taken_for_one():
+    assert frequencies.describe_base(1e-5 * inv_freq(16), 16, 16) == "base 10000, all frequencies times 1e-05"
+    assert frequencies.describe_base(np.full(8, 3.0), 16, 16) == "one speed for all pairs"
+
+
+def test_rows_reach_every_head_and_batch_row_and_come_back():
+    rows = np.arange(12.0).reshape(3, 4)
+    for takes, shape in {
+        "seq head_dim": (3, 4),
+        "batch heads seq head_dim": (2, 3, 3, 4),
+        "seq heads head_dim": (3, 3, 4),
+        "seq batch head_dim": (3, 2, 4),
+    }.items():
+        axes = Axes.parse(takes)
+        whole, positions = axes.spread(rows, [7, 8, 9])
+        assert whole.shape == shape
+        assert positions.tolist() == ([[7, 8, 9]] * 2 if "batch" in takes else [7, 8, 9])
+        assert (axes.in_order(whole) == rows).all()
+        assert (axes.first_rows(whole) == rows).all()
+
+
+def test_a_tail_that_changes_is_no_rotation_of_the_part():
+    spec = plain_rope(8, rotary_dim=4)
+    gain = np.array([1, 1, 1, 1, 1.02, 1, 1, 1])
+    assert diagnose(lambda x, p: right(spec)(x, p) * gain, 8).mistakes == ("tail_changes",)
+    assert diagnose(lambda x, p: right(spec)(x, p) * np.where(gain > 1, 1.005, 1), 8).mistakes == ()
+
+
+@pytest.mark.parametrize("heads", [3, 4, 12])
+def test_an_exponent_over_heads_is_told_from_a_missing_factor(heads):
+    frequencies_of = 10_000.0 ** (-np.arange(0, 8, 2) / (8 * heads))
+    found = diagnose(lambda x, p: apply_rope(x, rope_angles(p, frequencies_of)), 8, against=SPEC)
+    assert found.mistakes == ("other_denominator",)
+    assert found.evidence["other_denominator"].endswith(f"Found 2i/{8 * heads} in the exponent, wanted 2i/8.")
+
+
+def test_the_zeros_of_a_rule_that_are_kept_are_no_mistake():
+    for layout in ("interleaved", "half_split"):
+        spec = p_rope(16, 0.5, 1e6, layout=layout)
+        assert diagnose(right(spec), 16, against=spec).mistakes == ()
