@@ -284,8 +284,8 @@ class DynamicRotary(PositionEncoding):
     )
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        length = int(as_positions(positions).max()) + 1
-        return Rotary(self.rule(length), self.layout).rotate_q(q, positions)
+        places: Any = as_positions(positions)
+        return Rotary(self.rule(int(places.max()) + 1), self.layout).rotate_q(q, positions)
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         return self.rotate_q(k, positions)

@@ -3,12 +3,11 @@ r"""Frequencies, wavelengths and angles: from a head's width and a base to how f
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from rope_edu.arrays import ArrayLike
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.validation import (
     as_kind_of,
     as_positions,
@@ -47,7 +46,7 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
     return base ** -(np.arange(0, head_dim, 2) / head_dim)
 
 
-def wavelength(inv_freq: ArrayLike) -> Any:
+def wavelength(inv_freq: ArrayLike) -> Array:
     r"""Compute how many tokens each pair needs for a full turn.
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
@@ -75,7 +74,7 @@ def wavelength(inv_freq: ArrayLike) -> Any:
     return xp.where(still, xp.inf, 2 * math.pi / xp.where(still, 1.0, frequencies))
 
 
-def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Any:
+def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
     r"""Compute by which angle each pair turns at each position.
 
         angle(m, i) = m · θ_i
@@ -106,7 +105,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Any:
     return places[..., None] * frequencies  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
 
 
-def as_pairs(inv_freq: ArrayLike) -> Any:
+def as_pairs(inv_freq: ArrayLike) -> Array:
     """Return `inv_freq` as float64 if it is finite and `(pairs,)`."""
     frequencies = _as_frequencies(inv_freq)
     if frequencies.ndim != 1:
@@ -114,7 +113,7 @@ def as_pairs(inv_freq: ArrayLike) -> Any:
     return frequencies
 
 
-def _as_frequencies(inv_freq: ArrayLike) -> Any:
+def _as_frequencies(inv_freq: ArrayLike) -> Array:
     """Return `inv_freq` as float64 if it is finite."""
     frequencies = as_real("inv_freq", inv_freq)
     check_finite("inv_freq", frequencies)

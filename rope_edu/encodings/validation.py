@@ -186,7 +186,7 @@ def as_real(name: str, values: Any) -> Any:
     return xp.astype(array, xp.float64, copy=False)
 
 
-def as_positions(positions: ArrayLike) -> Any:
+def as_positions(positions: ArrayLike) -> Array:
     """Return positions (tokens) as a finite float64 array: int, list, range, NumPy or torch."""
     array = as_real("positions", positions)
     check_finite("positions", array)
