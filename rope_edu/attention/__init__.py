@@ -1,4 +1,4 @@
-"""What combines queries and keys: softmax attention, encodings at its doors, heads, a cache, linear attention."""
+"""Queries and keys combined: softmax attention, encodings at its doors, heads, a cache, linear attention."""
 
 from rope_edu.attention.cache import KVCache
 from rope_edu.attention.dot_product import attention as attention
@@ -18,7 +18,7 @@ from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attentio
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
 from rope_edu.attention.rerope import rerope_attention
 
-# Without the function `attention`: what takes all these names must not hide this module.
+# Without the function `attention`: a star import must not hide this module behind it.
 __all__ = [
     "Additive",
     "DynamicRotary",

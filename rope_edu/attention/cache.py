@@ -14,17 +14,17 @@ from rope_edu.encodings.validation import check_float_array, check_one_of, check
 class KVCache:
     r"""Store the rotated keys and the values of one attention layer.
 
-        append(k, v):   K ← [K; k],   V ← [V; v],   and what was stored before stays as it is, bit by bit
+        append(k, v):   K ← [K; k],   V ← [V; v],   and earlier entries stay bit for bit the same
 
     Rotated keys can be stored because a key's angle depends on its own position only. Memory grows by
     whole blocks. When the cache is full, the next token is an error, or pushes out the oldest.
 
-    What `append` returns are views of the cache's memory. No later append, evict or clear writes into
-    them: room that was handed out is never used again. Do not write into them yourself (NumPy refuses).
+    `append` returns views of the cache's memory. No later append, evict or clear writes into them:
+    memory that was handed out is never reused. Do not write into them yourself (NumPy refuses).
     Where gradients must flow (a torch key or value that requires them), arrays are joined instead.
 
     Args:
-        capacity: tokens that it may hold, or None for as many as memory holds.
+        capacity: most tokens that it may hold, or None for no limit.
         block: tokens by which its memory grows.
         when_full: "error" or "evict".
 
@@ -175,7 +175,7 @@ class KVCache:
 
 
 def _check_like(name: str, x: Array, held: Array) -> None:
-    """Refuse an `x` of another kind, device, dtype or shape than what is held."""
+    """Refuse an `x` of another kind, device, dtype or shape than the stored ones."""
     if is_numpy_array(x) != is_numpy_array(held):
         raise ValueError(f"{name} must be {type(held).__name__} as what is held, got {type(x).__name__}")
     if x.dtype != held.dtype:

@@ -50,7 +50,7 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
 
 
 def causal_mask(q_len: int, k_len: int) -> np.ndarray:
-    r"""Tell which keys each query may attend to when the queries are the last of the positions.
+    r"""Mask of the keys that each query may attend to, `(q_len, k_len)`; the queries are the last positions.
 
         mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
 
@@ -81,7 +81,7 @@ def softmax(x: Array, axis: int = -1) -> Any:
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
-    A row of −∞ only (all masked) gives zeros, not NaN: who may attend to nothing takes nothing.
+    A row of −∞ only (all masked) gives zeros, not NaN: a query that may attend to nothing takes nothing.
 
     Args:
         x: floats, any shape.
@@ -138,7 +138,7 @@ def attention(
         has zeros in both.
 
     Raises:
-        ValueError: as for `attention_scores`, `v` has another length than `k`, or `bias` or `mask` do not
+        ValueError: as for `attention_scores`, `v` and `k` differ in length, or `bias` or `mask` do not
             broadcast to the scores, or `mask` is not bool.
 
     >>> q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[1.0], [3.0]])
@@ -182,7 +182,7 @@ def _check_equally_wide(q: Array, k: Array) -> None:
 
 
 def check_qkv(q: Array, k: Array, v: Array) -> None:
-    """Refuse what is no sequences of floats, or values that are not as many as the keys."""
+    """Refuse arrays that are not sequences of floats, or a number of values other than that of the keys."""
     _check_sequences(q=q, k=k, v=v)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")

@@ -24,7 +24,7 @@ from rope_edu.encodings.xpos import xpos_scale
 
 
 class RotatesByTable(Protocol):
-    """What keeps cosines and sines and rotates by them, such as `fast.RotaryTable`."""
+    """Table that keeps cosines and sines and rotates by them, such as `fast.RotaryTable`."""
 
     @property
     def spec(self) -> RopeSpec: ...
@@ -39,7 +39,7 @@ class PositionEncoding:
         rotate_q, rotate_k:  q_m and k_n, each turned by its own position
         bias:                score_{mn} + b_{m−n}             after scaling, before the softmax
 
-    There is no door at the values: what is mixed carries no position, only who is mixed with whom does.
+    There is no door at the values: position decides how much of each value is mixed in, not the values themselves.
 
     Attributes:
         cache_problem: a sentence that says why keys cannot be stored for later queries, or None if they can.
@@ -68,7 +68,7 @@ class PositionEncoding:
         return k
 
     def bias(self, q: Array, k_len: int) -> Array | None:
-        """Return what to add to the scaled scores `(…, heads, q_len, k_len)`, or None.
+        """Bias to add to the scaled scores `(…, heads, q_len, k_len)`, or None.
 
         The queries are the last q_len of the k_len positions.
         """
@@ -142,8 +142,8 @@ class Rotary(PositionEncoding):
 
         ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² where the spec has an attention factor a
 
-    Cosines and sines are taken once for positions that come again: for q and k, and for all layers that share the
-    encoding. With a RotaryTable they are kept for all positions, and its kernel rotates.
+    Cosines and sines are computed once for positions that repeat: for q and k, and for all layers that share the
+    encoding. A RotaryTable keeps them for all positions, and its kernel rotates.
 
     Args:
         rope: a RopeSpec of any rule; a `fast.RotaryTable` of one; or bare frequencies, radians per token
@@ -219,7 +219,7 @@ class XPos(Rotary):
 
         q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   so that pair i of the score gains ζ_i^((m−n)/s)
 
-    Since ζ_i < 1, queries shrink with their position, keys grow, and what is left of the score falls with m − n.
+    Since ζ_i < 1, queries shrink with their position, keys grow, and the score falls with m − n.
 
     Args:
         rope, layout, attention_factor: as for `Rotary`.
@@ -256,12 +256,12 @@ class XPos(Rotary):
 
 @dataclass(frozen=True, eq=False)
 class DynamicRotary(PositionEncoding):
-    r"""Rotate by a rule that depends on how long the text is now: this cannot be cached.
+    r"""Rotate by a rule that depends on the current length of the text; its keys cannot be cached.
 
         spec = rule(l),   l = last position + 1
 
     Args:
-        rule: length in tokens -> what `Rotary` takes: a RopeSpec, or frequencies `(pairs,)`.
+        rule: length in tokens -> argument of `Rotary`: a RopeSpec, or frequencies `(pairs,)`.
         layout: as for `Rotary`.
 
     >>> import numpy as np

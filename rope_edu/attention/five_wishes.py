@@ -1,8 +1,8 @@
-r"""Five things that one may wish of a positional encoding, each tested by a small experiment.
+r"""Five properties that one may wish for in a positional encoding, each tested by a small experiment.
 
 order       swap two words: does any output change?
 distance    move the text by 100 tokens: does every score stay?
-any length  has it a value at position 100,000? (How well a trained model reads there is another question.)
+any length  does it have a value at position 100,000? (How well a trained model reads there is another question.)
 cache       append a word: do the earlier keys and values stay?
 cost        for 1,000 tokens in one head of 64: on how many numbers must it compute?
 """
@@ -85,7 +85,7 @@ def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str |
 
 
 def _keys_and_values(encoding: PositionEncoding, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a cache would hold for `words` `(seq, WIDTH)` at positions 0, 1, 2, …"""
+    """Keys and values that a cache would hold for `words` `(seq, WIDTH)` at positions 0, 1, 2, …"""
     positions = np.arange(len(words))
     x = encoding.embed(words, positions)
     return encoding.rotate_k((x @ W_K)[None], positions)[0], x @ W_V

@@ -1,4 +1,4 @@
-r"""Linear attention with RoPE: a sum that can be carried along replaces the softmax, and cost grows with n."""
+r"""Linear attention with RoPE: a running sum replaces the softmax, and the cost grows linearly with the length."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rope_edu.encodings.validation import check_float_array, check_positive_int,
 
 
 class LinearState(NamedTuple):
-    r"""All that linear attention remembers of a text, however long.
+    r"""Running sums: all that linear attention remembers of a text, however long.
 
         kv = Σ_n (R_n φ(k_n)) v_nᵀ,   norm = Σ_n φ(k_n)
 
     Attributes:
         kv: `(…, d, d_v)`, the rotated features of the keys, each with its value.
-        norm: `(…, d)`, the features as they are, *not* rotated: they serve the denominator.
+        norm: `(…, d)`, the features *not* rotated, for the denominator.
 
     >>> import numpy as np
     >>> LinearState(np.zeros((2, 3)), np.zeros(2)).kv.shape
@@ -83,10 +83,10 @@ def linear_attention(
 
     Args:
         q: floats `(…, q_len, d)`, not rotated; k: `(…, k_len, d)`; v: `(…, k_len, d_v)`.
-        angles: radians `(seq, pairs)` or broadcastable, for q and k alike; None: no position.
+        angles: radians `(seq, pairs)` or broadcastable, for both q and k; None: no position.
         layout: "interleaved" or "half_split".
         feature_map: φ, floats of any shape -> not negative, last axis may change; applied before the rotation.
-        causal: whether a token sees only itself and what came before.
+        causal: whether a token sees only itself and earlier tokens.
         chunk: tokens that are compared directly with each other before they enter the state; changes time
             and memory, not the result.
         return_state: whether to return the state after the last key too, so that `linear_attention_step` can
@@ -139,7 +139,7 @@ def linear_attention_step(
 
     Args:
         q: floats `(…, d)`, one token, not rotated; k: `(…, d)`; v: `(…, d_v)`.
-        state: what the step before returned; None at the start.
+        state: state returned by the step before; None at the start.
         angles: radians `(pairs,)` or broadcastable, of this token; None: no position.
         layout, feature_map: as for `linear_attention`.
 
@@ -195,7 +195,7 @@ def _everyone(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array) ->
 def _causal(
     chunk: int, q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array
 ) -> tuple[Array, LinearState]:
-    """Go through the text in chunks: what came before is in the sums, the chunk itself is compared directly."""
+    """Go through the text in chunks: earlier tokens are in the sums, the chunk itself is compared directly."""
     xp = array_namespace(q)
     order = xp.arange(min(chunk, q.shape[-2]), device=device(q))
     triangle = xp.astype(order[:, None] >= order, q.dtype)  # 1 where m ≥ n

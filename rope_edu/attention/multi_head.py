@@ -107,11 +107,11 @@ def multi_head_attention(
         n_heads: heads of queries.
         n_kv_heads: heads of keys and values, a divisor of `n_heads`; each serves a run of neighbouring query heads
             (grouped queries). Default: `n_heads`.
-        encoding: what happens at the doors.
+        encoding: a `PositionEncoding`, for the four doors. Default: `NoPosition()`.
         positions: of the tokens of `x`, `(seq,)`, for rotations; `(seq, n_axes)` for a spec with axes.
-            Default: 0, 1, 2 …, with a cache on from the tokens that it has seen. Bias and mask go by order alone.
-        causal: whether a token sees only itself and what came before.
-        cache: of this layer; receives the new keys and values, and lends all that it holds.
+            Default: 0, 1, 2 …; with a cache, counting on from the tokens seen. Bias and mask use order only.
+        causal: whether a token sees only itself and earlier tokens.
+        cache: of this layer; stores the new keys and values, and supplies all of them.
 
     Returns:
         `(output, weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
@@ -164,7 +164,7 @@ def _causal_mask(q: Array, k_len: int) -> Any:
 
 
 def _positions(x: Array, positions: ArrayLike | None, cache: KVCache | None) -> ArrayLike:
-    """One position for each token of `x`: those given, or the ones after what the cache has seen."""
+    """One position for each token of `x`: those given, or those after the tokens that the cache has seen."""
     seq = x.shape[-2]
     if positions is None:
         start = 0 if cache is None else cache.seen

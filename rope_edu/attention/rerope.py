@@ -1,4 +1,4 @@
-r"""ReRoPE: attention in which no key is farther than a window, so that no angle leaves what training showed."""
+r"""ReRoPE: attention in which no key is farther than a window, so that angles stay in the trained range."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def rerope_attention(
         score_{mn} = ⟨R_ρ q_m, k_n⟩ / √head_dim,   ρ = r for r < w,   w + (r − w)/leak for r ≥ w,   r = m − n
 
     leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are
-    taken, which costs twice as much, and keys are rotated anew when they leave the window, so a cache has to
-    store them as they are before the rotation.
+    computed, which costs twice as much, and keys are rotated again when they leave the window, so a cache has to
+    store them unrotated.
 
     Args:
         q: floats `(…, q_len, head_dim)`, *not* rotated; the last q_len of the k_len positions.
         k: floats `(…, k_len, head_dim)`, not rotated.
         v: floats `(…, k_len, v_dim)`.
         rope: as for `Rotary`: a RopeSpec, or frequencies `(pairs,)`.
-        window: w in tokens, at least 1; a text of at most w + 1 tokens is attended as without it.
-        leak: by how much positions beyond the window are squeezed, at least 1; 1 is plain RoPE.
+        window: w in tokens, at least 1; a text of at most w + 1 tokens gets plain RoPE.
+        leak: factor by which positions beyond the window are squeezed, at least 1; 1 is plain RoPE.
         scale: as for `attention_scores`. (The released code also multiplies each query by its length's
             max(1, ln(m + 1) / ln L); scale `q` for that.)
 

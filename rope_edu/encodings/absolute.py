@@ -30,7 +30,7 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
         n_positions: tokens of the longest text.
         d_model: features of the embedding that it is added to.
         scale: standard deviation, no unit; 0.02 is BERT's `initializer_range`.
-        seed: of the draw.
+        seed: seed of the random numbers.
 
     Returns:
         NumPy float64 `(n_positions, d_model)`.
@@ -53,8 +53,8 @@ def look_up(table: Array, positions: ArrayLike) -> Array:
 
         PE(p) = table[p]
 
-    No rule extends a learned table, so the trained length is a cap. A negative index, which Python counts
-    from the end, is refused as well.
+    No rule extends a learned table, so the trained length is a cap. A negative index, which Python would
+    count from the end, is refused as well.
 
     Args:
         table: `(n_positions, d_model)`.
@@ -86,7 +86,7 @@ def look_up(table: Array, positions: ArrayLike) -> Array:
 
 
 def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Array:
-    r"""Sines and cosines of d_model/2 clocks at each position: `(…, seq, d_model)`.
+    r"""Sinusoidal encoding, the sines and cosines of d_model/2 clocks at each position: `(…, seq, d_model)`.
 
         PE(p, 2i) = sin(p·θ_i),   PE(p, 2i + 1) = cos(p·θ_i),   θ_i = base^(−2i / d_model)
 
@@ -104,7 +104,7 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
     Raises:
         ValueError: `d_model` is not even and ≥ 2, `base` is not above 1, or a position is not finite.
 
-    >>> sinusoidal([0, 1], 4).round(4).tolist()  # pair 0 turns 1 radian a token, pair 1 turns 0.01
+    >>> sinusoidal([0, 1], 4).round(4).tolist()  # pair 0 turns 1 radian per token, pair 1 0.01
     [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.

@@ -1,4 +1,4 @@
-r"""Frequencies, wavelengths and angles: from a head's width and a base to how far each pair turns."""
+r"""Frequencies, wavelengths and angles: how far each pair turns, from a head's width and a base."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from rope_edu.encodings.validation import (
 
 
 def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
-    r"""Compute how fast each pair of features turns.
+    r"""Frequency of each pair of features, `(head_dim // 2,)`: how fast it turns.
 
         θ_i = base^(−2i / head_dim),   i = 0 … head_dim/2 − 1
 
-    Pair 0 turns by one radian a token; each later pair is slower by the same ratio.
+    Pair 0 turns by one radian per token; each later pair is slower by the same ratio.
 
     Args:
         head_dim: width of a head (or of its rotated part), an even number of features.
@@ -47,7 +47,7 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
 
 
 def wavelength(inv_freq: ArrayLike) -> Array:
-    r"""Compute how many tokens each pair needs for a full turn.
+    r"""Wavelength of each pair: the tokens it needs for a full turn.
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
 
@@ -60,10 +60,10 @@ def wavelength(inv_freq: ArrayLike) -> Array:
     Raises:
         ValueError: `inv_freq` is negative, not finite or not real.
 
-    >>> wavelength([math.pi, math.pi / 2, 0.0]).tolist()  # half a turn a token: 2 tokens
+    >>> wavelength([math.pi, math.pi / 2, 0.0]).tolist()  # half a turn per token: 2 tokens
     [2.0, 4.0, inf]
 
-    Source: YaRN, arXiv 2309.00071, which defines λ so. Chapter 6.
+    Source: YaRN, arXiv 2309.00071, §2.3. Chapter 6.
     Plain form: `rope_edu.plain.wavelength`.
     """
     frequencies = _as_frequencies(inv_freq)
@@ -75,7 +75,7 @@ def wavelength(inv_freq: ArrayLike) -> Array:
 
 
 def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
-    r"""Compute by which angle each pair turns at each position.
+    r"""Angle of each pair at each position, `(…, seq, pairs)`.
 
         angle(m, i) = m · θ_i
 

@@ -1,4 +1,4 @@
-"""Relative encodings: a bias on the attention score, or an offset on the key, by distance.
+"""Relative encodings: a bias on the attention score, or an offset added to the key, by distance.
 
 Every function here counts a relative position as j − i, key minus query: keys to the left of the
 query are negative. The queries are the *last* `q_len` of the `k_len` positions, so that in decoding
@@ -308,7 +308,7 @@ def transformer_xl_scores(
     xp = array_namespace(q, k, w_position, u, v)
     q_len, k_len = q.shape[-2], k.shape[-2]
     distances = -relative_positions(q_len, k_len)  # i − j, from −(q_len − 1) to k_len − 1
-    encoding = sinusoidal(np.arange(1 - q_len, k_len), w_position.shape[-1], base)  # one row a distance
+    encoding = sinusoidal(np.arange(1 - q_len, k_len), w_position.shape[-1], base)  # one row per distance
     encoding = xp.astype(as_kind_of(encoding, w_position), w_position.dtype)
     keys_by_distance = xp.matmul(encoding, xp.matrix_transpose(w_position))  # (…, distances, head_dim)
     rows = as_kind_of(distances + (q_len - 1), q)  # (q_len, k_len)

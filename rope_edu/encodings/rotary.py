@@ -1,7 +1,7 @@
 r"""Rotate pairs of features by angles: one pair, complex numbers, a matrix, and the form that models use.
 
-All turn counter-clockwise, by +angle; which features form a pair is `layouts.pair_slices`' business, and
-where angles come from is `frequencies.rope_angles`'.
+All of them turn counter-clockwise, by +angle. `layouts.pair_slices` says which features form a pair;
+`frequencies.rope_angles` computes the angles.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def rotate_pair(pair: Any, angle: float) -> Any:
         (x′, y′): a list for a list, a tuple for a tuple, an array for an array.
 
     Raises:
-        ValueError: `pair` has other than 2 members, or `angle` is infinite.
+        ValueError: `pair` does not have 2 members, or `angle` is infinite.
 
     >>> x, y = rotate_pair((1.0, 0.0), math.pi / 2)  # a quarter turn: from east to north
     >>> print(f"{x:.3f} {y:.3f}")
@@ -124,7 +124,7 @@ def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
 
 
 def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved") -> Array:
-    r"""Rotate by multiplying each vector with its block-diagonal matrix: clear, and d times too much work.
+    r"""Rotate by multiplying each vector with its block-diagonal matrix: clear, but d/2 times as many products.
 
         x′_m = R_m x_m
 
@@ -173,7 +173,7 @@ def apply_rope(
             except under torch.compile.
         layout: "interleaved" pairs (2i, 2i+1), "half_split" pairs (i, i + pairs).
         attention_factor: a, a finite number above 0 on cos and sin (YaRN, LongRoPE).
-        out: where to write, of the kind, device, dtype and shape of `x`; `out=x` rotates in place.
+        out: array to write into, with the kind, device, dtype and shape of `x`; `out=x` rotates in place.
 
     Returns:
         Rotated by +angle; shape, dtype and kind of `x`, and `out` itself if given. Cos and sin are taken

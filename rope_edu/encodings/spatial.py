@@ -1,7 +1,7 @@
 r"""Rotation by more than one coordinate: axial, mixed and sectioned frequencies, and their Lie group.
 
 A position is a row of coordinates (height and width of a patch; in a video, time as well), and each pair turns by
-a weighted sum of them. The schemes differ in the matrix of frequencies alone, `(axes, pairs)`.
+a weighted sum of them. The schemes differ only in the matrix of frequencies, `(axes, pairs)`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
         angle(x, i) = Σ_k x_k · F_{ki}
 
     With one axis this is `rope_angles`. Pass the result to `apply_rope`: a score then depends on differences of
-    coordinates alone, whatever F is, since rotations of one pair commute.
+    coordinates only, whatever F is, since rotations of one pair commute.
 
     Args:
         coordinates: places, `(…, seq, axes)`, finite, in the unit of F (patches, frames, tokens).
@@ -43,7 +43,7 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
         Radians, float64, `(…, seq, pairs)`; a torch tensor if either argument is one, NumPy otherwise.
 
     Raises:
-        ValueError: an argument is not real and finite, or `coordinates` has not as many columns as F has rows.
+        ValueError: an argument is not real and finite, or `coordinates` does not have a column for each row of F.
 
     >>> spatial_angles([[2, 0], [0, 3]], [[1.0, 0.0], [0.0, 0.5]]).tolist()  # pair 0 by x, pair 1 by y
     [[2.0, 0.0], [0.0, 1.5]]
@@ -60,7 +60,7 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
 
         F_{ki} = base^(−2j / (head_dim/axes))   if pair i is the j-th of block k,   else 0
 
-    Pixtral deals one row of frequencies to both axes instead, the even ones to height, the odd ones to width.
+    Pixtral splits one row of frequencies between the axes instead: even ones for height, odd ones for width.
 
     Args:
         head_dim: width of a head; a multiple of 2 · axes.
@@ -91,7 +91,7 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
 def section_frequencies(
     inv_freq: ArrayLike, sections: tuple[int, ...] | list[int], order: str = "contiguous"
 ) -> np.ndarray:
-    r"""M-RoPE's frequencies, `(axes, pairs)`: one row, dealt to several axes.
+    r"""M-RoPE's frequencies, `(axes, pairs)`: one row of frequencies shared out among several axes.
 
         contiguous:   the first sections[0] pairs turn by axis 0, the next sections[1] by axis 1, …
         interleaved:  pair i turns by axis i mod axes while that axis has pairs left, else by axis 0
@@ -109,7 +109,7 @@ def section_frequencies(
         NumPy float64 `(axes, pairs)`, one number in each column.
 
     Raises:
-        ValueError: `sections` do not add up to `pairs`, or cannot be dealt in turn, or `order` is misspelt.
+        ValueError: `sections` do not add up to `pairs`, or cannot be interleaved, or `order` is misspelt.
 
     >>> section_frequencies([1.0, 0.5, 0.25, 0.1], [2, 1, 1], "interleaved").tolist()
     [[1.0, 0.0, 0.0, 0.1], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.0]]
@@ -223,7 +223,7 @@ def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> n
 
 
 def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
-    r"""LieRE's rotation matrices at each place, `(…, seq, width, width)`, of any generators.
+    r"""LieRE's rotation matrices at each place, `(…, seq, width, width)`, from any generators.
 
         R(x) = exp(Σ_k x_k A_k)
 

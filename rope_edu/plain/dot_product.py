@@ -1,4 +1,4 @@
-"""Softmax attention, and the four doors by which position enters: the words, the queries, the keys, the scores."""
+"""Softmax attention, and the four doors by which position enters: words, queries, keys, scores."""
 
 import math
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Door = Callable[[ndarray], ndarray]  # e.g. lambda q: apply_rope(q, angles)
 
 
 def softmax(scores: ndarray) -> ndarray:
-    """w_n = e^{s_n} / Σ e^{s_n}; the largest s goes first, so no power overflows."""
+    """w_n = e^{s_n} / Σ e^{s_n}, the largest s subtracted first so that no power overflows."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -34,7 +34,7 @@ def attention(
 
 
 def unchanged(x: ndarray) -> ndarray:
-    """A closed door."""
+    """x itself: a closed door lets no position in."""
     return x
 
 
@@ -48,7 +48,7 @@ def attention_head(
     rotate_k: Door = unchanged,
     bias: ndarray | float = 0.0,
 ) -> tuple[ndarray, ndarray]:
-    """One causal head and its four doors: all closed, NoPE (Kazemnejad 2023)."""
+    """One causal head and its four doors; with all of them closed it is NoPE (Kazemnejad 2023)."""
     x = embed(x)  # door 1: the words, (seq, d_model); sinusoidal, learned
     q = rotate_q(x @ w_q.T)  # door 2: the queries, (seq, head_dim); RoPE
     k = rotate_k(x @ w_k.T)  # door 3: the keys; RoPE
@@ -69,7 +69,7 @@ def merge_heads(x: ndarray) -> ndarray:
 def multi_head_attention(
     x: ndarray, w_q: ndarray, w_k: ndarray, w_v: ndarray, w_o: ndarray, n_heads: int, rotate: Door = unchanged
 ) -> ndarray:
-    """Heads side by side; a key head may serve several queries' (Ainslie 2023)."""
+    """Heads side by side; several query heads may share a key head (Ainslie 2023)."""
     n_kv_heads = n_heads * len(w_k) // len(w_q)
     q = rotate(split_heads(x @ w_q.T, n_heads))  # (n_heads, seq, head_dim)
     k = rotate(split_heads(x @ w_k.T, n_kv_heads))
@@ -82,7 +82,7 @@ def multi_head_attention(
 def decode_with_cache(
     x: ndarray, w_q: ndarray, w_k: ndarray, w_v: ndarray, cache: tuple[ndarray, ndarray], inv_freq: ndarray
 ) -> tuple[ndarray, tuple[ndarray, ndarray]]:
-    """Read on from stored rotated keys and values, none of which changes."""
+    """Attention of new tokens to all so far; the keys in the cache, already rotated, never change."""
     keys, values = cache  # (seen, head_dim) each, seen = 0 at the start
     angles = rope_angles(len(keys) + np.arange(len(x)), inv_freq)
     q, k = apply_rope(x @ w_q.T, angles), apply_rope(x @ w_k.T, angles)

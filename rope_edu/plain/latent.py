@@ -1,4 +1,4 @@
-"""MLA: content in keys that are never rotated, position in one narrow key that all heads share."""
+"""Multi-head latent attention (MLA): content in keys never rotated, position in a narrow key that heads share."""
 
 import math
 

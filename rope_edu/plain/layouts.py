@@ -1,5 +1,5 @@
 """Layouts: pairs of neighbours (interleaved: GPT-J, Meta), or of features half a head apart (half_split: GPT-NeoX,
-transformers). One rotation, two orders of the same features."""
+Hugging Face's transformers). One rotation, two orders of the same features."""
 
 import numpy as np
 from numpy import ndarray
@@ -19,7 +19,7 @@ def layout_permutation(head_dim: int) -> ndarray:
 
 
 def interleaved_to_half_split(x: ndarray) -> ndarray:
-    """P x, so that half_split(P x) = P interleaved(x)."""
+    """P x, so that rotate_half_split(P x) = P apply_rope(x)."""
     return x[..., layout_permutation(x.shape[-1])]
 
 
@@ -29,7 +29,7 @@ def half_split_to_interleaved(x: ndarray) -> ndarray:
 
 
 def convert_projection(weight: ndarray, n_heads: int) -> ndarray:
-    """(I ⊗ P) W: W_q or W_k, head by head (transformers' script for Llama)."""
+    """(I ⊗ P) W: the rows of W_q or W_k reordered in each head (transformers' script for Llama)."""
     head_dim = len(weight) // n_heads
     heads = weight.reshape(n_heads, head_dim, -1)  # rows: features of q or k
     return heads[:, layout_permutation(head_dim)].reshape(weight.shape)

@@ -16,19 +16,19 @@ def linear_weights(q: ndarray, k: ndarray, angles: ndarray) -> ndarray:
     """⟨R_m φ(q_m), R_n φ(k_n)⟩ / Σ_n ⟨φ(q_m), φ(k_n)⟩ (RoFormer, eq. 19)."""
     fq, fk = elu_plus_one(q), elu_plus_one(k)
     mask = causal_mask(len(q), len(k))
-    top = apply_rope(fq, angles) @ apply_rope(fk, angles).T * mask  # (seq, seq)
+    top = apply_rope(fq, angles) @ apply_rope(fk, angles).T * mask  # the numerator, (seq, seq)
     return top / (fq @ fk.T * mask).sum(axis=-1, keepdims=True)  # not rotated
 
 
 def linear_attention(q: ndarray, k: ndarray, v: ndarray, angles: ndarray) -> ndarray:
-    """Σ_n w_mn v_n, n ≤ m: these factors instead of the softmax's weights."""
+    """Σ_n w_mn v_n, n ≤ m, with these weights w instead of the softmax's."""
     return linear_weights(q, k, angles) @ v
 
 
 def linear_attention_step(
     q: ndarray, k: ndarray, v: ndarray, state: tuple[ndarray, ndarray], angles: ndarray
 ) -> tuple[ndarray, tuple[ndarray, ndarray]]:
-    """One row of it from sums that are carried along (Katharopoulos 2020, §3.4)."""
+    """One row of linear_attention from two running sums (Katharopoulos 2020, §3.4)."""
     kv, norm = state  # (head_dim, v_dim) and (head_dim,), zeros at the start
     fq, fk = elu_plus_one(q), elu_plus_one(k)
     kv = kv + np.outer(apply_rope(fk, angles), v)  # rotated

@@ -1,6 +1,6 @@
 """Relative encodings: a term of the score that depends on the distance from query to key.
 
-The queries are the last q_len of k_len tokens. A bias, (n_heads, q_len, k_len), is added to the scaled scores.
+The queries are the last q_len of k_len tokens. A bias b, (n_heads, q_len, k_len), is added to the scores q kᵀ/√d.
 """
 
 import math
@@ -19,14 +19,14 @@ def relative_positions(q_len: int, k_len: int) -> ndarray:
 
 
 def shaw_scores(q: ndarray, k: ndarray, table: ndarray) -> ndarray:
-    """s_ij = q_i · (k_j + a_clip(j−i, −K, K)), a learned (Shaw 2018, eq. 4)."""
+    """s_ij = q_i · (k_j + a_clip(j−i, −K, K)), learned vectors a (Shaw 2018, eq. 4)."""
     reach = len(table) // 2  # K
     rows = np.clip(relative_positions(q.shape[-2], k.shape[-2]), -reach, reach) + reach
     return q @ k.mT + (table[rows] @ q[..., None])[..., 0]
 
 
 def transformer_xl_scores(q: ndarray, k: ndarray, w_position: ndarray, u: ndarray, v: ndarray) -> ndarray:
-    """s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j} (Dai 2019, §3.3)."""
+    """s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}; R sinusoidal; u, v, W learned (Dai 2019, §3.3)."""
     distance = -relative_positions(len(q), len(k))  # i − j
     keys = sinusoidal(distance, w_position.shape[1]) @ w_position.T  # (q_len, k_len, head_dim)
     return (q + u) @ k.T + (keys @ (q + v)[..., None])[..., 0]
@@ -35,11 +35,11 @@ def transformer_xl_scores(q: ndarray, k: ndarray, w_position: ndarray, u: ndarra
 def t5_bucket(
     relative: ndarray, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
 ) -> ndarray:
-    """n up to E, then E + ⌊(B − E) ln(n/E) / ln(D/E)⌋, at most B − 1 (T5, §2.1)."""
+    """Distance n: n itself below E, then E + ⌊(B − E) ln(n/E) / ln(D/E)⌋, at most B − 1 (T5, §2.1)."""
     side = num_buckets // 2 if bidirectional else num_buckets  # B
     distance = np.abs(relative) if bidirectional else np.maximum(-relative, 0)  # n
     exact = side // 2  # E
-    way = np.log(np.maximum(distance, exact) / exact) / math.log(max_distance / exact)  # 0 … 1
+    way = np.log(np.maximum(distance, exact) / exact) / math.log(max_distance / exact)  # 0 at E, 1 at D
     far = np.minimum(exact + (way * (side - exact)).astype(int), side - 1)
     bucket = np.where(distance < exact, distance, far)
     return bucket + side * (relative > 0) if bidirectional else bucket
@@ -52,10 +52,10 @@ def t5_bias(table: ndarray, q_len: int, k_len: int, bidirectional: bool) -> ndar
 
 
 def alibi_slopes(n_heads: int) -> ndarray:
-    """μ_h = 2^(−8h/H), or P < H slopes so and the others from 2P (ALiBi, §3)."""
-    power = 2 ** int(math.log2(n_heads))  # P
-    own = 2.0 ** (-8 * np.arange(1, power + 1) / power)
-    borrowed = 2.0 ** (-8 * np.arange(1, 2 * power, 2) / (2 * power))
+    """μ_h = 2^(−8h/H); if H is no power of two, slopes for P < H heads, then some for 2P (ALiBi, §3)."""
+    power = 2 ** int(math.log2(n_heads))  # P, the largest power of two up to H
+    own = 2.0 ** (-8 * np.arange(1, power + 1) / power)  # as P heads have
+    borrowed = 2.0 ** (-8 * np.arange(1, 2 * power, 2) / (2 * power))  # every other slope of 2P heads
     return np.concatenate([own, borrowed])[:n_heads]
 
 
@@ -75,6 +75,6 @@ def fire_bias(
 ) -> ndarray:
     """b_hij = f_h(ψ(|i − j|) / ψ(max(L, i))), ψ(x) = ln(1 + cx) (FIRE, Li 2024)."""
     distance = np.abs(relative_positions(q_len, k_len))
-    query = np.arange(k_len - q_len, k_len)[:, None]
-    x = np.log1p(c * distance) / np.log1p(c * np.maximum(query, threshold))  # 0 … 1
+    query = np.arange(k_len - q_len, k_len)[:, None]  # i
+    x = np.log1p(c * distance) / np.log1p(c * np.maximum(query, threshold))  # 0 … 1; L = threshold
     return np.moveaxis(mlp(x[..., None]), -1, 0)  # one f for each head

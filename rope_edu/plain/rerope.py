@@ -14,7 +14,7 @@ from rope_edu.plain.rotary import apply_rope
 def rerope_attention(
     q: ndarray, k: ndarray, v: ndarray, inv_freq: ndarray, window: int
 ) -> tuple[ndarray, ndarray]:
-    """⟨R_min(r, w) q_m, k_n⟩/√d, r = m − n, for q, k as they are (Su 2023)."""
+    """⟨R_min(r, w) q_m, k_n⟩/√d, r = m − n, for q and k not yet rotated (Su 2023)."""
     distance = -relative_positions(len(q), len(k))  # r, (q_len, k_len)
     angles = rope_angles(np.arange(len(k)), inv_freq)
     near = apply_rope(q, angles[len(k) - len(q) :]) @ apply_rope(k, angles).T

@@ -17,9 +17,9 @@ def rotate_pair(pair: Sequence[float], angle: float) -> list[float]:
 
 
 def rotate_as_complex(x: ndarray, angles: ndarray) -> ndarray:
-    """z′_i = e^{iθ_i} z_i, z_i = x_{2i} + i x_{2i+1} (RoFormer, eq. 12)."""
+    """z′_i = e^{i m θ_i} z_i, z_i = x_{2i} + i x_{2i+1} (RoFormer, eq. 12)."""
     z = x[..., 0::2] + 1j * x[..., 1::2]  # (…, seq, pairs), complex
-    z = np.exp(1j * angles) * z
+    z = np.exp(1j * angles) * z  # 1j is √−1, the i before m; the other i counts pairs
     return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
 
 
@@ -33,7 +33,7 @@ def rotation_matrix(angles: ndarray) -> ndarray:
 
 
 def rotate_by_matrix(x: ndarray, angles: ndarray) -> ndarray:
-    """x′_m = R_m x_m: clear, and d times too much work (RoFormer, eq. 14)."""
+    """x′_m = R_m x_m: clear, but d/2 times as many products (RoFormer, eq. 14)."""
     return np.stack([rotation_matrix(a) @ x_m for x_m, a in zip(x, angles, strict=True)])
 
 
@@ -43,17 +43,17 @@ def quarter_turn(x: ndarray) -> ndarray:
 
 
 def apply_rope(x: ndarray, angles: ndarray) -> ndarray:
-    """x′ = x ⊙ cos θ + (−x_1, x_0, −x_3, x_2, …) ⊙ sin θ (RoFormer, eq. 34)."""
+    """x′ = x ⊙ cos mθ + (−x_1, x_0, −x_3, x_2, …) ⊙ sin mθ (RoFormer, eq. 34)."""
     angles = np.repeat(angles, 2, axis=-1)  # (seq, pairs) → (seq, head_dim)
     return x * np.cos(angles) + quarter_turn(x) * np.sin(angles)
 
 
 def score_curve(q: ndarray, k: ndarray, inv_freq: ndarray, distances: ndarray) -> ndarray:
-    """⟨R_m q, R_n k⟩ = Re Σ_i q_i k*_i e^{i(m−n)θ_i} (RoFormer, eq. 35)."""
+    """⟨R_m q, R_n k⟩ = Re Σ_i q_i k*_i e^{i(m−n)θ_i}, pairs as complex numbers (RoFormer, eq. 35)."""
     h = (q[..., 0::2] + 1j * q[..., 1::2]) * (k[..., 0::2] - 1j * k[..., 1::2])  # (…, pairs), complex
     return (h @ np.exp(1j * rope_angles(distances, inv_freq)).T).real  # (…, distances)
 
 
 def mean_cosine(inv_freq: ndarray, distances: ndarray) -> ndarray:
-    """Mean of cos(r θ_i): the score of equal vectors, as a share of its peak."""
+    """Mean of cos(r θ_i): the score of q = k = (1, 1, …), as a share of its peak."""
     return np.cos(rope_angles(distances, inv_freq)).mean(axis=-1)

@@ -12,24 +12,24 @@ from rope_edu.plain.frequencies import inv_freq
 
 
 def position_interpolation(head_dim: int, factor: float, base: float = 10_000.0) -> ndarray:
-    """θ′_i = θ_i/s: position m turns as m/s did (PI; Chen 2023, §2.3)."""
+    """θ′_i = θ_i/s: position m gets the angles of m/s (PI; Chen 2023, §2.3)."""
     return inv_freq(head_dim, base) / factor
 
 
 def abf(head_dim: int, base: float = 500_000.0) -> ndarray:
-    """θ′_i = b′^(−2i/d): a larger base, and more training (Xiong 2023, §2.1)."""
+    """θ′_i = b′^(−2i/d): a larger base b′, then more training (Xiong 2023, §2.1)."""
     return inv_freq(head_dim, base)
 
 
 def ntk_aware(head_dim: int, factor: float, base: float = 10_000.0) -> ndarray:
-    """b′ = b s^(d/(d−2)): pair 0 stays, the last slows by s (YaRN, definition 1)."""
+    """b′ = b s^(d/(d−2)): θ_0 stays, the last θ becomes θ/s (YaRN, definition 1)."""
     return inv_freq(head_dim, base * factor ** (head_dim / (head_dim - 2)))
 
 
 def dynamic_ntk(
     head_dim: int, length: int, trained_length: int, factor: float = 1.0, base: float = 10_000.0
 ) -> ndarray:
-    """NTK-aware by the text's length l: s = f l/L − (f − 1) (transformers)."""
+    """NTK-aware with s = f l/L − (f − 1), which grows with the text's length l (transformers)."""
     stretch = factor * max(length, trained_length) / trained_length - (factor - 1)
     return ntk_aware(head_dim, stretch, base)
 
@@ -44,18 +44,18 @@ def ntk_by_parts(
 ) -> ndarray:
     """γ = clip((r − α)/(β − α), 0, 1), r = L θ/2π turns (YaRN, definition 2)."""
     frequencies = inv_freq(head_dim, base)
-    turns = trained_length * frequencies / (2 * math.pi)  # r, of each pair within L tokens
+    turns = trained_length * frequencies / (2 * math.pi)  # r for each pair, within L tokens
     kept = np.clip((turns - slow) / (fast - slow), 0, 1)
     return blend(frequencies, factor, kept)
 
 
 def llama3(head_dim: int, factor: float, trained_length: int = 8192, base: float = 500_000.0) -> ndarray:
-    """By parts, from low_freq_factor = 1 turn to high_freq_factor = 4 (Llama 3.1)."""
+    """NTK by parts, α = low_freq_factor = 1 turn, β = high_freq_factor = 4 turns (Llama 3.1)."""
     return ntk_by_parts(head_dim, factor, trained_length, base, slow=1, fast=4)
 
 
 def kept_by_index(head_dim: int, trained_length: int, base: float = 10_000.0) -> ndarray:
-    """γ falls over ⌊c(32)⌋ … ⌈c(1)⌉, c(n) = d ln(L/2πn)/(2 ln b) (YaRN's code)."""
+    """γ falls from 1 to 0 over ⌊c(32)⌋ … ⌈c(1)⌉, c(n) = d ln(L/2πn)/(2 ln b) (YaRN's code)."""
     c = [head_dim * math.log(trained_length / (2 * math.pi * n)) / (2 * math.log(base)) for n in (32, 1)]
     # c[0], c[1]: the pairs that make 32 turns and 1 turn within L tokens
     low, high = max(math.floor(c[0]), 0), min(math.ceil(c[1]), head_dim - 1)
@@ -63,7 +63,7 @@ def kept_by_index(head_dim: int, trained_length: int, base: float = 10_000.0) ->
 
 
 def yarn(head_dim: int, factor: float, trained_length: int, base: float = 10_000.0) -> tuple[ndarray, float]:
-    """θ′ blended by index, and a = 0.1 ln s + 1 (Peng 2023, §3.4, and its code)."""
+    """θ′ blended by γ as above, and a = 0.1 ln s + 1 (Peng 2023, §3.4, and its code)."""
     kept = kept_by_index(head_dim, trained_length, base)
     return blend(inv_freq(head_dim, base), factor, kept), 0.1 * math.log(factor) + 1
 
@@ -72,6 +72,6 @@ def longrope(
     head_dim: int, factor: float, trained_length: int, length: int, short: ndarray, long: ndarray
 ) -> tuple[ndarray, float]:
     """θ′_i = θ_i/κ_i, κ found by search, and a = √(1 + ln s/ln L) (Ding 2024)."""
-    divisors = long if length > trained_length else short  # κ, a list for each, in the config
+    divisors = long if length > trained_length else short  # κ: the model's config has both lists
     attention_factor = math.sqrt(1 + math.log(factor) / math.log(trained_length))
     return inv_freq(head_dim) / divisors, attention_factor

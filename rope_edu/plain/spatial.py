@@ -1,4 +1,4 @@
-"""More than one coordinate: pair i turns by a weighted sum of them. Schemes differ in F, (axes, pairs), alone."""
+"""More than one coordinate: pair i turns by a weighted sum of them. The schemes differ only in the weights F."""
 
 from collections.abc import Sequence
 
@@ -27,11 +27,11 @@ def mixed_frequencies(head_dim: int, direction: float, base: float = 10.0) -> nd
 
 
 def section_axes(pairs: int, sections: Sequence[int], order: str = "contiguous") -> ndarray:
-    """Each pair's axis: in sections (Qwen2-VL), or dealt in turn (Qwen3-VL)."""
+    """Axis of each pair: in sections (Qwen2-VL), or dealt round robin (Qwen3-VL)."""
     if order == "contiguous":
         return np.repeat(np.arange(len(sections)), sections)
     dealt, axis = np.divmod(np.arange(pairs), len(sections))
-    return np.where(dealt < np.array(sections)[axis], axis, 0)  # the rest: axis 0
+    return np.where(dealt < np.array(sections)[axis], axis, 0)  # pairs left over: axis 0
 
 
 def section_frequencies(inv_freq: ndarray, sections: Sequence[int], order: str = "contiguous") -> ndarray:
@@ -43,5 +43,5 @@ def section_frequencies(inv_freq: ndarray, sections: Sequence[int], order: str =
 def lie_rotation(coordinates: ndarray, generators: ndarray) -> ndarray:
     """R(x) = exp(Σ_k x_k A_k), A_k = −A_kᵀ (LieRE, arXiv 2406.10322, §3)."""
     total = np.tensordot(coordinates, generators, axes=1)  # Σ_k x_k A_k
-    values, vectors = np.linalg.eigh(1j * total)  # Hermitian
+    values, vectors = np.linalg.eigh(1j * total)  # iΣ is Hermitian, so exp by its eigenvectors
     return (vectors * np.exp(-1j * values)[..., None, :] @ vectors.conj().mT).real
