@@ -47,6 +47,11 @@ PARTS = {  # of a model, by the names of its classes; all else is its attention
     "vision": re.compile(r"Vision|Image|ViT|Visual"),
     "audio": re.compile(r"Audio|Conformer|Code2Wav|DiT"),
 }
+MISNAMED = {  # classes whose names say another part than the layers that use them
+    "HiggsAudioV2Attention": "attention",
+    "VoxtralRealtimeAttention": "audio",
+    "VoxtralRealtimeEncoderLayer": "audio",
+}
 BY_LAYER = re.compile(r"use_rope|sliding|is_local|force_rope")
 BY_CONFIG = re.compile(r"embeddings?_type == 'rotary'|alibi|use_mem_rope")
 BY_TOWER = re.compile(r"self\.rotary_emb is not None")
@@ -70,6 +75,7 @@ AXES = (  # what the classes of frequencies say; the first that is found
 SHARE = re.compile(
     r"(?:partial_rotary_factor|rotary_pct)\"?\]?(?:: float)?(?:, kwargs\.pop\(\"rotary_pct\")?[,:]?(?: =)? ([\d.]+)"
 )
+RATIO = re.compile(r"default_partial_rotary_factor = ([\d.]+) / ([\d.]+)")
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,8 @@ class Use:
 
 def part_of(owner: str) -> str:
     """Return the part of a model that a class belongs to, by its name."""
+    if owner in MISNAMED:
+        return MISNAMED[owner]
     found = (part for part, names in PARTS.items() if names.search(owner))
     return "attention" if "TextAttention" in owner or "TextRotary" in owner else next(found, "attention")
 
@@ -260,6 +268,7 @@ class Architecture:
     def shares(self) -> list[float]:
         """Return the shares of a head that the configuration names, as defaults, without 1."""
         found = {float(text) for text in SHARE.findall(self.settings)}
+        found |= {float(part) / float(whole) for part, whole in RATIO.findall(self.settings)}
         return sorted(share for share in found if 0 < share < 1)
 
     def axes(self) -> tuple[str | None, int]:
