@@ -64,7 +64,7 @@ class KVCache:
         return 0 if self._k is None else self._k.shape[-2]
 
     def append(self, k: Array, v: Array) -> tuple[Any, Any]:
-        r"""Store the keys and values of new tokens and return all that are held.
+        r"""Store the keys and values of new tokens and return all that the cache holds.
 
         The oldest leave before anything is returned. So of a chunk that evicts, only the last query has
         the whole window of `capacity` tokens; append one token at a time for an exact sliding window.
@@ -103,7 +103,7 @@ class KVCache:
         self._start += int(n)
 
     def clear(self) -> None:
-        """Forget everything, also the positions: the next token is number 0."""
+        """Forget everything, positions included: the next token is number 0."""
         self._k: Any = None
         self._v: Any = None
         self._start = self._stop = self._seen = 0

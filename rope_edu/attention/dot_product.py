@@ -22,7 +22,7 @@ from rope_edu.encodings.validation import (
 
 
 def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
-    r"""Compute how well each query matches each key, before the softmax.
+    r"""Attention scores: how well each query matches each key, before the softmax, `(…, q_len, k_len)`.
 
         scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
 

@@ -64,7 +64,7 @@ class PositionEncoding:
         return q
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
-        """Return k `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`: what a cache stores."""
+        """Return k `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`: the keys that a cache stores."""
         return k
 
     def bias(self, q: Array, k_len: int) -> Array | None:
@@ -292,7 +292,7 @@ class DynamicRotary(PositionEncoding):
 
 
 def _as_array(positions: ArrayLike, x: Array) -> Any:
-    """A range as integers of the kind of x, so that torch.compile can follow; else what was given."""
+    """Range as integers of the kind of x, so that torch.compile can follow; anything else as given."""
     if not isinstance(positions, range):
         return positions
     return array_namespace(x).arange(positions.start, positions.stop, positions.step, device=device(x))

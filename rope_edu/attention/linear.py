@@ -217,7 +217,7 @@ def _causal(
 
 
 def _divide(top: Any, bottom: Any) -> Any:
-    """Divide (…, d_v) by (…), and give 0 where there is nothing to divide by."""
+    """Divide (…, d_v) by (…), and give 0 where the divisor is 0."""
     xp = array_namespace(top)
     empty = bottom == 0
     return xp.where(empty[..., None], 0.0, top / xp.where(empty, 1.0, bottom)[..., None])
