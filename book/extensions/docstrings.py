@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from sphinx.application import Sphinx
 from sphinx.ext.autodoc.mock import _MockObject
 
-SECTION = re.compile(r"(Args|Arguments|Returns|Yields|Raises|Attributes):$")
-ENTRY = re.compile(r"(\*{0,2}\w[\w, /*`]*?): (?=\S)")
+LISTED = ("Args:", "Attributes:", "Raises:")
+TOLD = ("Returns:", "Yields:")
+ENTRY = re.compile(r"\*{0,2}\w[\w, /*`]*?: (?=\S)")
 
 
 def translate(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
@@ -36,17 +37,19 @@ def as_rst(block: str) -> str:
     """Return one block as reStructuredText.
 
     >>> as_rst("    y = R x")
-    '::\\n\\n    y = R x'
+    '.. code-block:: text\\n\\n    y = R x'
     >>> as_rst("Rotated `x`, a_b.")
     'Rotated \\\\ ``x``\\\\ , a\\\\_b.'
     """
     first, _, rest = block.partition("\n")
     if block.startswith("  ") or all("   " in line for line in block.splitlines()):
-        return "::\n\n" + textwrap.indent(textwrap.dedent(block), "    ")
+        return ".. code-block:: text\n\n" + textwrap.indent(textwrap.dedent(block), "    ")
     if first.startswith(">>>"):
         return ".. code-block:: pycon\n\n" + textwrap.indent(block, "    ")
-    if SECTION.match(first):
+    if first in LISTED:
         return f"**{first[:-1]}**\n\n" + "\n".join(entries(textwrap.dedent(rest)))
+    if first in TOLD:
+        return f"**{first[:-1]}**\n\n" + escaped(" ".join(rest.split()))
     if rest.startswith("  ") and not first.startswith(("- ", "* ")):
         return escaped(first) + "\n\n" + as_rst(rest)
     if first.startswith("- "):
@@ -57,14 +60,15 @@ def as_rst(block: str) -> str:
 
 
 def entries(text: str) -> Iterator[str]:
-    """Yield the lines of a definition list; what names nothing is a paragraph of its own."""
-    for item in re.split(r"\n(?=\S)", text):
+    """Yield the lines of a definition list; text that names nothing is a paragraph."""
+    for item in re.split(rf"\n(?={ENTRY.pattern})", text):
         words = " ".join(item.split())
         named = ENTRY.match(words)
-        if named:
-            yield f"{escaped(named[1])}\n    {escaped(words[named.end() :])}"
-        else:
-            yield f"    {escaped(words)}\n"
+        yield (
+            f"{escaped(named[0][:-2])}\n    {escaped(words[named.end() :])}"
+            if named
+            else escaped(words) + "\n"
+        )
 
 
 def escaped(text: str) -> str:

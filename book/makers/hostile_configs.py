@@ -7,6 +7,8 @@ LLAMA |= {"max_position_embeddings": 131_072}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 LLAMA3 |= {"original_max_position_embeddings": 8192}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768}
+KIMI = {"factor": 32.0, "beta_fast": 1.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
+KIMI |= {"original_max_position_embeddings": 4096}
 T4, T5 = "transformers 4's spelling", "transformers 5's spelling"
 OURS = "made up, as a careless hand or a cut file makes it"
 
@@ -64,7 +66,11 @@ CONFIGS: dict[str, tuple[object, str, str, dict]] = {  # name: (config, source, 
         _scaled(low_freq_factor=4.0, high_freq_factor=1.0), OURS, "a ramp that runs backwards", {},
     ),
     "thresholds equal": (
-        _scaled(low_freq_factor=1.0, high_freq_factor=1.0), "Llama 4 Scout", "a division by zero; it is a step", {},
+        _scaled(low_freq_factor=1.0, high_freq_factor=1.0), "Llama 4 Scout",
+        "a division by zero: the ramp is a step", {},
+    ),
+    "betas equal": (
+        LLAMA | {"rope_theta": 50_000.0, "rope_scaling": YARN | KIMI}, "Kimi K2", "a ramp of one pair refused", {},
     ),
     "a key that no rule uses": (_scaled(beta_fast=32), OURS, "another rule's parameter, silently lost", {}),
     "rope_theta as text": (LLAMA | {"rope_theta": "500000"}, OURS, "text taken for a number", {}),
@@ -90,7 +96,6 @@ ROTATIONS: dict[
     "plain, spelling of 5": PLAIN,
     "llama3, spelling of 4": THREE,
     "llama3, spelling of 5": THREE,
-    "thresholds equal": (*THREE[:4], THREE[4] | {"low_freq_factor": 1.0, "high_freq_factor": 1.0}),
     "rule named by type": ("linear", 64, 64, 500_000.0, {"factor": 4.0}),
     "yarn": ("yarn", 64, 64, 500_000.0, STRETCHED),
     "yarn without truncation": ("yarn", 64, 64, 500_000.0, STRETCHED | {"truncate": False}),
@@ -99,4 +104,13 @@ ROTATIONS: dict[
     "a quarter of the head": ("rope", 64, 16, 10_000.0, {}),
     "a width of its own": ("rope", 128, 128, 500_000.0, {}),
     "no rule": PLAIN,
-}  # the rotations of the configs that are sound, all in halves; every other one must be refused
+    "thresholds equal": (
+        "llama3", 64, 64, 500_000.0,
+        {"factor": 8.0, "trained_length": 8192, "low_freq_factor": 1.0, "high_freq_factor": 1.0},
+    ),
+    "betas equal": (
+        "yarn", 64, 64, 50_000.0,
+        {"factor": 32.0, "trained_length": 4096, "beta_fast": 1.0, "beta_slow": 1.0, "mscale": 1.0,
+         "mscale_all_dim": 1.0},
+    ),
+}  # fmt: skip  # of the sound configs, all in halves; every other one must be refused

@@ -13,7 +13,7 @@ fine-tune. Then for each of the seeds 0, 1, … a model is trained at the task's
 
 beside a model trained from the start with a base of 500,000 (ABF). On the probe, needle, models are judged without
 a fine-tune. Longer texts are scored at their new places
-alone. The same weights are then read otherwise, without training: `makers.readings`. Last, four rules are
+alone. The same weights are then read otherwise, without training: `makers.readings`. Last, two rules are
 fine-tuned once more, each with a rate chosen from four, on tuning texts as long as those that it is tuned on.
 
 Stop it at any time: the file is whole after every run, and the same command goes on with those that it lacks.
@@ -68,7 +68,7 @@ RULES = (
 )  # fmt: skip
 UNSTRETCHED = ("plain", "abf")  # whatever the length
 VARIANTS = ("yarn-unclamped", "yarn-cool", "longrope-cool")  # of rules, never trained with
-RETUNED = ("plain", "ntk-aware", "by-parts-fitted", "yarn")
+RETUNED = ("plain", "yarn")
 RETUNED_RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 
 

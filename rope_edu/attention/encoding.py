@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.cos_sin import (
     cos_and_sin,
     rotate_by_cos_sin,
@@ -18,15 +19,7 @@ from rope_edu.encodings.cos_sin import (
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import check_rotatable
 from rope_edu.encodings.spec import RopeSpec, check_width, rope_parts, spec_angles
-from rope_edu.encodings.validation import (
-    Array,
-    ArrayLike,
-    as_kind_of,
-    as_positions,
-    check_floats,
-    compute_dtype,
-    dtype_name,
-)
+from rope_edu.encodings.validation import as_kind_of, as_positions, check_floats, compute_dtype, dtype_name
 from rope_edu.encodings.xpos import xpos_scale
 
 
@@ -62,15 +55,15 @@ class PositionEncoding:
 
     cache_problem: str | None = None
 
-    def embed(self, x: Array, positions: Array) -> Array:
+    def embed(self, x: Array, positions: ArrayLike) -> Any:
         """Return x `(…, seq, d_model)` with the vectors of `positions` `(seq,)` added."""
         return x
 
-    def rotate_q(self, q: Array, positions: Array) -> Array:
+    def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
         """Return q `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`."""
         return q
 
-    def rotate_k(self, k: Array, positions: Array) -> Array:
+    def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         """Return k `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`: what a cache stores."""
         return k
 
@@ -111,9 +104,9 @@ class Additive(PositionEncoding):
     Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapters 2 and 10.
     """
 
-    encode: Callable[[Array], Array]
+    encode: Callable[[Any], Any]
 
-    def embed(self, x: Array, positions: Array) -> Array:
+    def embed(self, x: Array, positions: ArrayLike) -> Any:
         return x + _like(self.encode(positions), x)
 
 
@@ -140,7 +133,7 @@ class ScoreBias(PositionEncoding):
     Chapters 3 and 10.
     """
 
-    bias: Callable[[Array, int], Array]
+    bias: Callable[[Array, int], Any]  # type: ignore[assignment]  # a function given is the door
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +165,8 @@ class Rotary(PositionEncoding):
     """
 
     rope: RopeSpec | ArrayLike | RotatesByTable
-    layout: str | None = None
-    attention_factor: float | None = None
+    layout: Any = None  # str | None is given, str is kept
+    attention_factor: Any = None  # likewise a float
     inv_freq: Any = field(init=False, repr=False)
     table: RotatesByTable | None = field(init=False, repr=False, default=None)
     _last: list[Any] = field(init=False, repr=False, default_factory=lambda: [None, None])
@@ -190,9 +183,9 @@ class Rotary(PositionEncoding):
         check_floats("x", q)
         check_width(self.rope, q)
         if self.table is not None:
-            in_order = isinstance(positions, range) and positions.step == 1 and positions.start >= 0
-            where = {"offset": positions.start} if in_order else {"positions": positions}
-            return self.table.rotate(q, **where)
+            if isinstance(positions, range) and positions.step == 1 and positions.start >= 0:
+                return self.table.rotate(q, offset=positions.start)
+            return self.table.rotate(q, positions=positions)
         cos, sin = self._cos_sin(q, positions)
         check_rotatable(q, cos.shape)
         return rotate_by_cos_sin(q, cos, sin, self.layout)
@@ -213,8 +206,10 @@ class Rotary(PositionEncoding):
 
     def _take_cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
         positions = _as_array(positions, x)
-        of_spec = isinstance(self.rope, RopeSpec)
-        angles = spec_angles(self.rope, positions) if of_spec else rope_angles(positions, self.inv_freq)
+        if isinstance(self.rope, RopeSpec):
+            angles = spec_angles(self.rope, positions)
+        else:
+            angles = rope_angles(positions, self.inv_freq)
         return cos_and_sin(as_kind_of(angles, like=x), x, self.attention_factor)
 
 
@@ -246,16 +241,16 @@ class XPos(Rotary):
 
     scale_base: float = 512.0
 
-    def rotate_q(self, q: Array, positions: Array) -> Array:
+    def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
         return self._turn(q, positions, 1)
 
-    def rotate_k(self, k: Array, positions: Array) -> Array:
+    def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         return self._turn(k, positions, -1)
 
-    def _turn(self, x: Array, positions: Array, sign: int) -> Array:
+    def _turn(self, x: Array, positions: ArrayLike, sign: int) -> Any:
         turned = super().rotate_q(x, positions)
-        positions = sign * as_positions(_as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
-        scale = xpos_scale(positions, 2 * len(self.inv_freq), self.scale_base)  # (seq, pairs)
+        places = sign * as_positions(_as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
+        scale = xpos_scale(places, 2 * len(self.inv_freq), self.scale_base)  # (seq, pairs)
         return _scale_pairs(turned, scale, self.layout)
 
 
@@ -288,15 +283,15 @@ class DynamicRotary(PositionEncoding):
         "the cache"
     )
 
-    def rotate_q(self, q: Array, positions: Array) -> Array:
-        length = int(as_positions(positions).max()) + 1
-        return Rotary(self.rule(length), self.layout).rotate_q(q, positions)
+    def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
+        places: Any = as_positions(positions)
+        return Rotary(self.rule(int(places.max()) + 1), self.layout).rotate_q(q, positions)
 
-    def rotate_k(self, k: Array, positions: Array) -> Array:
+    def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         return self.rotate_q(k, positions)
 
 
-def _as_array(positions: ArrayLike, x: Array) -> ArrayLike:
+def _as_array(positions: ArrayLike, x: Array) -> Any:
     """A range as integers of the kind of x, so that torch.compile can follow; else what was given."""
     if not isinstance(positions, range):
         return positions
@@ -313,13 +308,13 @@ def _value_of(positions: ArrayLike) -> object:
     return numbers.tobytes(), numbers.dtype, numbers.shape
 
 
-def _like(values: Array, x: Array) -> Array:
+def _like(values: Array, x: Array) -> Any:
     """Return `values` as the kind, device and dtype of `x`."""
     values = as_kind_of(values, like=x)
     return array_namespace(x).astype(values, x.dtype, copy=False)
 
 
-def _scale_pairs(x: Array, scale: Array, layout: str) -> Array:
+def _scale_pairs(x: Array, scale: Array, layout: str) -> Any:
     """Multiply both members of pair i by `scale[…, i]`, and leave the tail."""
     xp, dtype = array_namespace(x), compute_dtype(x)
     scale = xp.astype(as_kind_of(scale, like=x), dtype, copy=False)  # (seq, pairs)

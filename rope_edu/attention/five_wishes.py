@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str |
     Chapters 1 to 4.
     """
     found = [wishes(encoding) for encoding in encodings.values()]
-    fulfilled = {
+    fulfilled: dict[str, list[str | int]] = {
         name.replace("_", " "): ["yes" if getattr(each, name) else "no" for each in found]
         for name in ("order", "distance", "any_length", "cache")
     }
@@ -122,10 +123,10 @@ def _keeps_scores(encoding: PositionEncoding) -> bool:
 
 def _reaches(encoding: PositionEncoding) -> bool:
     """Ask for position FAR, and for the scores of a query there."""
-    there = np.array([FAR])
+    there: Any = np.array([FAR])
     try:
         q = encoding.rotate_q((encoding.embed(WORDS[:1], there) @ W_Q)[None], there)
-        bias = encoding.bias(q, FAR + 1)
+        bias: Any = encoding.bias(q, FAR + 1)
     except IndexError:
         return False
     return bool(np.all(np.isfinite(q)) and (bias is None or np.all(np.isfinite(bias))))

@@ -3,16 +3,18 @@ r"""MLA's decoupled key: content from a small latent, position from a narrow key
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from array_api_compat import array_namespace
 
+from rope_edu.arrays import Array
 from rope_edu.attention.dot_product import attention_scores
-from rope_edu.encodings.validation import Array, check_finite_number, check_float_array
+from rope_edu.encodings.validation import check_finite_number, check_float_array
 
 
 def decoupled_scores(
     q: Array, k: Array, q_turned: Array, k_turned: Array, *, scale: float | None = None
-) -> Array:
+) -> Any:
     r"""Add a score of content without position and a score of position with one key for all heads.
 
         score_{mn} = scale · (⟨q_m, k_n⟩ + ⟨R_m q′_m, R_n k′_n⟩),   scale = 1/√(d + d′) unless given

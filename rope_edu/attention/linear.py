@@ -3,14 +3,15 @@ r"""Linear attention with RoPE: a sum that can be carried along replaces the sof
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from rope_edu.arrays import Array
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
-from rope_edu.encodings.validation import Array, check_float_array, check_positive_int, compute_dtype
+from rope_edu.encodings.validation import check_float_array, check_positive_int, compute_dtype
 
 
 class LinearState(NamedTuple):
@@ -33,7 +34,7 @@ class LinearState(NamedTuple):
     norm: Array
 
 
-def elu_plus_one(x: Array) -> Array:
+def elu_plus_one(x: Any) -> Any:
     r"""Make features positive, so that their products can serve as weights.
 
         φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
@@ -116,8 +117,8 @@ def linear_attention(
             "q, k and v must have equally many tokens (q may differ if not causal and without angles), "
             f"got {q.shape[-2]}, {k.shape[-2]} and {v.shape[-2]}"
         )
-    features = _features(q, k, v, angles, layout, feature_map)
-    mixed, state = _causal(*features, chunk) if causal else _everyone(*features)
+    features: Any = _features(q, k, v, angles, layout, feature_map)
+    mixed, state = _causal(chunk, *features) if causal else _everyone(*features)
     mixed = array_namespace(q).astype(mixed, q.dtype, copy=False)
     return (mixed, state) if return_state else mixed
 
@@ -192,13 +193,15 @@ def _everyone(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array) ->
 
 
 def _causal(
-    q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array, chunk: int
+    chunk: int, q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array
 ) -> tuple[Array, LinearState]:
     """Go through the text in chunks: what came before is in the sums, the chunk itself is compared directly."""
     xp = array_namespace(q)
     order = xp.arange(min(chunk, q.shape[-2]), device=device(q))
     triangle = xp.astype(order[:, None] >= order, q.dtype)  # 1 where m ≥ n
-    kv, norm, outputs = 0.0, 0.0, []
+    kv: Any = 0.0
+    norm: Any = 0.0
+    outputs: list[Any] = []
     for start in range(0, q.shape[-2], chunk):
         part = slice(start, start + chunk)
         qc, kc, tqc, tkc, vc = (x[..., part, :] for x in (q, k, turned_q, turned_k, v))
@@ -213,7 +216,7 @@ def _causal(
     return xp.concat(outputs, axis=-2), LinearState(kv, norm)
 
 
-def _divide(top: Array, bottom: Array) -> Array:
+def _divide(top: Any, bottom: Any) -> Any:
     """Divide (…, d_v) by (…), and give 0 where there is nothing to divide by."""
     xp = array_namespace(top)
     empty = bottom == 0

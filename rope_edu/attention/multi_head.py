@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.attention.cache import KVCache
 from rope_edu.attention.dot_product import attend
 from rope_edu.attention.encoding import NoPosition, PositionEncoding
-from rope_edu.encodings.validation import Array, ArrayLike, check_floats, check_positive_int
+from rope_edu.encodings.validation import check_floats, check_positive_int
 
 _NO_POSITION = NoPosition()
 
 
-def split_heads(x: Array, n_heads: int) -> Array:
+def split_heads(x: Array, n_heads: int) -> Any:
     r"""Cut the features into heads and put the heads before the sequence.
 
         (…, seq, n·d)  ->  (…, n, seq, d)
@@ -49,7 +50,7 @@ def _split(x: Any, n_heads: int) -> Any:
     return xp.moveaxis(heads, -2, -3)  # (…, n, seq, d)
 
 
-def merge_heads(x: Array) -> Array:
+def merge_heads(x: Array) -> Any:
     r"""Put the heads side by side again: the inverse of `split_heads`.
 
         (…, n, seq, d)  ->  (…, seq, n·d)
@@ -67,7 +68,7 @@ def merge_heads(x: Array) -> Array:
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
     [[1, 2, 3, 4]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 10.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.2.2. Chapter 11.
     Plain form: `rope_edu.plain.merge_heads`.
     """
     if x.ndim < 3:
@@ -90,7 +91,7 @@ def multi_head_attention(
     positions: ArrayLike | None = None,
     causal: bool = True,
     cache: KVCache | None = None,
-) -> tuple[Array, Array]:
+) -> tuple[Any, Any]:
     r"""Let every token attend to the tokens before it, in several heads, with an encoding of position.
 
         q, k, v = x W_qᵀ, x W_kᵀ, x W_vᵀ in heads;   q, k rotated;   softmax(q kᵀ/√head_dim + bias) v,   then W_oᵀ
@@ -146,7 +147,7 @@ def multi_head_attention(
     return merge_heads(mixed) @ w_o.mT, weights
 
 
-def _share(x: Array, n: int) -> Array:
+def _share(x: Array, n: int) -> Any:
     """Give each key head to `n` neighbouring query heads: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
     if n == 1:
         return x
@@ -156,7 +157,7 @@ def _share(x: Array, n: int) -> Array:
     return xp.reshape(copies, (*leading, heads * n, seq, width))
 
 
-def _causal_mask(q: Array, k_len: int) -> Array:
+def _causal_mask(q: Array, k_len: int) -> Any:
     """Build `causal_mask` as the kind and on the device of `q`, so that torch.compile can follow."""
     keys = array_namespace(q).arange(k_len, device=device(q))
     return keys <= keys[k_len - q.shape[-2] :, None]  # (q_len, k_len)
@@ -168,7 +169,7 @@ def _positions(x: Array, positions: ArrayLike | None, cache: KVCache | None) -> 
     if positions is None:
         start = 0 if cache is None else cache.seen
         return range(start, start + seq)
-    shape = np.shape(positions) if isinstance(positions, list | tuple | range) else tuple(positions.shape)
+    shape = tuple(getattr(positions, "shape", None) or np.shape(positions))
     if len(shape) not in (1, 2) or shape[0] != seq:
         raise ValueError(f"positions must have one entry a token, ({seq},), got shape {shape}")
     return positions

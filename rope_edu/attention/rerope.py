@@ -3,13 +3,15 @@ r"""ReRoPE: attention in which no key is farther than a window, so that no angle
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from array_api_compat import array_namespace, device
 
+from rope_edu.arrays import Array
 from rope_edu.attention.dot_product import attention_scores, causal_mask, check_qkv, softmax
 from rope_edu.attention.encoding import Rotary
 from rope_edu.encodings.spec import RopeSpec
-from rope_edu.encodings.validation import Array, as_kind_of, check_at_least_one, check_positive_int
+from rope_edu.encodings.validation import as_kind_of, check_at_least_one, check_positive_int
 
 
 def rerope_attention(
@@ -21,7 +23,7 @@ def rerope_attention(
     window: int,
     leak: float = math.inf,
     scale: float | None = None,
-) -> tuple[Array, Array]:
+) -> tuple[Any, Any]:
     r"""Attend causally with the distance cut off at a window: ReRoPE, or Leaky ReRoPE.
 
         score_{mn} = ⟨R_ρ q_m, k_n⟩ / √head_dim,   ρ = r for r < w,   w + (r − w)/leak for r ≥ w,   r = m − n
@@ -53,7 +55,7 @@ def rerope_attention(
     >>> bool(np.ptp(weights[3, :3]) < 1e-12)  # distances 3, 2 and 1 look alike
     True
 
-    Source: Su 2023, kexue.fm/archives/9708, and its code, github.com/bojone/rerope. Chapter 15.
+    Source: Su 2023, kexue.fm/archives/9708, and its code, github.com/bojone/rerope. Chapter 14.
     Plain form: `rope_edu.plain.rerope_attention`.
     """
     window, leak = check_positive_int("window", window), _check_leak(leak)

@@ -1,6 +1,5 @@
 """Exercises of chapter 2: add a position."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -8,15 +7,10 @@ import numpy as np
 
 from rope_edu.check.answers import array, names, number, of_function
 from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.encodings import inv_freq, sinusoidal, wavelength
 
 TERMS = {"word-word", "word-place", "place-word", "place-place"}
 MOVING = {"word-place", "place-word"}  # what still changes when place · W · place sees the distance alone
-
-
-def _encoding(position: float, d_model: int, base: float) -> np.ndarray:
-    """Encode one position, sine first, by the formula of Vaswani et al."""
-    angles = [position * base ** (-2 * i / d_model) for i in range(d_model // 2)]
-    return np.array([part for angle in angles for part in (math.sin(angle), math.cos(angle))])
 
 
 @judges("2.1")
@@ -24,7 +18,7 @@ def _encoding(position: float, d_model: int, base: float) -> np.ndarray:
 def _encodes(encode: Callable[[int, int, float], Any]) -> Verdict:
     """Judge exercise 2.1 on small and large positions, widths and bases."""
     for position, d_model, base in [(0, 4, 100.0), (1, 4, 10_000.0), (7, 8, 10_000.0), (5000, 64, 500_000.0)]:
-        expected = _encoding(position, d_model, base)
+        expected = sinusoidal([position], d_model, base)[0]
         ask = f"For d = {d_model} the answer is {d_model} numbers in one row."
         found = array(encode(position, d_model, base), (d_model,), ask)
         if close(found, expected):
@@ -63,8 +57,7 @@ def _finds_the_pair(first_slow_pair: Callable[[int, float, float], Any]) -> Verd
 
 def _first_slow_pair(d_model: int, base: float, tokens: float) -> int:
     """Return the first pair of which a full turn takes more than `tokens`."""
-    turns = [2 * math.pi * base ** (2 * i / d_model) for i in range(d_model // 2)]
-    return next(i for i, turn in enumerate(turns) if turn > tokens)
+    return int((wavelength(inv_freq(d_model, base)) <= tokens).sum())
 
 
 def _pairs(frequency: float, moved_by: float) -> np.ndarray:
@@ -93,7 +86,7 @@ def _moves(move: Callable[[float, float], Any]) -> Verdict:
 def _looks_back(matrix: object) -> Verdict:
     """Judge exercise 2.4: PE(m) · W PE(n) is greatest at n = m − 1 for every m from 1 to 199."""
     matrix = array(matrix, (64, 64), "W is a 64 × 64 matrix.")
-    table = np.stack([_encoding(p, 64, 10_000.0) for p in range(200)])
+    table = sinusoidal(range(200), 64)
     best = (table @ matrix @ table.T).argmax(axis=1)[1:]
     offsets = best - np.arange(1, 200)
     if np.all(offsets == -1):

@@ -6,19 +6,14 @@ from typing import Any
 
 from rope_edu.check.answers import array, number, of_function, row, whole
 from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.plain import rotate_pair
 
 RADIANS_PER_TOKEN = math.pi / 6  # a twelfth of a turn a token, as on a clock face
 
 
-def _rotated(pair: tuple[float, float], angle: float) -> tuple[float, float]:
-    """Rotate a pair counter-clockwise, the book's convention."""
-    x, y = pair
-    return (x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle))
-
-
 def _score(q: tuple[float, float], m: int, k: tuple[float, float], n: int) -> float:
     """Rotate q by +m·θ and k by +n·θ, and take their dot product."""
-    (a, b), (c, d) = _rotated(q, m * RADIANS_PER_TOKEN), _rotated(k, n * RADIANS_PER_TOKEN)
+    (a, b), (c, d) = rotate_pair(q, m * RADIANS_PER_TOKEN), rotate_pair(k, n * RADIANS_PER_TOKEN)
     return a * c + b * d
 
 
@@ -31,7 +26,7 @@ def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
     c, s = math.cos(0.7), math.sin(0.7)
     if close(across, (c, -s)) and close(up, (s, c)):
         return "It turns clockwise: (1, 0) by π/2 should become (0, 1)."
-    if close(across, _rotated((1.0, 0.0), math.radians(0.7))):
+    if close(across, rotate_pair((1.0, 0.0), math.radians(0.7))):
         return "It takes the angle for degrees; here angles are in radians."
     if close(across, (c, s)) and close(up, (s, -c)):
         return "It mirrors: (1, 0) goes where it should, but (0, 1) must go to (−sin, cos)."
@@ -39,7 +34,7 @@ def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
         return "It leaves (1, 0) as it is."
     cases = [((1.0, 0.0), math.pi / 2), ((0.0, 1.0), -math.pi / 2), ((3.0, -2.0), 0.7), ((0.5, 2.0), 9.0)]
     for pair, angle in cases:
-        if not close(rotate(pair, angle), _rotated(pair, angle)):
+        if not close(rotate(pair, angle), rotate_pair(pair, angle)):
             return f"{pair} turned by {angle:.2f} comes out wrong."
     return True
 

@@ -8,15 +8,11 @@ import numpy as np
 
 from rope_edu.check.answers import number, of_function, whole
 from rope_edu.check.exercise import Verdict, judges
+from rope_edu.encodings import completes_turn, inv_freq, wavelength
 
 HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token, exercise 6.3
 POSITIONS = 64
 MISREAD = 0.2  # radians
-
-
-def _slowest(base: float, head_dim: int) -> float:
-    """Wavelength of the last pair, tokens."""
-    return 2 * math.pi * base ** ((head_dim - 2) / head_dim)
 
 
 @judges("6.1")
@@ -36,7 +32,7 @@ def _outlasts(smallest_base: Callable[[float, int], Any]) -> Verdict:
             return known[0]
         if math.isclose(base, length / (2 * math.pi), rel_tol=1e-9):
             return "The last pair is number d/2 − 1, so its exponent is (d − 2)/d, not 1."
-        found = _slowest(float(base), head_dim)
+        found = wavelength(inv_freq(head_dim, float(base)))[-1]
         if not math.isclose(found, length, rel_tol=1e-6):
             short = "short" if found < length else "long"
             return f"For {length} tokens and a head of {head_dim} the slowest turn takes {found:.0f}: too {short}."
@@ -46,7 +42,7 @@ def _outlasts(smallest_base: Callable[[float, int], Any]) -> Verdict:
 @judges("6.2")
 def _counts_llama_3(pairs: object) -> Verdict:
     """Judge exercise 6.2: pairs of a head of 128 with base 500,000 that turn within 8192 tokens."""
-    expected = sum(2 * math.pi * 500_000 ** (i / 64) <= 8192 for i in range(64))
+    expected = completes_turn(inv_freq(128, 500_000), 8192).sum()
     pairs = number(pairs, "The answer is a number of pairs.")
     if pairs % 1:
         return "A number of pairs is whole: all pairs up to that i complete a turn."
@@ -56,7 +52,7 @@ def _counts_llama_3(pairs: object) -> Verdict:
         return "Those are features; two of them make a pair."
     if pairs == 64 - expected:
         return "Those are the ones that do not complete a turn."
-    if pairs == sum(2 * math.pi * 10_000 ** (i / 64) <= 8192 for i in range(64)):
+    if pairs == completes_turn(inv_freq(128), 8192).sum():
         return "That is so for a base of 10,000; Llama-3's is 500,000."
     return pairs == expected or f"{pairs:g} of 64 it is not: which i has a wavelength of 8192?"
 

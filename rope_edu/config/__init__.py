@@ -3,6 +3,7 @@
 from rope_edu.config.presets import COLLECTED, PRESETS, Preset, preset
 from rope_edu.config.reader import Reading, Remark, read_config, rope_from_config
 from rope_edu.config.values import RULES, ConfigError
+from rope_edu.config.writer import to_config
 
 __all__ = [
     "COLLECTED",
@@ -15,4 +16,5 @@ __all__ = [
     "preset",
     "read_config",
     "rope_from_config",
+    "to_config",
 ]

@@ -229,7 +229,7 @@ def _note_still(table: Table, turning: list[Any]) -> None:
 
 def chosen(kinds: Kinds, layer_type: object, table: Table) -> Label:
     """Return the kind of layers that is asked for."""
-    labels = [name_of(label) for label in kinds if label is not Layers.ALL]
+    labels = names_in(kinds)
     types = table.get("layer_types") or []
     if layer_type is None:
         return _only(kinds, labels)
@@ -256,6 +256,11 @@ def _only(kinds: Kinds, labels: list[str]) -> Label:
     if not all(same(part.values, first.values) for part in turning.values()):
         raise config_error("choose", "layer_type", choices=labels, allowed=listed(labels), value=None)
     return next(iter(turning))
+
+
+def names_in(kinds: Kinds) -> list[str]:
+    """Return the kinds as `layer_type` names them; nothing for all layers."""
+    return [name for name in map(name_of, kinds) if name is not None]
 
 
 def name_of(label: Label) -> str | None:

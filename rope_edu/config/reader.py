@@ -11,8 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rope_edu import encodings
-from rope_edu.config.layers import Label, Layers, body_of, chosen, kinds_of, name_of, with_own_fields
+from rope_edu.config.layers import (
+    Label,
+    Layers,
+    body_of,
+    chosen,
+    kinds_of,
+    name_of,
+    names_in,
+    with_own_fields,
+)
 from rope_edu.config.table import Notes, Table, pair_axes
 from rope_edu.config.values import (
     FIELDS,
@@ -52,7 +63,7 @@ class Call:
         """Return the rule's result."""
         if self.rule == STILL:
             head_dim = self.arguments[0]
-            return RopeSpec([0.0] * (head_dim // 2), head_dim=head_dim, kind=STILL, **self.settings)
+            return RopeSpec(np.zeros(head_dim // 2), head_dim=head_dim, kind=STILL, **self.settings)
         made: RopeSpec = getattr(encodings, self.rule)(*self.arguments, **self.settings)
         return made.replace(inv_freq=made.inv_freq / self.divided_by, axes=self.axes)
 
@@ -161,8 +172,8 @@ def read_config(
     """
     seq_len = None if seq_len is None else checked("seq_len", "seq_len", seq_len)
     content, notes = loaded(config), Notes()
-    body, family, inside = body_of(content, notes)
     keys = _keys_that_speak(content)
+    body, family, inside = body_of(content, notes)
     table = Table(body, Part({}), notes, {"model_type": family, "nested_file": inside, "seq_len": seq_len})
     table.decide(RULES["first"])
     kinds = kinds_of(table)
@@ -240,7 +251,7 @@ def _reading(table: Table, call: Call, kinds: dict[Label, Part | None], shown: s
         longest=longest,
         trained=facts.get("trained"),
         layer_type=shown,
-        layer_types=tuple(name for name in map(name_of, kinds) if name is not None),
+        layer_types=tuple(names_in(kinds)),
         section_order=facts.get("section_order"),
         remarks=tuple(Remark(kind, texts[kind].format(**words)) for kind, words in table.notes),
         call=call,

@@ -14,19 +14,21 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from rope_edu.encodings.layouts import pair_slices
-from rope_edu.encodings.validation import Array
 
 BLOCK = 2**18  # numbers that are rotated at a time: what is made on the way stays in the cache
 ON_A_GPU = 64  # times as many: it wants long work
 
 
-def cos_and_sin(angles: Array, x: Array, factor: float = 1.0) -> tuple[Array, Array]:
+def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
     r"""Return a cos θ and a sin θ of float64 angles, to rotate x of their kind: float32 unless x is float64.
 
     >>> [part.tolist() for part in cos_and_sin(np.array([0.0, math.pi]), np.ones(2), factor=2.0)]
     [[2.0, -2.0], [0.0, 2.4492935982947064e-16]]
     """
-    if isinstance(angles, np.ndarray):
+    is_array = isinstance(angles, np.ndarray)
+    cos: Any
+    sin: Any
+    if is_array:
         cos, sin = np.cos(angles), np.sin(angles)
     else:
         cos, sin = angles.cos(), angles.sin()
@@ -34,12 +36,12 @@ def cos_and_sin(angles: Array, x: Array, factor: float = 1.0) -> tuple[Array, Ar
         cos, sin = factor * cos, factor * sin
     if x.dtype == angles.dtype:
         return cos, sin
-    if isinstance(angles, np.ndarray):
+    if is_array:
         return cos.astype(np.float32), sin.astype(np.float32)
     return cos.float(), sin.float()
 
 
-def rotate_by_cos_sin(x: Array, cos: Array, sin: Array, layout: str, out: Array | None = None) -> Array:
+def rotate_by_cos_sin(x: Any, cos: Any, sin: Any, layout: str, out: Any | None = None) -> Any:
     r"""Rotate x, which fits, by cosines and sines that are there already: what `apply_rope` ends in.
 
     Args:
@@ -68,7 +70,7 @@ def rotate_by_cos_sin(x: Array, cos: Array, sin: Array, layout: str, out: Array 
     return out
 
 
-def autograd_tracks(x: Array, cos: Array) -> bool:
+def autograd_tracks(x: Any, cos: Any) -> bool:
     """Tell whether torch keeps track of both arrays: a gradient, torch.func or a compiler follows them."""
     if isinstance(x, np.ndarray):
         return False
@@ -98,7 +100,7 @@ def tensors_for_autograd() -> contextlib.AbstractContextManager[object]:
     return contextlib.nullcontext() if torch is None else torch.inference_mode(False)
 
 
-def _rotate_blocks(x: Array, cos: Array, sin: Array, layout: str, out: Array, max_elements: int) -> None:
+def _rotate_blocks(x: Any, cos: Any, sin: Any, layout: str, out: Any, max_elements: int) -> None:
     """Rotate x into `out`, at most `max_elements` numbers at a time, cut along the leading axes."""
     size = math.prod(x.shape)
     if size <= max_elements or x.ndim == 1:
@@ -108,12 +110,12 @@ def _rotate_blocks(x: Array, cos: Array, sin: Array, layout: str, out: Array, ma
     has_axis = cos.ndim == x.ndim
     for start in range(0, len(x), max(1, max_elements // each)):
         rows = slice(start, start + max_elements // each) if each <= max_elements else start
-        turn_rows = rows if has_axis and len(cos) > 1 else slice(None) if each <= max_elements else 0
-        turn = (cos[turn_rows], sin[turn_rows]) if has_axis else (cos, sin)
-        _rotate_blocks(x[rows], *turn, layout, out[rows], max_elements)
+        cos_sin_rows = rows if has_axis and len(cos) > 1 else slice(None) if each <= max_elements else 0
+        part = (cos[cos_sin_rows], sin[cos_sin_rows]) if has_axis else (cos, sin)
+        _rotate_blocks(x[rows], part[0], part[1], layout, out[rows], max_elements)
 
 
-def _turned_in_place(x: Array, cos: Array, sin: Array, layout: str) -> Array:
+def _turned_in_place(x: Any, cos: Any, sin: Any, layout: str) -> Any:
     """Return x rotated, in the dtype of cos: copied once, and turned where the copy stands."""
     if isinstance(x, np.ndarray):
         wide = x.astype(cos.dtype, order="C")
@@ -126,22 +128,22 @@ def _turned_in_place(x: Array, cos: Array, sin: Array, layout: str) -> Array:
     return wide
 
 
-def _turn_neighbours(wide: Array, cos: Array, sin: Array) -> None:
+def _turn_neighbours(wide: Any, cos: Any, sin: Any) -> None:
     """Turn interleaved pairs: neighbours in memory are the two parts of a complex number."""
     if isinstance(wide, np.ndarray):
-        turn = np.empty(cos.shape, dtype=np.result_type(cos, np.complex64))
-        turn.real, turn.imag = cos, sin
-        numbers = wide.view(turn.dtype)
+        factors: Any = np.empty(cos.shape, dtype=np.result_type(cos, np.complex64))
+        factors.real, factors.imag = cos, sin
+        numbers = wide.view(factors.dtype)
     else:
         torch, (*leading, head_dim) = sys.modules["torch"], wide.shape
-        turn = torch.complex(cos, sin)
+        factors = torch.complex(cos, sin)
         numbers = torch.view_as_complex(wide.view(*leading, head_dim // 2, 2))
-    if numbers.shape[-1] > turn.shape[-1]:
-        numbers = numbers[..., : turn.shape[-1]]
-    numbers *= turn
+    if numbers.shape[-1] > factors.shape[-1]:
+        numbers = numbers[..., : factors.shape[-1]]
+    numbers *= factors
 
 
-def _turn_pairs(wide: Array, cos: Array, sin: Array, layout: str) -> None:
+def _turn_pairs(wide: Any, cos: Any, sin: Any, layout: str) -> None:
     """Turn pairs of any layout; torch adds a product to another in one pass."""
     pairs = cos.shape[-1]
     if layout == "half_split" and 2 * pairs == wide.shape[-1] and not isinstance(wide, np.ndarray):
@@ -159,7 +161,7 @@ def _turn_pairs(wide: Array, cos: Array, sin: Array, layout: str) -> None:
         sys.modules["torch"].addcmul(product, second, cos, out=second)
 
 
-def _turned(x: Array, cos: Array, sin: Array, layout: str) -> Array:
+def _turned(x: Any, cos: Any, sin: Any, layout: str) -> Any:
     """Return a tensor rotated, in the dtype of cos: torch follows, so nothing is written over."""
     torch, pairs = sys.modules["torch"], cos.shape[-1]
     wide = x.to(cos.dtype)
@@ -176,7 +178,7 @@ def _turned(x: Array, cos: Array, sin: Array, layout: str) -> Array:
     return torch.cat([*parts, tail] if tail.shape[-1] else parts, dim=-1)
 
 
-def _cast(x: Array, dtype: Any) -> Array:
+def _cast(x: Any, dtype: Any) -> Any:
     """Return x in a dtype, x itself where it has it."""
     if x.dtype == dtype:
         return x

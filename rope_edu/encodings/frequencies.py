@@ -66,12 +66,12 @@ def wavelength(inv_freq: ArrayLike) -> Array:
     Source: YaRN, arXiv 2309.00071, which defines λ so. Chapter 6.
     Plain form: `rope_edu.plain.wavelength`.
     """
-    inv_freq = _as_frequencies(inv_freq)
-    xp = array_namespace(inv_freq)
-    if values_known(inv_freq) and bool(xp.any(inv_freq < 0)):
+    frequencies = _as_frequencies(inv_freq)
+    xp = array_namespace(frequencies)
+    if values_known(frequencies) and bool(xp.any(frequencies < 0)):
         raise ValueError("inv_freq must not be negative: a wavelength has no direction")
-    still = inv_freq == 0
-    return xp.where(still, xp.inf, 2 * math.pi / xp.where(still, 1.0, inv_freq))
+    still = frequencies == 0
+    return xp.where(still, xp.inf, 2 * math.pi / xp.where(still, 1.0, frequencies))
 
 
 def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
@@ -97,24 +97,24 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6.
     Plain form: `rope_edu.plain.rope_angles`.
     """
-    positions, inv_freq = as_positions(positions), as_pairs(inv_freq)
-    if is_numpy_array(inv_freq):
-        inv_freq = as_kind_of(inv_freq, like=positions)
+    places, frequencies = as_positions(positions), as_pairs(inv_freq)
+    if is_numpy_array(frequencies):
+        frequencies = as_kind_of(frequencies, like=places)
     else:
-        positions = as_kind_of(positions, like=inv_freq)
-    return positions[..., None] * inv_freq  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
+        places = as_kind_of(places, like=frequencies)
+    return places[..., None] * frequencies  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
 
 
 def as_pairs(inv_freq: ArrayLike) -> Array:
     """Return `inv_freq` as float64 if it is finite and `(pairs,)`."""
-    inv_freq = _as_frequencies(inv_freq)
-    if inv_freq.ndim != 1:
-        raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(inv_freq.shape)}")
-    return inv_freq
+    frequencies = _as_frequencies(inv_freq)
+    if frequencies.ndim != 1:
+        raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(frequencies.shape)}")
+    return frequencies
 
 
 def _as_frequencies(inv_freq: ArrayLike) -> Array:
     """Return `inv_freq` as float64 if it is finite."""
-    inv_freq = as_real("inv_freq", inv_freq)
-    check_finite("inv_freq", inv_freq)
-    return inv_freq
+    frequencies = as_real("inv_freq", inv_freq)
+    check_finite("inv_freq", frequencies)
+    return frequencies

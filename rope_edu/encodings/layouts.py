@@ -6,10 +6,13 @@ half_split: pairs (i, i + rotary_dim / 2), as in GPT-NeoX and transformers' Llam
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from rope_edu.encodings.validation import Array, check_even_dim, check_one_of, check_positive_int
+from rope_edu.arrays import Array
+from rope_edu.encodings.validation import check_even_dim, check_one_of, check_positive_int
 
 LAYOUTS = ("interleaved", "half_split")
 
@@ -84,7 +87,7 @@ def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarr
     return np.concatenate((features[first], features[second], features[rotary_dim:]))
 
 
-def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Array:
+def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
     r"""Reorder features from interleaved pairs (2i, 2i+1) to half-split pairs (i, i + rotary_dim/2).
 
         half_split(P·x) = P·interleaved(x):  reorder, then rotate half_split  =  rotate, then reorder
@@ -108,7 +111,7 @@ def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Array:
     return _take(x, _permutation_for(x, rotary_dim), axis=-1)
 
 
-def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Array:
+def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
     r"""Reorder features from half-split pairs (i, i + rotary_dim/2) to interleaved pairs (2i, 2i+1).
 
     The inverse of `interleaved_to_half_split`, with the same arguments, result and errors.
@@ -122,7 +125,7 @@ def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Array:
     return _take(x, np.argsort(_permutation_for(x, rotary_dim)), axis=-1)
 
 
-def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int | None = None) -> Array:
+def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int | None = None) -> Any:
     r"""Convert the weight or bias that makes q (or k) for use with the other layout.
 
         W′ = (I_heads ⊗ P) W:   each head's rows move as its features do, so q′ = P q and scores stay
@@ -154,7 +157,9 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
     shape = _shape("weight", weight)
     if len(shape) not in (1, 2) or shape[0] % n_heads:
         raise ValueError(f"weight must be ({n_heads} heads · head_dim, d_model) or a bias, got shape {shape}")
-    heads = weight.reshape((n_heads, shape[0] // n_heads, *shape[1:]))  # (n_heads, head_dim, d_model)
+    heads = array_namespace(weight).reshape(
+        weight, (n_heads, shape[0] // n_heads, *shape[1:])
+    )  # (n_heads, head_dim, d_model)
     head_dim = heads.shape[1]
     perm = layout_permutation(head_dim if rotary_dim is None else rotary_dim, head_dim)
     return _take(heads, perm if to == "half_split" else np.argsort(perm), axis=1).reshape(shape)
@@ -167,12 +172,12 @@ def _permutation_for(x: Array, rotary_dim: int | None) -> np.ndarray:
     return layout_permutation(shape[-1] if rotary_dim is None else rotary_dim, shape[-1])
 
 
-def _take(x: Array, index: np.ndarray, axis: int) -> Array:
+def _take(x: Any, index: np.ndarray, axis: int) -> Any:
     xp = array_namespace(x)
     return xp.take(x, xp.asarray(index, device=device(x)), axis=axis)
 
 
-def _shape(name: str, x: Array) -> tuple[int, ...]:
+def _shape(name: str, x: Any) -> tuple[int, ...]:
     if not is_array_api_obj(x):
         raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
     return tuple(x.shape)

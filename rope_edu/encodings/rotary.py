@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.cos_sin import cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import (
-    Array,
-    ArrayLike,
     as_kind_of,
     as_real,
     check_broadcast,
@@ -28,7 +27,7 @@ from rope_edu.encodings.validation import (
 )
 
 
-def rotate_pair(pair: list | tuple | Array, angle: float) -> list | tuple | Array:
+def rotate_pair(pair: Any, angle: float) -> Any:
     r"""Rotate one 2-vector counter-clockwise by one angle.
 
         x′ = x cos θ − y sin θ
@@ -82,16 +81,16 @@ def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
     Source: RoFormer, arXiv 2104.09864, eq. 12. Chapter 5.
     Plain form: `rope_edu.plain.rotate_as_complex`.
     """
-    angles = _fit_angles(x, angles, whole_head=True)
+    radians = _fit_angles(x, angles, whole_head=True)
     xp = array_namespace(x)
     wide = xp.astype(x, compute_dtype(x), copy=False)
     z = wide[..., 0::2] + 1j * wide[..., 1::2]  # (…, seq, pairs)
-    z = z * xp.astype(xp.exp(1j * angles), z.dtype, copy=False)
+    z = z * xp.astype(xp.exp(1j * radians), z.dtype, copy=False)
     pairs = xp.stack((xp.real(z), xp.imag(z)), axis=-1)  # (…, seq, pairs, 2)
     return xp.astype(pairs.reshape(x.shape), x.dtype, copy=False)
 
 
-def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Array:
+def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
     r"""Build the matrix that rotates a whole head: one 2 × 2 block for each pair, zeros elsewhere.
 
         interleaved: R = diag(R(θ_0), R(θ_1), …),   R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]]
@@ -113,14 +112,14 @@ def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Array:
     Source: RoFormer, arXiv 2104.09864, eq. 15. Chapter 7.
     Plain form: `rope_edu.plain.rotation_matrix`.
     """
-    angles = _as_angles(angles)
-    xp, width = array_namespace(angles), 2 * angles.shape[-1]
+    radians = _as_angles(angles)
+    xp, width = array_namespace(radians), 2 * radians.shape[-1]
     features = np.arange(width)
     first, second = (features[members] for members in pair_slices(width, layout))
-    matrix = xp.zeros((*angles.shape[:-1], width, width), dtype=xp.float64, device=device(angles))
-    matrix[..., first, first] = matrix[..., second, second] = xp.cos(angles)
-    matrix[..., second, first] = xp.sin(angles)
-    matrix[..., first, second] = -xp.sin(angles)
+    matrix = xp.zeros((*radians.shape[:-1], width, width), dtype=xp.float64, device=device(radians))
+    matrix[..., first, first] = matrix[..., second, second] = xp.cos(radians)
+    matrix[..., second, first] = xp.sin(radians)
+    matrix[..., first, second] = -xp.sin(radians)
     return matrix
 
 
@@ -147,9 +146,9 @@ def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved"
     Plain form: `rope_edu.plain.rotate_by_matrix`.
     """
     check_layout(layout)
-    angles = _fit_angles(x, angles, whole_head=True)
+    radians = _fit_angles(x, angles, whole_head=True)
     xp, dtype = array_namespace(x), compute_dtype(x)
-    matrix = xp.astype(rotation_matrix(angles, layout=layout), dtype, copy=False)
+    matrix = xp.astype(rotation_matrix(radians, layout=layout), dtype, copy=False)
     column = xp.astype(x, dtype, copy=False)[..., None]  # (…, seq, d, 1)
     return xp.astype((matrix @ column)[..., 0], x.dtype, copy=False)
 
@@ -193,20 +192,20 @@ def apply_rope(
     """
     check_layout(layout)
     attention_factor = check_positive_number("attention_factor", attention_factor)
-    angles = _fit_angles(x, angles)
+    radians = _fit_angles(x, angles)
     if out is not None:
         check_out(out, x)
-    return rotate_by_cos_sin(x, *cos_and_sin(angles, x, attention_factor), layout, out)
+    return rotate_by_cos_sin(x, *cos_and_sin(radians, x, attention_factor), layout, out)
 
 
 def _as_angles(angles: ArrayLike) -> Any:
-    angles = as_real("angles", angles)
-    if angles.ndim == 0:
+    radians = as_real("angles", angles)
+    if radians.ndim == 0:
         raise ValueError("angles must have an axis of pairs, (…, pairs), got a single number")
-    return angles
+    return radians
 
 
-def _fit_angles(x: Array, angles: ArrayLike, whole_head: bool = False) -> Any:
+def _fit_angles(x: Any, angles: Any, whole_head: bool = False) -> Any:
     """Return `angles` as float64 of the kind of `x`, once both are known to fit together."""
     check_floats("x", x)
     if type(angles) is not type(x) or dtype_name(angles) != "float64" or angles.device != x.device:

@@ -2,16 +2,16 @@ r"""RopeSpec: all that a rotation needs to know, in one value; every rule return
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
-    Array,
-    ArrayLike,
     as_kind_of,
     as_positions,
     check_even_dim,
@@ -49,16 +49,28 @@ class RopeSpec:
     >>> spec.replace(layout="half_split").layout, spec.layout
     ('half_split', 'interleaved')
 
-    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters 10,
-    14 and 15.
+    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters
+    15, 19 and 21.
     """
 
     inv_freq: np.ndarray
     attention_factor: float = 1.0
     layout: str = "interleaved"
-    head_dim: int | None = None
+    head_dim: int = None  # type: ignore[assignment]  # until __post_init__
     kind: str = "rope"
     axes: tuple[int, ...] | None = None
+
+    if TYPE_CHECKING:  # what is given is more than what is kept
+
+        def __init__(
+            self,
+            inv_freq: ArrayLike,
+            attention_factor: float = 1.0,
+            layout: str = "interleaved",
+            head_dim: int | None = None,
+            kind: str = "rope",
+            axes: Sequence[int] | np.ndarray | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         frequencies = _as_numbers(self.inv_freq)
@@ -93,13 +105,15 @@ class RopeSpec:
     def __hash__(self) -> int:
         return hash(self._fields())
 
-    def __reduce__(self) -> tuple:  # pickle and copy.deepcopy make it anew: arrays come back writeable
+    def __reduce__(
+        self,
+    ) -> tuple[Any, ...]:  # pickle and copy.deepcopy make it anew: arrays come back writeable
         return RopeSpec, self._fields()
 
     def __repr__(self) -> str:
         return f'<RopeSpec "{self.kind}": {", ".join(self._describe())}>'
 
-    def _fields(self) -> tuple:
+    def _fields(self) -> tuple[Any, ...]:
         frequencies = tuple(self.inv_freq.tolist())
         return frequencies, self.attention_factor, self.layout, self.head_dim, self.kind, self.axes
 
@@ -201,8 +215,8 @@ def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
 
 
 def rope_parts(
-    rope: RopeSpec | Array, layout: str | None = None, attention_factor: float | None = None
-) -> tuple[Array, str, float]:
+    rope: Any, layout: str | None = None, attention_factor: float | None = None
+) -> tuple[Any, str, float]:
     r"""Return (inv_freq, layout, attention_factor) of a spec, or of bare frequencies and what stands beside them.
 
     Bare frequencies stay what they are: a torch parameter goes on being learned.
@@ -235,7 +249,7 @@ def rope_parts(
     return rope, check_layout("interleaved" if layout is None else layout), factor
 
 
-def _as_numbers(frequencies: Array) -> np.ndarray:
+def _as_numbers(frequencies: ArrayLike) -> np.ndarray:
     """Return a read-only float64 copy of frequencies that are finite, 1-D and at least one."""
     if getattr(frequencies, "requires_grad", False):
         raise ValueError(
@@ -274,7 +288,7 @@ def _check_axes(axes: object, pairs: int) -> tuple[int, ...] | None:
     return tuple(check_whole_number("each of axes", axis) for axis in axes)
 
 
-def check_width(rope: RopeSpec | Array, x: Array) -> None:
+def check_width(rope: object, x: Array) -> None:
     """Refuse an `x` whose heads are of another width than the spec says; bare frequencies say none."""
     if isinstance(rope, RopeSpec) and x.shape[-1] != rope.head_dim:
         raise ValueError(f"the spec is for heads of {rope.head_dim} features, got {x.shape[-1]}")

@@ -20,9 +20,7 @@ from rope_edu.arrays import Array, ArrayLike
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
-def _check_number(
-    name: str, value: object, allowed: str, fits: Callable[[Any], bool], kind: type = Real
-) -> Any:
+def _check_number(name: str, value: Any, allowed: str, fits: Callable[[Any], bool], kind: Any = Real) -> Any:
     """Return `value` if it is one finite number of the `kind`, no bool, that `fits`; `allowed` says so in words."""
     try:
         good = (
@@ -79,18 +77,18 @@ def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def dtype_name(x: Array) -> str:
+def dtype_name(x: Any) -> str:
     """Name the dtype alike for every library: "float32" for np.float32 and torch.float32."""
     return str(x.dtype).removeprefix("torch.")
 
 
-def check_float_array(name: str, x: Array) -> Any:
+def check_float_array(name: str, x: Any) -> Any:
     """Return the array namespace of `x` if it is an array of 16-, 32- or 64-bit floats."""
     check_floats(name, x)
     return array_namespace(x)
 
 
-def check_floats(name: str, x: Array) -> None:
+def check_floats(name: str, x: Any) -> None:
     """Refuse all but arrays of 16-, 32- or 64-bit floats."""
     if not is_array_api_obj(x):
         raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
@@ -99,7 +97,7 @@ def check_floats(name: str, x: Array) -> None:
         raise ValueError(f"{name} must hold floats ({', '.join(FLOAT_DTYPES)}), got {dtype_name(x)}")
 
 
-def check_unmasked(name: str, x: Array) -> None:
+def check_unmasked(name: str, x: Any) -> None:
     """Refuse NumPy's masked arrays: a rotation would use what lies under the mask."""
     if isinstance(x, np.ndarray) and type(x).__name__ == "MaskedArray":
         raise ValueError(
@@ -162,7 +160,7 @@ def values_known(array: Array) -> bool:
     return str(device(array)) != "meta" and not (torch is not None and torch.compiler.is_compiling())
 
 
-def compute_dtype(x: Array) -> Any:
+def compute_dtype(x: Any) -> Any:
     """Return the dtype to calculate in: float64 for float64, float32 for all that is narrower."""
     xp = array_namespace(x)
     return xp.float64 if dtype_name(x) == "float64" else xp.float32
@@ -178,9 +176,9 @@ def wide_dtype(dtype: Any) -> Any:
     return np.dtype(wide) if isinstance(dtype, np.dtype) else getattr(sys.modules["torch"], wide)
 
 
-def as_real(name: str, values: object) -> Array:
+def as_real(name: str, values: Any) -> Any:
     """Return `values` as a float64 array of its own kind (numbers, lists and ranges become NumPy)."""
-    array = values if is_array_api_obj(values) else np.asarray(values)
+    array: Any = values if is_array_api_obj(values) else np.asarray(values)
     check_unmasked(name, array)
     xp = array_namespace(array)
     if not xp.isdtype(array.dtype, ("integral", "real floating")):
@@ -195,7 +193,7 @@ def as_positions(positions: ArrayLike) -> Array:
     return array
 
 
-def as_kind_of(array: Array, like: Array) -> Array:
+def as_kind_of(array: Any, like: Any) -> Any:
     """Return `array` as the kind, and on the device, of `like`; gradients keep flowing in torch."""
     if is_numpy_array(like):
         return np.asarray(array)
@@ -204,7 +202,7 @@ def as_kind_of(array: Array, like: Array) -> Array:
     return to_device(array, device(like))
 
 
-def check_out(out: Array, x: Array) -> None:
+def check_out(out: Any, x: Any) -> None:
     """Refuse an `out` that is not like `x`, overlaps itself, or overlaps `x` without being the same view."""
     if _clearly_fits(out, x):  # the usual case, in a microsecond
         return
@@ -226,7 +224,7 @@ def check_out(out: Array, x: Array) -> None:
         raise ValueError("out must be x itself or share no memory with it, got a partly overlapping view")
 
 
-def _clearly_fits(out: Array, x: Array) -> bool:
+def _clearly_fits(out: Any, x: Any) -> bool:
     """Tell whether two tensors are alike and without gaps, and lie apart; False decides nothing."""
     if type(out) is not type(x) or is_numpy_array(x) or not hasattr(x, "data_ptr"):
         return False
@@ -236,7 +234,7 @@ def _clearly_fits(out: Array, x: Array) -> bool:
     return abs(out.data_ptr() - x.data_ptr()) >= x.nbytes
 
 
-def shares_memory(a: Array, b: Array) -> bool:
+def shares_memory(a: Any, b: Any) -> bool:
     """Whether two arrays of one kind have a byte in common; arrays that interleave without one do not."""
     if isinstance(a, np.ndarray):
         return _in_common(a, b)
@@ -260,7 +258,7 @@ class _Layout:
 
 def _in_common(a: Any, b: Any) -> bool:
     try:
-        return np.shares_memory(a, b, max_work=100_000)
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]  # any bound is allowed
     except np.exceptions.TooHardError:
         return True
 

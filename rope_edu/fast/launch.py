@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rope_edu.encodings.validation import Array, address, dtype_name, strides_in_bytes
+from rope_edu.arrays import Array
+from rope_edu.encodings.validation import address, dtype_name, strides_in_bytes
 from rope_edu.fast.rows import CosSinRows
 
 SHARED = 2**21  # bytes of cosines and sines that one head after the other reads from the cache

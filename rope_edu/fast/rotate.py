@@ -7,16 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.cos_sin import is_compiling, rotate_by_cos_sin, torch_transform_active
-from rope_edu.encodings.validation import (
-    Array,
-    ArrayLike,
-    check_floats,
-    check_kind,
-    check_out,
-    check_tokens,
-    shares_memory,
-)
+from rope_edu.encodings.validation import check_floats, check_kind, check_out, check_tokens, shares_memory
 from rope_edu.fast import launch
 from rope_edu.fast.launch import Plan
 from rope_edu.fast.rows import CosSinRows, GivesCosSin
@@ -34,7 +27,7 @@ def rotate(
     seq_axis: int = -2,
     out: Array | tuple[Array, Array] | None = None,
     compiled: bool | None = None,
-) -> Array | tuple[Array, Array]:
+) -> Any:
     r"""Rotate queries, or queries and keys, at the cost of copying them.
 
         first′ = cos · first − sin · second      second′ = cos · second + sin · first
@@ -87,7 +80,7 @@ def rotate(
     return _rotated(q, cos_sin, out_q, plan_q, compiled), _rotated(k, cos_sin, out_k, plan_k, compiled)
 
 
-def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> Array:
+def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> Any:
     r"""Rotate in place by cosines and sines at hand: the short way, for a loop over single tokens.
 
     x is `(…, heads, seq, head_dim)`, the rows `(seq, pairs)` from `RotaryTable.cos_sin`; `compiled` and the errors
@@ -109,7 +102,7 @@ def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> A
     return _rotated(x, cos_sin, x, _plan("x", x, cos_sin, -2, x, kernel_may_see), compiled)
 
 
-def _rotated(x: Any, cos_sin: CosSinRows, out: Array | None, plan: Plan | None, compiled: bool | None) -> Any:
+def _rotated(x: Any, cos_sin: CosSinRows, out: Any, plan: Plan | None, compiled: bool | None) -> Any:
     """Rotate x, which fits its cosines and sines, by the kernel or by array operations."""
     wants_gradient = getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled()
     if wants_gradient and out is not None:
@@ -120,7 +113,7 @@ def _rotated(x: Any, cos_sin: CosSinRows, out: Array | None, plan: Plan | None, 
                 return launch.run(plan, x, cos_sin, out)
             from rope_edu.fast import tensors  # here, so that torch is imported by those who have it
 
-            return tensors.Rotation.apply(x, cos_sin, plan, 1)
+            return tensors.Rotation.apply(x, cos_sin, plan, 1)  # type: ignore[no-untyped-call]
         except launch.NotCompiledError:
             if compiled:
                 raise
@@ -162,7 +155,8 @@ def _plan(
 ) -> Plan | None:
     """Refuse what does not fit; return the plan where the kernel may see x. Arrays alike are checked once."""
     if not kernel_may_see:
-        return _check(name, x, cos_sin, seq_axis, out)
+        _check(name, x, cos_sin, seq_axis, out)
+        return None
     of_x = array_signature(x)
     of_out = None if out is None else of_x if out is x else array_signature(out)
     signature = of_x, of_out, cos_sin.layout, cos_sin.dtype, cos_sin.device, cos_sin.shape, seq_axis

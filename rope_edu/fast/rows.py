@@ -6,10 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
-    Array,
-    ArrayLike,
     address,
     as_kind_of,
     as_real,
@@ -39,9 +38,10 @@ class CosSinRows:
 
     __slots__ = ("_at", "_kept", "_start", "device", "dtype", "layout", "shape")
 
-    def __init__(self, layout: str, rows: Array) -> None:
+    def __init__(self, layout: str, rows: Any) -> None:
         rows = np.ascontiguousarray(rows) if isinstance(rows, np.ndarray) else rows.contiguous()
-        self.layout, self._kept, self._start, self._at = layout, rows, 0, None
+        self.layout, self._kept, self._start = layout, rows, 0
+        self._at: int | None = None
         self.dtype, self.device = rows.dtype, rows.device
         *leading, _, pairs = rows.shape
         self.shape = (*leading, pairs)
@@ -55,23 +55,23 @@ class CosSinRows:
         return run
 
     @property
-    def rows(self) -> Array:
+    def rows(self) -> Any:
         """Return `(…, seq, 2, pairs)`, a view."""
         if self._kept.ndim > 3:
             return self._kept
         return self._kept[self._start : self._start + self.shape[0]]
 
     @property
-    def cos(self) -> Array:
+    def cos(self) -> Any:
         """Return a cos θ `(…, seq, pairs)`, a view."""
         return self.rows[..., 0, :]
 
     @property
-    def sin(self) -> Array:
+    def sin(self) -> Any:
         """Return a sin θ `(…, seq, pairs)`, a view."""
         return self.rows[..., 1, :]
 
-    def as_complex(self) -> Array:
+    def as_complex(self) -> Any:
         """Return a e^{iθ} `(…, seq, pairs)`, complex, made anew."""
         return self.cos + 1j * self.sin
 
@@ -94,7 +94,7 @@ class CosSinRows:
         heads = (*(1,) * missing, seq) if seq_axis == -2 else (*(1,) * (missing - 1), seq, 1)
         return CosSinRows(self.layout, self.rows.reshape(*leading, *heads, 2, pairs))
 
-    def __reduce__(self) -> tuple:  # pickle and copy: these rows alone
+    def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy: these rows alone
         return CosSinRows, (self.layout, self.rows + 0)
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class GivesCosSin(Protocol):
 
 
 def cos_sin_from_angles(
-    angles: Array, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
+    angles: ArrayLike, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
 ) -> CosSinRows:
     r"""Take the cosines and sines of any angles, for positions of any kind: fractions, 2-D, one row a text.
 
@@ -133,11 +133,11 @@ def cos_sin_from_angles(
     """
     check_layout(layout)
     factor = check_positive_number("attention_factor", attention_factor)
-    xp, angles = check_float_array("like", like), as_real("angles", angles)
-    if angles.ndim < 2:
-        raise ValueError(f"angles must be (…, seq, pairs), got shape {tuple(angles.shape)}")
+    xp, radians = check_float_array("like", like), as_real("angles", angles)
+    if radians.ndim < 2:
+        raise ValueError(f"angles must be (…, seq, pairs), got shape {tuple(radians.shape)}")
     if getattr(angles, "requires_grad", False):
         raise ValueError("angles must not require a gradient here: use apply_rope for learned angles")
-    angles = as_kind_of(angles, like)
-    rows = factor * xp.stack((xp.cos(angles), xp.sin(angles)), axis=-2)
+    radians = as_kind_of(radians, like)
+    rows = factor * xp.stack((xp.cos(radians), xp.sin(radians)), axis=-2)
     return CosSinRows(layout, xp.astype(rows, wide_dtype(like.dtype)))

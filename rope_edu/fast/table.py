@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.cos_sin import is_compiling
 from rope_edu.encodings.spec import RopeSpec, pair_positions, rope_parts
 from rope_edu.encodings.validation import (
-    Array,
-    ArrayLike,
     as_kind_of,
     check_floats,
     check_whole_number,
@@ -64,17 +63,22 @@ class RotaryTable:
     """
 
     def __init__(
-        self, rope: RopeSpec | Array, *, layout: str | None = None, attention_factor: float | None = None
+        self, rope: RopeSpec | ArrayLike, *, layout: str | None = None, attention_factor: float | None = None
     ) -> None:
         if getattr(rope, "requires_grad", False):
             raise ValueError("inv_freq must not require a gradient here: use apply_rope for learned ones")
         numbers, layout, factor = rope_parts(rope, layout, attention_factor)
-        bare = not isinstance(rope, RopeSpec)
-        self._spec = RopeSpec(numbers, attention_factor=factor, layout=layout) if bare else rope
+        is_spec = isinstance(rope, RopeSpec)
+        self._spec: RopeSpec = rope if is_spec else RopeSpec(numbers, factor, layout)  # type: ignore[assignment]
         self._numbers = tuple(self._spec.inv_freq.tolist())
         self._fine = _fine_rows(self._spec.inv_freq)  # (BLOCK, pairs)
         self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; published whole
-        self._last: tuple = None, None, None, None  # what was asked last (kind and place), and what answered
+        self._last: tuple[Any, ...] = (
+            None,
+            None,
+            None,
+            None,
+        )  # what was asked last (kind and place), and what answered
 
     @property
     def spec(self) -> RopeSpec:
@@ -180,7 +184,7 @@ class RotaryTable:
             block[:, 0], block[:, 1] = exact.real, exact.imag  # rounds, once
         return rows
 
-    def __reduce__(self) -> tuple:  # pickle and copy.deepcopy: the spec, not the rows
+    def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy.deepcopy: the spec, not the rows
         return RotaryTable, (self._spec,)
 
     def __repr__(self) -> str:

@@ -19,8 +19,8 @@ class Rotation(torch.autograd.Function):
         return launch.run(plan, x, cos_sin, sign=sign)
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]  # torch declares *grad_outputs
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
         if grad.stride(-1) != 1 or grad.is_neg():  # the gradient of a sum is one number, broadcast
             grad = grad.resolve_neg().contiguous()
         plan = launch.make_plan(grad, ctx.cos_sin)
-        return Rotation.apply(grad, ctx.cos_sin, plan, -ctx.sign), None, None, None
+        return Rotation.apply(grad, ctx.cos_sin, plan, -ctx.sign), None, None, None  # type: ignore[no-untyped-call]

@@ -74,7 +74,7 @@ class Block(nn.Module):
     >>> Block(8, 2, 16)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
 
-    Source: Xiong 2020, arXiv 2002.04745 (pre-norm). Chapter 13.
+    Source: Xiong 2020, arXiv 2002.04745 (pre-norm).
     """
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int) -> None:
@@ -110,7 +110,7 @@ class TinyTransformer(nn.Module):
     >>> model(torch.tensor([[1, 2, 3]])).shape
     torch.Size([1, 3, 10])
 
-    Chapters 10–13.
+    Chapter 13.
     """
 
     def __init__(

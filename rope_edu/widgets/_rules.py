@@ -97,6 +97,10 @@ class OnlyIf(Rule):
     where: str
     values: tuple[Any, ...]
 
+    def describe(self) -> dict[str, Any]:
+        """Return the rule with its values as a list, as JSON keeps them."""
+        return super().describe() | {"values": list(self.values)}
+
 
 @dataclass(frozen=True)
 class Preset(Rule):

@@ -1,7 +1,7 @@
 """Every exercise takes a right answer in every form, and meets every mistake that is known with its own sentence.
 
-The answers stand in `cases/`, one file a chapter: RIGHT maps an exercise to right answers, WRONG to pairs of a
-wrong answer and words of the reply that fits it.
+Right answers are those of the notebooks' own solution cells. `cases/`, one file a chapter, has the others: WRONG
+maps an exercise to pairs (wrong answer, words of the reply that fits it), ALSO_RIGHT to more right answers.
 """
 
 import functools
@@ -12,12 +12,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from solutions import PATHS, answers_of
 
 from rope_edu.check import Checker, check
 
 FILES = sorted((Path(__file__).parent / "cases").glob("chapter_*.py"))
 CASES = {path.stem: runpy.run_path(str(path)) for path in FILES}
-RIGHT = {exercise: answers for case in CASES.values() for exercise, answers in case["RIGHT"].items()}
+ALSO = {
+    exercise: answers for case in CASES.values() for exercise, answers in case.get("ALSO_RIGHT", {}).items()
+}
+RIGHT = {
+    exercise: [answer, *ALSO.get(exercise, [])]
+    for name in PATHS
+    for exercise, answer in answers_of(name).items()
+}
 WRONG = {exercise: answers for case in CASES.values() for exercise, answers in case["WRONG"].items()}
 
 
@@ -95,7 +103,10 @@ def test_every_exercise_has_its_cases_and_no_case_is_left_over():
     assert set(RIGHT) == set(WRONG) == set(check.exercises)
     for name, case in CASES.items():
         number = name.removeprefix("chapter_").lstrip("0").upper()
-        assert all(exercise.startswith(f"{number}.") for exercise in case["RIGHT"])
+        assert all(
+            exercise.startswith(f"{number}.") for exercise in {**case["WRONG"], **case.get("ALSO_RIGHT", {})}
+        )
+    assert set(ALSO) <= set(RIGHT)
 
 
 @pytest.mark.parametrize("exercise", RIGHT)

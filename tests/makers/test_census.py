@@ -301,3 +301,16 @@ def test_one_entry_is_shown_and_nothing_written(monkeypatch, capsys):
     monkeypatch.setattr(census, "CENSUS", None)
     census.main(["--show", "llama"])
     assert json.loads(capsys.readouterr().out) == [ENTRIES["llama"]]
+
+
+def test_a_difference_from_the_reading_by_hand_is_a_miss(monkeypatch):
+    by_hand = census.read_by_hand()
+    name = next(one["name"] for one in by_hand["draws"]["first"] if one["rotates"])
+    wrong = [dict(each) for each in COMMITTED["architectures"]]
+    for each in wrong:
+        if each["name"] == name:
+            each["layout"] = "no layout"
+    monkeypatch.setattr(census, "committed", lambda: COMMITTED | {"architectures": wrong})
+    agreed, compared, misses = census.agreement()
+    assert agreed == compared - 1
+    assert [miss[:3] for miss in misses] == [(name, "layout", "no layout")]

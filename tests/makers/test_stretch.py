@@ -312,7 +312,12 @@ def test_predictions_are_read_as_they_were_written():
 def test_the_library_has_eight_seeds_of_all_tasks_with_versions_and_no_names():
     found = load_stretch()
     assert (found.tasks, found.probes) == (("text", "copy"), ("needle",))
-    assert [found.seeds(task) for task in ("text", "copy")] == [list(range(8))] * 2
+    assert [found.seeds(task) for task in ("text", "copy", "needle")] == [list(range(8))] * 3
+    for task, name, way in (("needle", "rerope-16", "zero-shot"), ("copy", "slow-held", "few-keys")):
+        assert found.accuracy(task, found.place(name, 16, way=way)).n == 8
+    for task, multiple in (("text", 16), ("copy", 4)):
+        assert found.accuracy(task, found.place("plain", 4, way=f"retuned-{multiple}")).n == 8
+        assert set(found.tuning[task]["rates"][str(multiple)]) == set(RETUNED)
     assert set(found.meta["machine"]) == {"cpu", "cores", "gpu"}
     assert set(found.meta["versions"]) == {"python", "torch", "numpy", "rope_edu"}
     settings = stretch.describe_settings("small")

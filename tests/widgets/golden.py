@@ -6,6 +6,7 @@ maps a file's name to its calls; a test has each file answer all of them in one 
 
 import importlib.util
 import itertools
+import json
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -624,6 +625,13 @@ def of_config():
     labels = [None, "full_attention", "sliding_attention", "main", "compress", "nope"]
     given = [(each.config, label, None) for each in PRESETS for label in labels]
     given.append(({"model_type": "gpt2", "n_embd": 768, "n_head": 12}, None, None))
+    files = json.loads((Path(__file__).parents[1] / "config" / "released.json").read_text(encoding="utf-8"))[
+        "files"
+    ]
+    for file in files:
+        if "config" in file:
+            names = [None, *file["expected"]] if "refused" not in file["expected"] else [None]
+            given += [(file["config"], name, None) for name in names if name != "all"]
     for config, layer_type, seq_len in [*given, *draws.cases(np.random.default_rng(7), 1000)]:
         yield Call(call, [config, layer_type, seq_len], what_is_read(config, layer_type, seq_len))
     text = (

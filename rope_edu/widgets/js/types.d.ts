@@ -187,29 +187,3 @@ interface Figure {
   play?: { trait: string; perSecond: number };
   buttons?: { label: string; move(state: State): State }[];
 }
-
-/** What a rule of a config is computed from; see rope_edu/config/rotation.py. */
-interface Source {
-  body: any;
-  part: any;
-  family: string;
-  label: string | null;
-  seqLen: number | null;
-  notes: any;
-  base: number;
-  factor: number | null;
-  trained: number | null;
-}
-interface Widths {
-  headDim: number;
-  rotaryDim: number;
-  partial: number | null;
-}
-interface Rule {
-  rule: string;
-  kind: string;
-  given: number[];
-  settings: Record<string, any>;
-  rotation: { invFreq: Vector; attentionFactor: number };
-  dividedBy?: number;
-}

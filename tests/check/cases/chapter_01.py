@@ -1,4 +1,4 @@
-"""Right answers and known mistakes of chapter 1."""
+"""Known mistakes, and more right answers, of chapter 1."""
 
 import itertools
 
@@ -25,11 +25,9 @@ def row_by_row(layer, x):
     return np.isclose(layer(x[::-1]), layer(x)[::-1])
 
 
-RIGHT = {
+ALSO_RIGHT = {
     "1.1": [some_orders],
-    "1.2": [(8 / 3, 16 / 3)],
-    "1.3": [(16, 65)],
-    "1.4": ["saw we a big dog", ["we", "a", "saw", "big", "dog"], "We saw a dog big."],
+    "1.4": [["we", "a", "saw", "big", "dog"], "We saw a dog big."],
 }
 WRONG = {
     "1.1": [

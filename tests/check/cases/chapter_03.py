@@ -1,18 +1,16 @@
-"""Right answers and known mistakes of chapter 3."""
+"""Known mistakes, and more right answers, of chapter 3."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
+from solutions import answers_of
 
 from rope_edu import t5_bucket
 
+SOLUTION = answers_of("chapter_03")
 
-def first_distance(bucket, num_buckets, max_distance):
-    exact = num_buckets // 2
-    if bucket < exact:
-        return bucket
-    return math.ceil(exact * (max_distance / exact) ** ((bucket - exact) / (num_buckets - exact)))
+
+first_distance = SOLUTION["3.2"]
 
 
 def rounded_down(bucket, num_buckets, max_distance):
@@ -34,13 +32,10 @@ def last_distance(bucket, num_buckets, max_distance):
     return first_distance(bucket + 1, num_buckets, max_distance) - 1
 
 
-def blind_from(m):
-    return math.floor(1 + math.log(100) / m) + 1
+blind_from = SOLUTION["3.4"]
 
 
-def index(length, clip):
-    places = np.arange(length)
-    return np.clip(places[None, :] - places[:, None], -clip, clip) + clip
+index = SOLUTION["3.5"]
 
 
 def unclipped(length, clip):
@@ -48,13 +43,6 @@ def unclipped(length, clip):
 
 
 SLOPES = [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8]
-RIGHT = {
-    "3.1": [[0, 15, 16, 21, 26, 31]],
-    "3.2": [first_distance],
-    "3.3": [SLOPES, [Fraction(slope) for slope in SLOPES]],
-    "3.4": [blind_from],
-    "3.5": [index],
-}
 WRONG = {
     "3.1": [
         (t5_bucket(-np.array([0, 15, 16, 32, 64, 1000]), bidirectional=True), "the buckets of an encoder"),

@@ -1,14 +1,12 @@
-"""Right answers and known mistakes of chapter 19."""
+"""Known mistakes, and more right answers, of chapter 19."""
 
 import numpy as np
+from solutions import answers_of
+
+SOLUTION = answers_of("chapter_19")
 
 
-def partner(j, head_dim, fraction, kind):
-    turning = int(fraction * head_dim / 2)
-    half = turning if kind == "partial" else head_dim // 2
-    if j >= 2 * half or j % half >= turning:
-        return None
-    return (j + half) % (2 * half)
+partner = SOLUTION["19.1"]
 
 
 def by_search(j, head_dim, fraction, kind):
@@ -20,8 +18,7 @@ def by_search(j, head_dim, fraction, kind):
     return None
 
 
-def denominator(inv_freq, base):
-    return -2 * np.log(base) / np.log(inv_freq[1])
+denominator = SOLUTION["19.2"]
 
 
 def by_bases(inv_freq, base):
@@ -32,8 +29,7 @@ def zeta(i, rotary_dim):
     return (2 * i + 0.4 * rotary_dim) / (1.4 * rotary_dim)
 
 
-def fades(i, rotary_dim, distance):
-    return zeta(i, rotary_dim) ** (distance / 512)
+fades = SOLUTION["19.3"]
 
 
 def turns(config):
@@ -41,8 +37,7 @@ def turns(config):
     return config.get("no_rope_layers") or [(i + 1) % config["no_rope_layer_interval"] for i in layers]
 
 
-def still_layers(config):
-    return [i for i, turning in enumerate(turns(config)) if not turning]
+still_layers = SOLUTION["19.4"]
 
 
 def from_zero(config):
@@ -50,12 +45,11 @@ def from_zero(config):
     return list(range(0, config["num_hidden_layers"], step)) if step else still_layers(config)
 
 
-RIGHT = {
-    "19.1": [partner, by_search],
-    "19.2": [denominator, by_bases, lambda f, b: round(denominator(f, b))],
-    "19.3": [fades, lambda i, d, r: np.exp(np.log(zeta(i, d)) * r / 512)],
+ALSO_RIGHT = {
+    "19.1": [by_search],
+    "19.2": [by_bases, lambda f, b: round(denominator(f, b))],
+    "19.3": [lambda i, d, r: np.exp(np.log(zeta(i, d)) * r / 512)],
     "19.4": [
-        still_layers,
         lambda config: np.flatnonzero(np.array(turns(config)) == 0),
         lambda config: set(still_layers(config)),
     ],

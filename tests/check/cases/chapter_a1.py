@@ -1,13 +1,12 @@
-"""Right answers and known mistakes of appendix A1."""
+"""Known mistakes, and more right answers, of appendix A1."""
 
 import numpy as np
+from solutions import answers_of
+
+SOLUTION = answers_of("chapter_a1")
 
 
-def turns_until(length, theta):
-    blocks = -(-length // 256)
-    fine = np.exp(1j * np.arange(256)[:, None] * theta)
-    coarse = np.exp(1j * 256 * np.arange(blocks)[:, None] * theta)
-    return (coarse[:, None] * fine).reshape(-1, len(theta))[:length]
+turns_until = SOLUTION["A1.2"]
 
 
 def all_taken(length, theta):
@@ -23,11 +22,12 @@ def half_mended(x, theta):
     return np.arange(len(x), dtype=x.dtype)[:, None].astype(float) * theta
 
 
-def mended(x, theta):
-    return np.arange(len(x))[:, None] * np.asarray(theta, dtype=np.float64)
+mended = SOLUTION["A1.3"]
 
 
-RIGHT = {"A1.1": [lambda digits: 2**digits], "A1.2": [turns_until], "A1.3": [mended]}
+ALSO_RIGHT = {
+    "A1.1": [lambda digits: 2**digits],
+}
 WRONG = {
     "A1.1": [
         (lambda p: 2 ^ p, "^ is another operation"),

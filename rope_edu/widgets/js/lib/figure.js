@@ -1,6 +1,7 @@
 // A live figure, from what it draws and says. The rest of this room gives it a pen, native controls, a readout, Reset, the
 // state as a line of Python and as a link; the figure itself holds no state.
 import { makeAddress } from "./address.js";
+import { hasFailed, makeAttempt } from "./attempt.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
 import { html } from "./dom.js";
@@ -32,8 +33,6 @@ export function live(figure) {
   const render = ({ model, el }) => mount(figure, model, el);
   return { render };
 }
-
-const FAILED = "This figure failed to draw these values; the picture shows an earlier state. Reset brings it back.";
 
 /**
  * Bring a figure to life in an element; returns the function that takes it away.
@@ -101,31 +100,6 @@ function mount(figure, model, el) {
 function takeAway(root, parts) {
   for (const part of parts) part?.stop();
   root.remove();
-}
-
-/** @type {(root: HTMLElement) => boolean} */
-const hasFailed = (root) => "failed" in root.dataset;
-
-/**
- * {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
- * @param {HTMLElement} root
- * @param {Tell} show
- */
-function makeAttempt(root, show) {
-  function fail(/** @type {unknown} */ error) {
-    if (!root.dataset.ready) throw error;
-    root.dataset.failed = "";
-    show(`${FAILED} (${error})`);
-    reportError(error);
-  }
-  function attempt(/** @type {() => void} */ act) {
-    try {
-      act();
-    } catch (error) {
-      fail(error);
-    }
-  }
-  return { attempt, fail };
 }
 
 /**

@@ -37,8 +37,8 @@ const camel = (settings) =>
 export function readConfig(config, layerType = null, seqLen = null) {
   if (seqLen !== null) checked("seq_len", "seq_len", seqLen);
   const table = new Table(new Part({}), { model_type: "", seq_len: seqLen });
-  const { body, family, inside } = bodyOf(config, (how, words) => table.lost(how, words));
   const speaking = keysThatSpeak(config);
+  const { body, family, inside } = bodyOf(config, (how, words) => table.lost(how, words));
   table.body = body;
   Object.assign(table.facts, { model_type: family, nested_file: inside });
   table.decide(RULES.first);

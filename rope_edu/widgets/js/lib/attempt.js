@@ -1,0 +1,28 @@
+// A state that cannot be drawn: the figure says so in words, dims the picture of the state before, and goes on.
+
+const FAILED = "This figure failed to draw these values; the picture shows an earlier state. Reset brings it back.";
+
+/** @type {(root: HTMLElement) => boolean} */
+export const hasFailed = (root) => "failed" in root.dataset;
+
+/**
+ * {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
+ * @param {HTMLElement} root
+ * @param {Tell} show
+ */
+export function makeAttempt(root, show) {
+  function fail(/** @type {unknown} */ error) {
+    if (!root.dataset.ready) throw error;
+    root.dataset.failed = "";
+    show(`${FAILED} (${error})`);
+    reportError(error);
+  }
+  function attempt(/** @type {() => void} */ act) {
+    try {
+      act();
+    } catch (error) {
+      fail(error);
+    }
+  }
+  return { attempt, fail };
+}
