@@ -32,6 +32,29 @@ def test_an_example_runs_when_it_is_pasted(example):
     assert names["q"].shape == names["k"].shape == (8, 16, 64)
 
 
+def mapped() -> list[str]:
+    """Paths that the file map names, by its indents."""
+    lines = re.findall(r"^ {4}( *)([\w./]+) {2,}\S", README.partition("## Where things are")[2], re.MULTILINE)
+    paths, folders = [], {}
+    for indent, name in lines:
+        folders[len(indent)] = name.rstrip("/")
+        paths.append("/".join(folders[depth] for depth in sorted(folders) if depth <= len(indent)))
+        folders = {depth: folder for depth, folder in folders.items() if depth <= len(indent)}
+    return paths
+
+
+@pytest.mark.parametrize("path", mapped())
+def test_what_the_file_map_names_is_there(path):
+    assert (ROOT / path).exists()
+
+
+def test_the_file_map_has_every_module_of_the_library():
+    rooms = ("plain", "encodings", "attention", "config", "clinic", "vectors", "fast", "nn")
+    for room in rooms:
+        for file in (ROOT / "rope_edu" / room).glob("*.py"):
+            assert file.stem == "__init__" or f"rope_edu/{room}/{file.name}" in mapped(), file.name
+
+
 def test_every_extra_that_is_named_exists():
     named = {extra for extras in re.findall(r'"\.\[([a-z,]+)\]"', README) for extra in extras.split(",")}
     assert {"notebooks", "book", "test"} <= named
