@@ -27,10 +27,10 @@ def git(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
-def tests_of(path: str) -> list[str]:
+def suites_of(path: str) -> list[str]:
     """Return the tests of one changed path: those of its room, or those that stand beside nothing else.
 
-    >>> tests_of("rope_edu/config/reader.py"), tests_of("notebooks/04_rotate_one_pair.ipynb")
+    >>> suites_of("rope_edu/config/reader.py"), suites_of("notebooks/04_rotate_one_pair.ipynb")
     (['tests/config', 'rope_edu/config'], ['tests/test_notebooks.py', 'notebooks/04_rotate_one_pair.ipynb'])
     """
     parts = path.split("/")
@@ -60,7 +60,7 @@ def main(rooms: list[str]) -> int:
     paths = [f"rope_edu/{room}/__init__.py" for room in rooms] or changed()
     if missing := [room for room in rooms if not (ROOT / "rope_edu" / room).is_dir()]:
         sys.exit(f"ROOM must be a folder of rope_edu, got {', '.join(missing)}")
-    chosen = list(dict.fromkeys(ALWAYS + [test for path in paths for test in tests_of(path)]))
+    chosen = list(dict.fromkeys(ALWAYS + [test for path in paths for test in suites_of(path)]))
     notebooks = [test for test in chosen if test.endswith(".ipynb")]
     tests = [test for test in chosen if not test.endswith(".ipynb")]
     pytest = (sys.executable, "-m", "pytest", "-q", "-n", "auto")
