@@ -30,7 +30,7 @@ class Array(Protocol):
 
     def tolist(self) -> Any: ...
 
-    def __eq__(self, other: Any, /) -> Any: ...  # type: ignore[override]  # entry by entry
+    def __eq__(self, other: Any, /) -> Any: ...  # entry by entry
 
     def __lt__(self, other: Any, /) -> Any: ...
 
