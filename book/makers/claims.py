@@ -9,7 +9,7 @@ model trained with sinusoids and switched to RoPE falls to chance and is mended 
 attention learns *back* earlier with RoPE than without position, and *text* a little earlier.
 
 Seen: T5's bias made anew costs far more than twice, one at hand a little less; neighbouring rows came together on
-*copy* and *text*, not on *back*; switched models fell far but stayed above chance, and *text* was not wholly mended;
+*copy* and *text*, not on *back*; switched models fell far but stayed above chance, and *text* was mended in part;
 linear attention learned *back* earlier than without position, and with sinusoids earlier still. On *text* linear
 attention was not run.
 """
