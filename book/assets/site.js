@@ -60,6 +60,21 @@
   addEventListener("resize", reach);
   document.addEventListener("toggle", reach, true);
 
+  // A link into a fold opens it, and a link to a detour opens the detour.
+  function unfold() {
+    const target = document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    const around = target.querySelector(":scope > details.detour");
+    let opened = false;
+    for (let fold = around ?? target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+      opened ||= !fold.open;
+      fold.open = true;
+    }
+    if (opened) target.scrollIntoView();
+  }
+  addEventListener("DOMContentLoaded", unfold);
+  addEventListener("hashchange", unfold);
+
   // A screen reader hears that code was copied: the button's own words change where nobody listens.
   const said = document.createElement("p");
   said.className = "visually-hidden";

@@ -1,4 +1,8 @@
-"""Sphinx extension: a folded cell says what it holds, in words that are also its name for a screen reader."""
+"""Sphinx extension: a folded cell says what it holds, in words that are also its name for a screen reader.
+
+A section whose heading begins with "Detour:" is folded behind its first paragraph, which says whom it serves; so is
+the list of further reading. Headings stay, in the page and in its contents.
+"""
 
 import html
 
@@ -11,6 +15,50 @@ from sphinx.writers.html5 import HTML5Translator
 BY_TAG = {"tag_solution": "Solutions", "tag_setup": "Setup: what this chapter imports"}
 BY_OUTPUT = {"rope-plot": "Code that draws this picture", "rope-table": "Code that prints this table"}
 OTHERWISE = "Folded code"
+DETOUR, READING = "Detour:", "Further reading"
+READING_WORDS = "Papers, code and threads"
+
+
+class Fold(nodes.General, nodes.Element):
+    """The folded part of a section; its first child is what its button says."""
+
+
+class FoldWords(nodes.General, nodes.TextElement):
+    """What the button of a fold says."""
+
+
+class FoldSections(SphinxPostTransform):
+    """Fold the detours and the reading list of each page."""
+
+    default_priority = 210
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        """Visit every section, the outer ones first: a detour within a detour is not folded again."""
+        for section in list(self.document.findall(nodes.section)):
+            title = section.next_node(nodes.title).astext()
+            if title.startswith(DETOUR) and not any(isinstance(node, Fold) for node in ancestors(section)):
+                fold_section(section, "detour")
+            elif title == READING:
+                fold_section(section, "reading")
+
+
+def ancestors(node: nodes.Node) -> list[nodes.Node]:
+    """All nodes around a node."""
+    return [node.parent, *ancestors(node.parent)] if node.parent is not None else []
+
+
+def fold_section(section: nodes.section, kind: str) -> None:
+    """Put all but the title into a fold; the first paragraph of a detour becomes the words on its button."""
+    title, *rest = section.children
+    words = FoldWords("", READING_WORDS)
+    if kind == "detour":
+        first, *rest = rest
+        if not isinstance(first, nodes.paragraph):
+            raise ValueError(f"{title.astext()!r} must begin with a paragraph that says whom it serves")
+        words = FoldWords("", "", *first.children)
+    section.children = []
+    section += [title, Fold("", words, *rest, classes=[kind])]
 
 
 class NameFolds(SphinxPostTransform):
@@ -46,8 +94,26 @@ def depart_fold(translator: HTML5Translator, fold: HideCodeCellNode) -> None:
     translator.body.append("</details>\n")
 
 
+def visit_section_fold(translator: HTML5Translator, fold: Fold) -> None:
+    """Open a native disclosure around a part of a section."""
+    translator.body.append(f'<details class="{" ".join(fold["classes"])}">\n')
+
+
+def visit_fold_words(translator: HTML5Translator, words: FoldWords) -> None:
+    """Open the button of a fold."""
+    translator.body.append("<summary>")
+
+
+def depart_fold_words(translator: HTML5Translator, words: FoldWords) -> None:
+    """Close it."""
+    translator.body.append("</summary>\n")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Take the place of MyST-NB's own folds."""
     app.add_post_transform(NameFolds)
+    app.add_post_transform(FoldSections)
+    app.add_node(Fold, html=(visit_section_fold, depart_fold))
+    app.add_node(FoldWords, html=(visit_fold_words, depart_fold_words))
     app.add_node(HideCodeCellNode, override=True, html=(visit_fold, depart_fold))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
