@@ -1,5 +1,6 @@
 """Every rotating config class of the installed transformers is read as its own rotary module computes it."""
 
+import copy
 import importlib
 import inspect
 import json
@@ -9,13 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rope_edu.config import ConfigError, read_config
+from rope_edu.config import PRESETS, ConfigError, read_config
 
 transformers = pytest.importorskip("transformers")
 MODELS = Path(transformers.__file__).parent / "models"
 EMBEDDING = re.compile(r"^class (\w*(?:Rotary|RoPE|Rope)\w*Emb\w*)\(", re.MULTILINE)
 ELSEWHERE = re.compile("Vision|Audio|ViT|DINO|Dino|Sapiens|EfficientLoFTR|PeVideo|MLCD|DiT|Encoder|Conformer")
 FLOAT32 = 2e-6  # relative: their powers are float32, with exponents rounded too
+FILES = json.loads(Path(__file__).with_name("released.json").read_text(encoding="utf-8"))["files"]
+CONFIGS = {each.name: each.config for each in PRESETS}
+DIFFERENT_FILES = {  # name: why the two differ
+    "dbrx-base": "their module does not see attn_config.rope_theta, 500,000, and turns by 10,000",
+}
 DIFFERENT = {  # model_type: why the two differ
     "ernie4_5_vl_moe_text": "their module holds the same frequencies sorted by coordinate",
     "musicflamingo": "their module turns by seconds of sound; its text is Qwen2's",
@@ -32,8 +38,8 @@ NOT_MADE = {
 }  # their defaults make no module
 
 
-def modules():
-    """Yield (config, {layer type: (frequencies, attention factor)}) of each class that turns text."""
+def classes():
+    """Yield (config class, rotary module class), as the modeling files pair them."""
     for file in sorted(MODELS.glob("*/modeling_*.py")):
         names = [name for name in EMBEDDING.findall(file.read_text("utf-8")) if not ELSEWHERE.search(name)]
         module = (
@@ -43,11 +49,32 @@ def modules():
             made = getattr(module, name)
             kind = list(inspect.signature(made.__init__).parameters.values())[1].annotation
             kind = getattr(module, kind, None) if isinstance(kind, str) else kind
-            if not getattr(kind, "model_type", "") or kind.__name__ in NOT_MADE:
-                continue
-            config = kind()
-            config = config if hasattr(config, "max_position_embeddings") else config.get_text_config()
-            yield config, held(made(config))
+            if getattr(kind, "model_type", "") and kind.__name__ not in NOT_MADE:
+                yield kind, made
+
+
+def modules():
+    """Yield (config, {layer type: (frequencies, attention factor)}) of each class that turns text."""
+    for kind, made in classes():
+        config = kind()
+        config = config if hasattr(config, "max_position_embeddings") else config.get_text_config()
+        yield config, held(made(config))
+
+
+def released():
+    """Yield (name, file, what its module holds) of each released file whose model transformers has."""
+    made = {}
+    for kind, module in classes():
+        made.setdefault(kind, module)
+    for each in FILES:
+        file = each.get("config", CONFIGS.get(each["name"]))
+        known = file.get("model_type") in transformers.CONFIG_MAPPING
+        kind = transformers.CONFIG_MAPPING[file["model_type"]] if known else None
+        part = getattr(kind, "sub_configs", {}).get("text_config", kind)
+        if "refused" not in each["expected"] and (part in made or kind in made):
+            values = {key: value for key, value in file.items() if key != "model_type"}
+            config = part(**copy.deepcopy(values.get("text_config", values) if part is not kind else values))
+            yield each["name"], file, held(made.get(part, made.get(kind))(config))
 
 
 def held(module):
@@ -76,3 +103,17 @@ def test_defaults_and_saved_files_of_every_class_give_the_rotation_of_its_module
                     different.add(config.model_type)
     assert count > 300
     assert different == set(DIFFERENT)
+
+
+def test_released_files_give_the_rotation_of_the_module_that_runs_them():
+    transformers.logging.set_verbosity_error()
+    different, count = set(), 0
+    for name, file, layers in released():
+        for label, (frequencies, factor) in layers.items():
+            count += 1
+            spec = read_config(file, layer_type=label).spec
+            same = np.allclose(spec.inv_freq, frequencies, rtol=FLOAT32, atol=0)
+            if not (same and spec.attention_factor == pytest.approx(factor, rel=FLOAT32)):
+                different.add(name)
+    assert count > 150
+    assert different == set(DIFFERENT_FILES)
