@@ -1,12 +1,13 @@
 """Rotations by several coordinates: Rotary and RotaryTable equal transformers', or refuse with a sentence."""
 
+import json
 from importlib import import_module
 
 import numpy as np
 import pytest
 import torch
 
-from rope_edu import RopeSpec, Rotary, apply_rope, inv_freq
+from rope_edu import RopeSpec, Rotary, apply_rope, inv_freq, rope_from_config
 from rope_edu.attention import multi_head_attention
 from rope_edu.encodings import section_axes, spec_angles
 from rope_edu.fast import RotaryTable, rotate
@@ -47,8 +48,10 @@ def test_a_rotation_by_three_coordinates_equals_that_of_transformers(model, way)
         theirs = room.apply_multimodal_rotary_pos_emb(q, k, cos, sin, sections)
     else:
         theirs = room.apply_rotary_pos_emb(q, k, cos, sin)
+    spec = rope_from_config(json.loads(made.to_json_string()))
+    np.testing.assert_array_equal(spec.axes, spec_of(sections, order).axes)
     for x, expected in zip((q, k), theirs, strict=True):
-        ours = rotated(way, spec_of(sections, order), x, PLACES)
+        ours = rotated(way, spec, x, PLACES)
         # their angles are float32, up to 60 rad: off by 60 · 2^-24 each; then two products and a sum
         bound = 4 * (60 + 4) * 2**-24 * x.abs().max()
         torch.testing.assert_close(ours, expected, rtol=0, atol=float(bound))
