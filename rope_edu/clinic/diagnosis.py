@@ -46,7 +46,7 @@ class Diagnosis:
         first_position: of the first token, 0 as a rule; None if no one position explains its phases.
         attention_factor: on cosines and sines; None.
         inv_freq: radians per token, `(pairs,)`, without sense; None.
-        precision: widths in which angles and turns are kept, as words.
+        precision: widths in which angles, and cosines and sines, are kept, as words.
         mistakes: names from `MISTAKES`.
         evidence: for each mistake a sentence with the numbers found and wanted.
 
@@ -54,7 +54,7 @@ class Diagnosis:
     >>> from rope_edu.clinic import right
     >>> print(diagnose(right(plain_rope(8, 500.0, layout="half_split")), 8))
     A rotation of 8 of 8 features, half_split, counter-clockwise, base 500.
-    Kept in: angles float64, turns float64.
+    Kept in: angles float64, cosines and sines float64.
     No known mistake.
 
     Chapter 22.
@@ -182,7 +182,7 @@ def find_side_effects(probe: Probe) -> dict[str, str]:
         return {"keeps_first_positions": found}
     mistakes: dict[str, str | None] = {"remembers_earlier_calls": probe.remembers()}
     if probe.changed_input:
-        mistakes["changes_its_input"] = "Found x or positions changed after the call, wanted as they were."
+        mistakes["changes_its_input"] = probe.changed_input
     if found := probe.mixes_tokens():
         return _present(mistakes | {"mixes_tokens": found})
     mistakes["mixes_batch"] = axes.mixes_batch(probe.axes, probe.call_whole, vector)
@@ -298,7 +298,8 @@ def _rotation(
         }
     comes_out = "" if probe.order is None else reading.describe_order(probe.order, pairs)
     if against is not None:
-        found |= {"reordered": f"Features come out {comes_out}."} if comes_out else {}
+        if comes_out and probe.order is not None:
+            found |= {"reordered": evidence.of_order(probe.order, comes_out)}
         found |= _differences(seen, against, ladder.base, found, ask_speeds=not few_bits)
     return Diagnosis(
         head_dim=probe.head_dim,
@@ -340,11 +341,11 @@ def _unusual(
         "exponent_sign": (positive, evidence.of_exponent(seen.signed, wanted)),
         "senses_differ": (
             pairs.layout is not None and len(seen.senses) > 1 and not positive,
-            f"Found {int((seen.clock.speed < 0).sum())} of {len(seen.clock.speed)} pairs clockwise.",
+            evidence.of_senses(seen.clock.speed),
         ),
         "tail_changes": (
-            reading.tail_changes(probe, pairs, seen.factor, still),
-            "Found another factor than 1 on a feature that does not turn.",
+            bool(tail := reading.tail_changes(probe, pairs, seen.factor, still)),
+            tail,
         ),
         "one_clock": (
             len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max(),
@@ -356,7 +357,7 @@ def _unusual(
 
 
 def _precision(probe: Probe, seen: _Seen, found: frequencies.Ladder, rising: bool) -> dict[str, str]:
-    """Widths in which angles and turns are kept."""
+    """Widths in which angles, and cosines and sines, are kept."""
     exact, speeds = seen.clock.speed, seen.speeds
     is_ladder = found.steps is not None and found.off < 1e-6
     if (
@@ -368,7 +369,7 @@ def _precision(probe: Probe, seen: _Seen, found: frequencies.Ladder, rising: boo
         exact = np.sign(exact) * (found.steps[::-1] if rising else found.steps)
     return {
         "angles": reading.angle_width(probe, seen.pairs, seen.clock, exact),
-        "turns": reading.turn_width(probe, seen.pairs, seen.factor),
+        "cosines and sines": reading.turn_width(probe, seen.pairs, seen.factor),
     }
 
 

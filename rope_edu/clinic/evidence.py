@@ -112,3 +112,23 @@ def of_exponent(signed: np.ndarray, wanted: np.ndarray | None) -> str:
         return ""
     asked = "a number below 1" if wanted is None or len(wanted) < 2 else f"{wanted[1]:.6g}"
     return f"Found {signed[1]:.6g} radians per token in pair 1 (whole turns do not show), wanted {asked}."
+
+
+def of_senses(speed: np.ndarray) -> str:
+    """Evidence of pairs that turn against the first: how many, and the first of them."""
+    odd = np.flatnonzero(np.sign(speed) != np.sign(speed[0]))
+    if not len(odd):
+        return ""
+    pair = int(odd[0])
+    return (
+        f"Found {len(odd)} of {len(speed)} pairs turning against pair 0: {speed[pair]:.6g} radians per token in "
+        f"pair {pair}, wanted {-speed[pair]:.6g}."
+    )
+
+
+def of_order(order: np.ndarray, comes_out: str) -> str:
+    """Evidence of another order or sign of the features that come out, in the first one that differs."""
+    source, sign = np.abs(order).argmax(axis=1), order.sum(axis=1)
+    place = int(np.flatnonzero((source != np.arange(len(source))) | (sign < 0))[0])
+    found = f"{'−' if sign[place] < 0 else ''}{source[place]}"
+    return f"Found feature {found} in place {place}, wanted {place}: features come out {comes_out}."

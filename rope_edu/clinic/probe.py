@@ -34,7 +34,7 @@ class Probe:
 
     def __init__(self, function: Rotation, head_dim: int, axes: Axes = ROWS) -> None:
         self.function, self.head_dim, self.axes = function, head_dim, axes
-        self.changed_input = False
+        self.changed_input = ""  # the first number that a call wrote over, found and wanted
         self.by_place = False  # it turns by the place in the array: position p is read from row p
         self.by_row = False  # rows of one call disturb each other: every unit vector has a call of its own
         self.order: np.ndarray | None = None  # how features come out, undone when a matrix is read
@@ -52,7 +52,8 @@ class Probe:
             result = _as_float64(self.function(given, given_positions), x.shape)
         except (Exception, SystemExit) as error:
             raise ValueError(self._failure(error, x, positions)) from error
-        self.changed_input |= not (np.array_equal(given, x) and np.array_equal(given_positions, positions))
+        self.changed_input = self.changed_input or _written_over(given, x, "x")
+        self.changed_input = self.changed_input or _written_over(given_positions, positions, "positions")
         return result
 
     def _failure(self, error: BaseException, x: np.ndarray, positions: np.ndarray) -> str:
@@ -213,6 +214,19 @@ class Probe:
 
 class _ResultError(ValueError):
     """A result that cannot be read; its words say how to mend that."""
+
+
+def _written_over(after: np.ndarray, before: np.ndarray, name: str) -> str:
+    """The first number of an argument that a call changed, with what it was; "" if it changed none."""
+    changed = np.argwhere(after != np.asarray(before))
+    if not len(changed):
+        return ""
+    place = tuple(changed[0].tolist())
+    where = ", ".join(map(str, place))
+    was = np.asarray(before)[place]
+    return (
+        f"Found {name}[{where}] to be {after[place]:.6g} after the call, wanted {was:.6g}, as it was given."
+    )
 
 
 def _as_float64(result: object, shape: tuple[int, ...]) -> np.ndarray:

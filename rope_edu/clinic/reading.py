@@ -121,8 +121,11 @@ def drifts(probe: Probe, pairs: Pairs, gain: np.ndarray) -> bool:
     return bool((np.abs(lengths - gain) > 0.03 * gain).any()) and _turns(np.stack(far))
 
 
-def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> bool:
-    """True if features outside the part that turns come out changed; `still` ones may have the factor."""
+def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
+    """The first feature outside the part that turns that comes out changed, found and wanted; "" if none does.
+
+    Those of `still` pairs may have the factor.
+    """
     outside = np.ones(probe.head_dim, dtype=bool)
     outside[pairs.members.ravel()] = False
     inside = np.zeros(probe.head_dim, dtype=bool)
@@ -132,7 +135,13 @@ def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> bool
     off = np.abs(kept - may_be) > 0.01
     if still:  # pairs of p-RoPE that never turn, at the end
         off &= np.abs(kept - factor) > 0.01
-    return bool((off & outside).any())
+    changed = np.argwhere(off & outside)
+    if not len(changed):
+        return ""
+    row, feature = changed[0].tolist()
+    found, wanted = kept[row, feature], may_be[feature]
+    where = f"feature {feature}, which does not turn, times {found:.6g} at position {SMALL[row]}"
+    return f"Found {where}, wanted {wanted:.6g}."
 
 
 def _turns(found: np.ndarray) -> bool:

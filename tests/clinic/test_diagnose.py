@@ -72,7 +72,7 @@ def test_what_is_right_is_described_as_made():
         np.testing.assert_allclose(found.inv_freq, spec.inv_freq, rtol=1e-9)
         assert found.base == pytest.approx(spec.inv_freq[1] ** (-spec.rotary_dim / 2), rel=1e-9)
         assert found.attention_factor == pytest.approx(1, abs=1e-12)
-        assert found.precision == {"angles": "float64", "turns": "float64"}
+        assert found.precision == {"angles": "float64", "cosines and sines": "float64"}
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "half_split"])

@@ -81,13 +81,16 @@ BOXES = {
         ("attention_factor_twice",), "attention factor 1.21",
     ),
     "a factor on the tail too": (
-        lambda x, p: 1.2 * turn(x, p, inv_freq(32)), None, ("tail_changes",), "attention factor 1.2",
+        lambda x, p: 1.2 * turn(x, p, inv_freq(32)), None, ("tail_changes",),
+        "feature 32, which does not turn, times 1.2 at position 1, wanted 1.",
     ),
     "the tail lost": (
         lambda x, p: turn(x, p, inv_freq(32)) * (np.arange(D) < 32), None, ("tail_changes",), "32 of 64",
     ),
     "negated": (lambda x, p: -turn(x, p), None, (), "features come out negated"),
-    "negated, where it was not wanted": (lambda x, p: -turn(x, p), HALVES, ("reordered",), "negated"),
+    "negated, where it was not wanted": (
+        lambda x, p: -turn(x, p), HALVES, ("reordered",), "Found feature −0 in place 0, wanted 0:",
+    ),
     "neighbours in, halves out": (
         lambda x, p: turn(x, p, layout="interleaved")[:, np.argsort(DEALT)], None, (), "come out in halves",
     ),
@@ -99,7 +102,9 @@ BOXES = {
     "a phase of its own": (
         by(lambda p, f: p * f + np.linspace(0.1, 2, D // 2)), None, ("phase_at_zero",), "half_split",
     ),
-    "every other pair backwards": (by(lambda p, f: p * f * SIGNS), None, ("senses_differ",), "half_split, base"),
+    "every other pair backwards": (
+        by(lambda p, f: p * f * SIGNS), None, ("senses_differ",), "16 of 32 pairs turning against pair 0",
+    ),
     "pairs drawn at random": (
         lambda x, p: turn(x[:, PERMUTED], p)[:, np.argsort(PERMUTED)], None, ("wrong_pairs",), "base 10000",
     ),
@@ -107,14 +112,14 @@ BOXES = {
         by(lambda p, f: p * np.random.default_rng(3).permutation(f)), None, (), "no base fits",
     ),
     "frequencies reversed": (
-        by(lambda p, f: p * f[::-1]), HALVES, ("frequencies_reversed",), "angles float64, turns float64",
+        by(lambda p, f: p * f[::-1]), HALVES, ("frequencies_reversed",), "cosines and sines float64",
     ),
     "positions divided by 4": (lambda x, p: turn(x, p / 4), None, (), "base 10000, all frequencies times 0.25"),
     "a rule": (
         right(yarn(D, 8.0, 4096)), None, (), "base 10000 in the first 11 of 32 pairs, as if by a scaling rule",
     ),
     "base 5 000 000": (lambda x, p: turn(x, p, inv_freq(D, 5e6)), HALVES, ("other_base",), "base 5e+06"),
-    "in place": (in_place, None, ("changes_its_input",), "base 10000"),
+    "in place": (in_place, None, ("changes_its_input",), "after the call, wanted"),
     "positions moved in place": (moves_positions, None, ("changes_its_input", "counts_from_one"), "position 1"),
     "a counter inside": (counting(), None, ("differs_when_repeated",), "Not a rotation"),
     "a norm inside": (of_unit_length, None, ("not_linear",), "a norm, a clip"),
@@ -127,7 +132,7 @@ BOXES = {
     "lengths that fall, as xPos's": (
         lambda x, p: turn(x, p) * 0.99 ** (p[:, None] / 512), None, ("length_by_position",), "",
     ),
-    "float32 out": (lambda x, p: turn(x, p).astype(np.float32), HALVES, (), "turns float32"),
+    "float32 out": (lambda x, p: turn(x, p).astype(np.float32), HALVES, (), "cosines and sines float32"),
     "float32 angles": (by(lambda p, f: np.float32(p) * np.float32(f)), HALVES, (), "angles float32"),
     "float16 out": (lambda x, p: turn(x, p).astype(np.float16), HALVES, ("result_in_float16",), ""),
     "float16 angles": (by(float16_angles), HALVES, ("angles_in_float16",), "does not reach 2^20"),
@@ -135,7 +140,7 @@ BOXES = {
         by(lambda p, f: p * f.astype(np.float16).astype(float)), HALVES, ("frequencies_in_float16",), "base about",
     ),
     "bfloat16 tables": (
-        lambda x, p: round_to(turn(x, p), "bfloat16"), HALVES, ("result_in_bfloat16",), "turns bfloat16",
+        lambda x, p: round_to(turn(x, p), "bfloat16"), HALVES, ("result_in_bfloat16",), "sines bfloat16",
     ),
     "a list": (lambda x, p: turn(x, p).tolist(), HALVES, (), "No known mistake."),
     "a table of 2,048 rows": (lambda x, p: turn(x, np.minimum(p, 2047)), HALVES, ("table_ends",), ""),
