@@ -2,7 +2,7 @@
 
 ``book/data/moved.yml`` says where a page or a section is now. In the place of a page that is gone a page is
 written that leads on, by a script and without one. A page whose sections have moved carries their new addresses,
-for ``site.js``. A section that has become a detour, or is none any more, needs no entry: ``site.js`` knows the rule.
+for ``site.js``. A section that has become a detour, or is none any more, needs no entry: ``site.js`` knows that.
 """
 
 import html
