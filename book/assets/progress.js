@@ -87,13 +87,14 @@
   const island = document.getElementById("paths");
   /** @type {Record<string, { path: string, next: { title: string, href: string }[] }>} */
   const paths = island ? JSON.parse(island.textContent) : {};
+  const article = document.querySelector("article.bd-article");
   const footer = document.querySelector(".prev-next-footer");
   const box = document.createElement("p");
   box.className = "path-next";
   function showNext() {
     const step = Object.hasOwn(paths, state.path) ? paths[state.path] : undefined;
     box.remove();
-    if (!step || !footer) return;
+    if (!step || !article) return;
     box.textContent = step.next.length ? `On ${step.path}, next: ` : `This is the end of ${step.path}.`;
     step.next.forEach(({ title, href }, number) => {
       const link = document.createElement("a");
@@ -101,7 +102,7 @@
       link.textContent = title;
       box.append(number ? " or " : "", link);
     });
-    footer.before(box);
+    article.append(box);
   }
 
   const chosen = new URLSearchParams(location.search).get("path");

@@ -63,7 +63,7 @@ class Paths(SphinxDirective):
         for path in paths(self.env):
             first = self.env.app.builder.get_relative_uri(self.env.docname, path["steps"][0][0])
             link = nodes.reference("", path["name"], refuri=f"{first}?path={path['key']}", internal=True)
-            words = f" ({spoken(minutes(root, path))} of reading). {path['text']}"
+            words = f" (about {spoken(minutes(root, path))}). {path['text']}"
             items.append(
                 nodes.list_item("", nodes.paragraph("", "", nodes.strong("", "", link), nodes.Text(words)))
             )

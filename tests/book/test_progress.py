@@ -1,5 +1,7 @@
 """What was read is marked, in this browser only; a chosen path says what comes next; one button forgets both."""
 
+import re
+
 import pytest
 import yaml
 
@@ -75,6 +77,22 @@ def test_a_path_says_what_is_next_and_where_it_ends(visit):
     box.locator("a").last.click()
     page.wait_for_url(f"**/{last[-1]}.html")
     assert page.locator(".path-next").text_content() == "This is the end of the one-hour path."
+
+
+def test_the_landing_page_offers_the_paths_with_their_time(visit):
+    seen = visit("book/index.html", maths=False, fresh=True)
+    for path in PATHS.values():
+        offered = seen.page.locator(
+            "article li", has=seen.page.get_by_role("link", name=path["name"], exact=True)
+        )
+        pages = [page for step in path["pages"] for page in ([step] if isinstance(step, str) else step)]
+        there = path["pages"] == "all" or all((SITE / f"{page}.html").is_file() for page in pages)
+        assert offered.count() == there, path["key"]
+        assert not there or re.search(r"about [\d½]+ (minutes|hours)", offered.text_content())
+    seen.page.get_by_role("link", name="1 hour", exact=True).click()
+    seen.page.wait_for_url("**?path=hour")
+    seen.page.wait_for_selector(".path-next")
+    seen.assert_clean()
 
 
 @pytest.mark.parametrize("query", ["", "?path=nowhere", "?path=__proto__", "?path=constructor"])
