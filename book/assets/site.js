@@ -60,6 +60,21 @@
   addEventListener("resize", reach);
   document.addEventListener("toggle", reach, true);
 
+  // An address that was published leads on: of a page that is gone, of a section that has moved (book/data/moved.yml),
+  // and of one that has become a detour, or is none any more.
+  function forward() {
+    const id = location.hash.slice(1);
+    const gone = document.querySelector("a[data-moved]");
+    if (!gone && (!id || document.getElementById(id))) return;
+    const moved = JSON.parse(document.getElementById("moved")?.textContent ?? "{}");
+    const near = [`detour-${id}`, id.replace(/^detour-/, "")].find((other) => document.getElementById(other));
+    if (Object.hasOwn(moved, id)) location.replace(moved[id]);
+    else if (gone instanceof HTMLAnchorElement) location.replace(gone.href + location.hash);
+    else if (near) location.replace(`#${near}`);
+  }
+  addEventListener("DOMContentLoaded", forward);
+  addEventListener("hashchange", forward);
+
   // A link into a fold opens it, and a link to a detour opens the detour.
   function unfold() {
     const target = document.getElementById(location.hash.slice(1));

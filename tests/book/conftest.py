@@ -28,7 +28,8 @@ PAGES = sorted(
     str(page.relative_to(SITE))
     for page in SITE.rglob("*.html")
     if "_static" not in page.relative_to(SITE).parts
-)
+    and "<a data-moved" not in page.read_text(encoding="utf-8")
+)  # without those that only lead on from an old address
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 WHERE = {
     name: page

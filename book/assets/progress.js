@@ -1,0 +1,131 @@
+// What a reader has read, and the path that was chosen: kept in this browser and nowhere else. Where nothing may be
+// kept (a private window, some folders) it lasts as long as the page.
+(() => {
+  "use strict";
+  const KEY = "rope-turn-by-turn";
+  const MOMENT = 1500; // ms for which the end of a page is seen before the page counts as read
+
+  // A page is called by its folder and its name, wherever the book lies: "notebooks/04_rotate_one_pair".
+  const called = (/** @type {string} */ address) =>
+    new URL(address, location.href).pathname
+      .split("/")
+      .slice(-2)
+      .join("/")
+      .replace(/\.html$/, "");
+  const here = called(location.href);
+
+  /** @returns {{ read: string[], path: string }} */
+  function kept() {
+    try {
+      const { read, path } = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+      return {
+        read: Array.isArray(read) ? read.filter((page) => typeof page === "string") : [],
+        path: typeof path === "string" ? path : "",
+      };
+    } catch {
+      return { read: [], path: "" };
+    }
+  }
+  let state = kept();
+
+  function keep() {
+    try {
+      if (state.read.length || state.path) localStorage.setItem(KEY, JSON.stringify(state));
+      else localStorage.removeItem(KEY);
+    } catch {
+      // it lasts as long as the page
+    }
+    show();
+  }
+
+  const sidebar = document.querySelector(".bd-sidebar-primary");
+  const links = [...(sidebar?.querySelectorAll("nav.bd-links a.reference") ?? [])].filter(
+    (link) => link instanceof HTMLAnchorElement,
+  );
+  const foot = document.createElement("div");
+  foot.className = "progress-foot";
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Forget what I have read";
+  const told = document.createElement("p");
+  told.setAttribute("role", "status");
+  told.tabIndex = -1;
+  foot.append(button, told);
+  sidebar?.append(foot);
+  button.addEventListener("click", () => {
+    state = { read: [], path: "" };
+    keep();
+    told.textContent = "Nothing is marked as read, and no path is chosen.";
+    told.focus();
+  });
+
+  // A tick for the eye, a word for the ear.
+  function show() {
+    for (const link of links) {
+      const read = state.read.includes(called(link.href));
+      link.classList.toggle("is-read", read);
+      link.querySelector(".read-word")?.remove();
+      if (!read) continue;
+      const word = document.createElement("span");
+      word.className = "read-word visually-hidden";
+      word.textContent = ", read";
+      link.append(word);
+    }
+    button.hidden = !state.read.length && !state.path;
+    if (!button.hidden) told.textContent = "";
+    showNext();
+  }
+
+  function mark() {
+    if (state.read.includes(here) || !links.some((link) => called(link.href) === here)) return;
+    state = kept(); // another window may have added to it
+    state.read.push(here);
+    keep();
+  }
+
+  // What is next on the chosen path, where this page is on it.
+  const island = document.getElementById("paths");
+  /** @type {Record<string, { path: string, next: { title: string, href: string }[] }>} */
+  const paths = island ? JSON.parse(island.textContent) : {};
+  const article = document.querySelector("article.bd-article");
+  const footer = document.querySelector(".prev-next-footer");
+  const box = document.createElement("p");
+  box.className = "path-next";
+  function showNext() {
+    const step = Object.hasOwn(paths, state.path) ? paths[state.path] : undefined;
+    box.remove();
+    if (!step || !article) return;
+    box.textContent = step.next.length ? `On ${step.path}, next: ` : `This is the end of ${step.path}.`;
+    step.next.forEach(({ title, href }, number) => {
+      const link = document.createElement("a");
+      link.href = href;
+      link.textContent = title;
+      box.append(number ? " or " : "", link);
+    });
+    article.append(box);
+  }
+
+  const chosen = new URLSearchParams(location.search).get("path");
+  if (chosen && Object.hasOwn(paths, chosen)) {
+    state.path = chosen;
+    keep();
+  } else show();
+
+  // A page is read when its end was seen for a moment, or its reader goes on to the next.
+  if (footer) {
+    let timer = 0;
+    new IntersectionObserver(([end]) => {
+      clearTimeout(timer);
+      if (end.isIntersecting) timer = setTimeout(mark, MOMENT);
+    }).observe(footer);
+    const goesOn = (/** @type {Event} */ event) => {
+      if (event.target instanceof Element && event.target.closest(".right-next, .path-next a")) mark();
+    };
+    document.addEventListener("click", goesOn, true);
+  }
+  addEventListener("storage", ({ key }) => {
+    if (key !== KEY && key !== null) return;
+    state = kept();
+    show();
+  });
+})();

@@ -1,0 +1,74 @@
+"""Sphinx extension: the page that gathers the three sentences under the title of every chapter.
+
+``{in-short}`` reads the chapters in the order of the table of contents. Each begins with a quotation
+``> **In short.** …``; the page shows it under the chapter's number and title, which lead to the chapter.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+EVERY_CHAPTER = False  # True: a chapter without its three sentences is an error
+MARK = "> **In short.** "
+FRONT = "00"  # the ten minutes: a chapter that is short itself
+
+
+class InShort(SphinxDirective):
+    """Show what each chapter is in short, under its number and title."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section for each part, and in it one for each chapter."""
+        lines, missing = [], []
+        self.env.note_dependency("_toc.yml")
+        for caption, paths in parts(Path(self.env.srcdir)):
+            lines += [f"## {caption}", ""]
+            for path in paths:
+                self.env.note_dependency(str(path))
+                title, short = read(path)
+                lines += [f"### {number(path)}. [{title}](../notebooks/{path.name})", "", short, ""]
+                missing += [] if short else [path.stem]
+        if missing and EVERY_CHAPTER:
+            raise self.error(f"no quotation that begins {MARK!r}: {', '.join(missing)}")
+        root = nodes.container()
+        self.state.nested_parse(StringList(lines), 0, root, match_titles=True)
+        return root.children
+
+
+def parts(root: Path) -> Iterator[tuple[str, list[Path]]]:
+    """Yield the caption of each part that has chapters, and their files."""
+    for part in yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]:
+        files = [root / f"{entry['file']}.ipynb" for entry in part["chapters"]]
+        chapters = [file for file in files if file.parent.name == "notebooks" and number(file) != FRONT]
+        if chapters:
+            yield part["caption"], chapters
+
+
+def number(path: Path) -> str:
+    """Return a chapter's number as it is spoken of: 4 of 04_…, A1 of A1_…."""
+    found = path.name.partition("_")[0]
+    return found if found == FRONT else found.lstrip("0")
+
+
+def read(path: Path) -> tuple[str, str]:
+    """Return a notebook's title and its three sentences, or "" where it has none."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    title = re.search(r"^# (.+)", text, re.MULTILINE)[1]
+    quoted = re.search(rf"^{re.escape(MARK)}.*(?:\n>.*)*", text, re.MULTILINE)
+    if not quoted:
+        return title, ""
+    words = re.sub(r"^> ?", "", quoted[0], flags=re.MULTILINE)
+    return title, words.removeprefix(MARK.removeprefix("> "))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Add the directive."""
+    app.add_directive("in-short", InShort)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
