@@ -43,6 +43,20 @@ def test_a_claim_has_a_section_and_an_experiment_that_the_table_repeats(number):
     assert " ".join(seen.split()) in " ".join(row.split())
 
 
+def test_a_verdict_is_folded_behind_a_guess():
+    shown, fold = set(), None  # claims outside folds; the rank of the heading whose section is folded
+    for cell in NOTEBOOK.cells:
+        for rank, title in re.findall(r"^(#{1,4}) (.+)$", cell.source, re.MULTILINE):
+            if fold is None or len(rank) <= fold:
+                fold = len(rank) if title.startswith("Detour: ") else None
+        number = re.match(r"### (\d+)\. ", cell.source)
+        if number and fold is None:
+            shown.add(int(number[1]))
+        elif number and fold == 4:
+            assert f"#### Detour: verdict {number[1]}\n\n*Predict:* " in cell.source
+    assert len(shown) == 5  # these five are told in the open
+
+
 def test_the_list_of_claims_gives_no_verdict_away():
     shown = str(the_cell("CLAIMS = [").outputs)
     assert not re.search(r"\b(holds if|false|verdict is)\b", shown, re.IGNORECASE)
