@@ -1,13 +1,9 @@
-"""Exercises of chapter 13: curves, seeds and verdicts."""
+"""Exercises of chapter 13: curves, and longer texts."""
 
 from collections.abc import Callable, Sequence
-from itertools import product
-from math import ceil, log
 from typing import Any
 
-import numpy as np
-
-from rope_edu.check.answers import number, of_function, row, whole
+from rope_edu.check.answers import number, of_function, row
 from rope_edu.check.exercise import Verdict, close, judges
 
 STEPS = (0, 50, 100, 150, 200, 250)
@@ -45,65 +41,43 @@ def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
     return True
 
 
-def _flipped(differences: Sequence[float]) -> np.ndarray:
-    """Return the sum under every choice of signs, `(2ⁿ,)`, rounded so that equal sums are equal."""
-    signs = np.array(list(product((1, -1), repeat=len(differences))))
-    return (signs @ np.array(differences)).round(9)
-
-
 @judges("13.2")
 @of_function
-def _flips_signs(p_value: Callable[[list[float]], Any]) -> Verdict:
-    """Judge exercise 13.2 on differences of 2 to 8 seeds: of one sign, of both, with ties, and all zero."""
+def _counts_new_places(at_new_places: Callable[[list[bool], int], Any]) -> Verdict:
+    """Judge exercise 13.2 on texts in which old and new places are answered differently."""
     cases = (
-        [0.3, 0.1],
-        [0.2, 0.1, 0.4, 0.2, 0.3, 0.1, 0.2, 0.1],
-        [-0.5, 0.1, 0.2, -0.2, -0.3],
-        [0.4, -0.1, 0.3, 0.2, 0.1, -0.2, 0.5],
-        [0.0, 0.0, 0.0],
+        ([True] * 4 + [False, True, False, False], 4),
+        ([False, True, True, False, True], 2),
+        ([True] * 6, 3),
     )
-    for differences in cases:
-        found = number(p_value(list(differences)), "It must return one number, the chance.")
-        sums, total = _flipped(differences), round(sum(differences), 9)
-        right = float((abs(sums) >= abs(total)).mean())
-        if close(found, right, 1e-9):
+    for right, trained in cases:
+        found = number(at_new_places(list(right), trained), "It must return one number, the share.")
+        new = right[trained:]
+        if close(found, sum(new) / len(new), 1e-9):
             continue
-        if close(found, float((sums >= total).mean()), 1e-9):
-            return "That counts one side. Nobody said beforehand who would be better: compare sizes."
-        if close(found, float((abs(sums) > abs(total)).mean()), 1e-9):
-            return "That counts only sums that lie further out: one that lies as far out counts too."
-        if close(found, float((abs(sums) >= abs(total)).sum()), 1e-9):
-            return f"{found} is how many choices of signs: divide by all 2ⁿ."
-        return f"For the differences {differences} you gave {found:g}, expected {right:.4f}."
+        case = f"right = {right}, trained = {trained}"
+        if close(found, sum(new), 1e-9):
+            return f"{found:g} is how many are right: divide by the number of new places."
+        if close(found, sum(right) / len(right), 1e-9):
+            return f"For {case} {found:g} is the share at all places: the first {trained} are not new."
+        if close(found, sum(right[trained + 1 :]) / max(1, len(right) - trained - 1), 1e-9):
+            return f"Places count from 0, so a text of {trained} tokens ends at place {trained - 1}."
+        return f"For {case} you gave {found:g}, expected {sum(new) / len(new):g}."
     return True
 
 
 @judges("13.3")
-def _eleven(seeds: object) -> Verdict:
-    """Judge exercise 13.3."""
-    seeds = whole(seeds, "The answer is one whole number.")
-    if not 1 <= seeds <= 500:
-        return "It lies between 1 and 500."
-    if seeds == 10:
-        return "1 in 1,024 is one side. All on the other side would be as far out: 2 in 1,024."
-    if 2 / 2**seeds >= 0.001:
-        return f"With {seeds} the smallest p-value is {2 / 2**seeds:.4f}."
-    if seeds > 11:
-        return f"That is enough (1 in {2 ** (seeds - 1):,}), but fewer would do."
-    return True
-
-
-@judges("13.4")
-def _half_the_weight(answer: object) -> Verdict:
-    """Judge exercise 13.4: the bias that gives one of 33 keys half of the weight, and the steps that it takes."""
-    bias, steps = row(answer, 2, "The answer is two numbers: the bias, and the number of steps.")
-    bias, steps = number(bias, "The bias is one number."), number(steps, "The steps are one number.")
-    if close(bias, 0.5, 1e-3):
-        return "0.5 is the weight that you want. The softmax makes weights of exp(score)."
-    if close(bias, log(33), 2e-3):
-        return f"e^{bias:.2f} = 33 would be against 33 others; the key itself is one of the 33."
-    if not close(bias, log(32), 6e-3):
-        return f"With that bias it gets {np.exp(bias) / (np.exp(bias) + 32):.0%} of the weight."
-    if not ceil(bias / 0.001 - 1e-6) - 1 <= steps <= ceil(log(32) / 0.001) + 6:
-        return f"The bias is right. It moves by 0.001 a step: it takes more or fewer than {steps:g} steps."
+def _hardly_a_third(answer: object) -> Verdict:
+    """Judge exercise 13.3: 32 right answers and 96 guesses among 16 letters."""
+    of_all, of_new = row(answer, 2, "The answer is two numbers: the share of all, and of the new places.")
+    of_all = number(of_all, "The share of all is one number.")
+    of_new = number(of_new, "The share at the new places is one number.")
+    if close(of_new, 0):
+        return "Guessing is right now and then: how often, among 16 letters?"
+    if not close(of_new, 1 / 16, 6e-4):
+        return f"At the new places the model guesses among 16 letters: {of_new:g} is not that chance."
+    if close(of_all, 0.25, 1e-3):
+        return "0.25 is what it knows; the guesses at the other 96 places add to it."
+    if not close(of_all, 38 / 128, 1e-3):
+        return f"The new places are right. {of_all:g} is not the share of 32 right answers and 96 guesses in 128."
     return True

@@ -185,7 +185,7 @@ def sign_flip_p(differences: Iterable[float]) -> float:
     >>> sign_flip_p([0.1, 0.2, 0.3, 0.1, 0.2, 0.1, 0.3, 0.2])  # eight of eight on one side: 2 in 256
     0.0078125
 
-    Source: Fisher's randomisation test (The Design of Experiments, 1935, §21). Chapter 13.
+    Source: Fisher's randomisation test (The Design of Experiments, 1935, §21). Chapter A3.
     """
     values = np.array([float(value) for value in differences])
     if not 1 <= values.size <= 20:
@@ -213,7 +213,7 @@ def best_setting(tuning: Iterable[dict], task: str, encoding: str) -> dict[str, 
     >>> best_setting([{**row, "learning_rate": rate, "loss": 1 - rate} for rate in (0.1, 0.3)], "back", "t5")
     {'learning_rate': 0.3, 'own_rate': 1.0}
 
-    Chapter 13.
+    Chapter A3.
     """
     losses: dict[tuple[float, float], list[float]] = {}
     for row in tuning:
@@ -252,7 +252,7 @@ def load_predictions() -> dict[int, str]:
     >>> load_predictions()[6].split(":")[0]
     '*clock*, 2×'
 
-    Chapter 13.
+    Chapter A3.
     """
     return numbered(read("predictions.md"))
 

@@ -34,7 +34,7 @@ def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
     >>> match_last(np.array([[7, 8, 9, 8]]), 1, "before").tolist()
     [[-1, -1, -1, 7]]
 
-    Source: the rule that induction heads carry out, Olsson 2022, arXiv 2209.11895. Chapter 13.
+    Source: the rule that induction heads carry out, Olsson 2022, arXiv 2209.11895. Chapter A3.
     """
     check_positive_int("n", n)
     check_one_of("side", side, SIDES)
@@ -74,7 +74,7 @@ def rule_accuracy(
     >>> rule_accuracy(make_task("copy"), 2) > 0.8 > 0.2 > rule_accuracy(make_task("back"), 2)
     True
 
-    Chapter 13.
+    Chapter A3.
     """
     length = task.length if length is None else length
     batch = task.batch(0, 0, rows, length, split="test")

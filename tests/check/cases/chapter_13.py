@@ -1,8 +1,5 @@
 """Known mistakes, and more right answers, of chapter 13."""
 
-from itertools import product
-from math import log
-
 from solutions import answers_of
 
 SOLUTION = answers_of("chapter_13")
@@ -24,33 +21,14 @@ def above(steps, accuracy, level):
     return settled(steps, accuracy, level + 1e-6)
 
 
-def flipped(differences):
-    total = abs(sum(differences))
-    sums = [
-        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) for signs in all_signs(differences)
-    ]
-    return [value >= total - 1e-9 for value in sums]
-
-
-def all_signs(differences):
-    return product((1, -1), repeat=len(differences))
-
-
-def one_side(differences):
-    signed = [sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in all_signs(differences)]
-    return sum(value >= sum(differences) - 1e-9 for value in signed) / len(signed)
-
-
-def further_out(differences):
-    total = abs(sum(differences))
-    sums = [
-        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) for signs in all_signs(differences)
-    ]
-    return sum(value > total + 1e-9 for value in sums) / len(sums)
+def one_too_late(right, trained):
+    new = right[trained + 1 :]
+    return sum(new) / len(new)
 
 
 ALSO_RIGHT = {
-    "13.4": [(3.47, 3470)],
+    "13.2": [lambda right, trained: 1 - right[trained:].count(False) / (len(right) - trained)],
+    "13.3": [(0.297, 0.0625)],
 }
 WRONG = {
     "13.1": [
@@ -60,24 +38,17 @@ WRONG = {
         (lambda steps, accuracy, level: "never", "It must return one step, or None."),
     ],
     "13.2": [
-        (one_side, "That counts one side."),
-        (further_out, "one that lies as far out counts too"),
-        (lambda differences: sum(flipped(differences)), "divide by all 2ⁿ"),
-        (lambda differences: 0.05, "you gave 0.05, expected 0.5000"),
-        (lambda differences: "rarely", "It must return one number, the chance."),
+        (lambda right, trained: sum(right) / len(right), "the share at all places: the first 4 are not new"),
+        (lambda right, trained: sum(right[trained:]), "divide by the number of new places"),
+        (one_too_late, "a text of 4 tokens ends at place 3"),
+        (lambda right, trained: 0.5, "you gave 0.5, expected 0.25."),
+        (lambda right, trained: "few", "It must return one number, the share."),
     ],
     "13.3": [
-        (8, "With 8 the smallest p-value is 0.0078."),
-        (10, "All on the other side would be as far out"),
-        (12, "fewer would do"),
-        (7.5, "The answer is one whole number."),
-        (0, "It lies between 1 and 500."),
-    ],
-    "13.4": [
-        ((0.5, 500), "0.5 is the weight that you want"),
-        ((log(33), 3497), "the key itself is one of the 33"),
-        ((3.0, 3000), "With that bias it gets 39% of the weight."),
-        ((log(32), 347), "it takes more or fewer than 347 steps"),
-        (3.47, "The answer is two numbers"),
+        ((0.25, 1 / 16), "the guesses at the other 96 places add to it"),
+        ((0.25, 0), "Guessing is right now and then"),
+        ((38 / 128, 0.5), "0.5 is not that chance"),
+        ((0.5, 1 / 16), "0.5 is not the share of 32 right answers and 96 guesses"),
+        (0.297, "The answer is two numbers"),
     ],
 }
