@@ -52,7 +52,7 @@ WRONG = {
         (lambda *a: step(*a, at_q=lambda n: n + 1), "The query is one position ahead of its own key."),
         (lambda *a: step(*a, scale=1.0), "not divided by the root of the width"),
         (lambda *a: step(*a, again=True), "turned once, each by its own position"),
-        (lambda *a: step(*a)[0], "It must return three things"),
+        (lambda *a: step(*a)[:2], "It must return three things"),
         (lambda q, k, v, *a: (v, *a[:2]), "one more than before"),
     ],
     "11.3": [
