@@ -37,13 +37,13 @@ def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
         )
         counted = np.cumsum(is_text, axis=-1) - 1
         if close(found[is_text], counted[is_text] + 1):
-            return "The first token of a text stands at 0, not at 1."
+            return "The first token of a text is at 0, not at 1."
         if not close(found[is_text], counted[is_text]):
             if close(found, np.broadcast_to(np.arange(is_text.shape[1]), is_text.shape)):
                 return "The padding on the left is counted as well."
             if close(found[is_text], (np.cumsum(is_text).reshape(is_text.shape) - 1)[is_text]):
                 return "Each row counts for itself."
-            return f"For the rows {rows} the text's tokens do not stand at 0, 1, 2 …"
+            return f"For the rows {rows} the text's tokens are not at 0, 1, 2 …"
         if not np.all(found >= 0):
             return "Padding gets a position below 0, and a table of positions has none there."
     return True
@@ -89,7 +89,7 @@ def _moves(moved: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
             moved(stored.copy(), by, theta), stored.shape, "The keys keep their shape, here (9, 16)."
         )
         if by and close(found, stored):
-            return "They stand where they stood."
+            return "They have not moved."
         if by and close(found, apply_rope(stored, rope_angles(by, theta), layout="half_split")):
             return "That is the layout half_split; these keys are interleaved, as apply_rope is."
         if close(found, apply_rope(keys, rope_angles(positions - by, theta))) and by:

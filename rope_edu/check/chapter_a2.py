@@ -107,7 +107,7 @@ def _forgets(forget: Callable[..., Any]) -> Verdict:
 @judges("A2.4")
 @of_function
 def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
-    """Judge exercise A2.4: the state of a text that stands elsewhere."""
+    """Judge exercise A2.4: the state of a text at other positions."""
     k, v, _ = _example(9)
     theta = inv_freq(8)
     for by in (3, -2, 1000):
@@ -117,7 +117,7 @@ def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
         if close(kv, there) and close(norm, plain):
             continue
         if close(kv, here):
-            return "It stands where it stood."
+            return "It has not moved."
         if close(kv, back):
             return "It moved the other way."
         if close(kv, there):

@@ -35,7 +35,7 @@ def same_tokens(stored, prompt):
 
 WRONG = {
     "12.1": [
-        (lambda t: np.cumsum(t, axis=-1), "The first token of a text stands at 0, not at 1."),
+        (lambda t: np.cumsum(t, axis=-1), "The first token of a text is at 0, not at 1."),
         (
             lambda t: np.tile(np.arange(t.shape[1]), (len(t), 1)),
             "The padding on the left is counted as well.",
@@ -56,7 +56,7 @@ WRONG = {
     "12.3": [
         (lambda k, by, f: moved(k, -by, f), "They moved the other way."),
         (each_by_its_own, "You turned each key by another angle"),
-        (lambda k, by, f: k, "They stand where they stood."),
+        (lambda k, by, f: k, "They have not moved."),
         (
             lambda k, by, f: apply_rope(k, rope_angles(by, f), layout="half_split"),
             "That is the layout half_split",

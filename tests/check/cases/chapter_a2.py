@@ -56,7 +56,7 @@ WRONG = {
     ],
     "A2.4": [
         (lambda kv, norm, by, f: moved_state(kv, norm, -by, f), "It moved the other way."),
-        (lambda kv, norm, by, f: (kv, norm), "It stands where it stood."),
+        (lambda kv, norm, by, f: (kv, norm), "It has not moved."),
         (
             lambda kv, norm, by, f: (moved_state(kv, norm, by, f)[0], apply_rope(norm, rope_angles(by, f))),
             "The norm knows nothing of positions: it stays.",
