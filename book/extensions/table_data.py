@@ -114,9 +114,9 @@ def _where(entry: dict) -> str:
     return f"{chapters}[{name}]({source})"
 
 
-def _chapter(number: int) -> str:
+def _chapter(number: int | str) -> str:
     """Return a link to a chapter, or its number while the book does not have it."""
-    found = next(NOTEBOOKS.glob(f"{number:02}_*.ipynb"), None)
+    found = next(NOTEBOOKS.glob(f"{number:0>2}_*.ipynb"), None)
     return f"[{number}](../notebooks/{found.name})" if found else str(number)
 
 

@@ -210,7 +210,7 @@ class GrowingNTK(Encoding):
     >>> bool((GrowingNTK(4, 3).rotate_q(x, range(3)) == plain.rotate_q(x, range(3))).all())
     True
 
-    Source: transformers' rope type "dynamic", with a cache. Chapters 11 and 18.
+    Source: transformers' rope type "dynamic", with a cache. Chapters 15 and 18.
     """
 
     def __init__(self, head_dim: int, trained_length: int) -> None:

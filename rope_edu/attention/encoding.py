@@ -272,7 +272,7 @@ class DynamicRotary(PositionEncoding):
     >>> bool((early == late).all())  # the same key at the same position, before and after the text grew
     False
 
-    Source: transformers' rope types "dynamic" and "longrope". Chapters 11, 15 and 16.
+    Source: transformers' rope types "dynamic" and "longrope". Chapters 15 and 16.
     """
 
     rule: Callable[[int], RopeSpec | Array]

@@ -41,7 +41,7 @@ def decoupled_scores(
     >>> decoupled_scores(one, one, one[..., :1], one[0, :, :1]).tolist()  # (3 + 1) / √4
     [[[2.0]], [[2.0]]]
 
-    Source: DeepSeek-V2, arXiv 2405.04434, §2.1.3, eq. 14–18. Chapters 11 and 19.
+    Source: DeepSeek-V2, arXiv 2405.04434, §2.1.3, eq. 14–18. Chapter 19.
     Plain form: `rope_edu.plain.decoupled_scores`.
     """
     check_float_array("k_turned", k_turned)

@@ -27,7 +27,7 @@ class LinearState(NamedTuple):
     >>> LinearState(np.zeros((2, 3)), np.zeros(2)).kv.shape
     (2, 3)
 
-    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 18–20; RoFormer, arXiv 2104.09864, eq. 19. Chapter 12.
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 18–20; RoFormer, arXiv 2104.09864, eq. 19. Chapter A2.
     """
 
     kv: Array
@@ -52,7 +52,7 @@ def elu_plus_one(x: Any) -> Any:
     >>> elu_plus_one(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
     [0.3679, 1.0, 3.0]
 
-    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter 12.
+    Source: Katharopoulos 2020, arXiv 2006.16236, eq. 7. Chapter A2.
     Plain form: `rope_edu.plain.elu_plus_one`.
     """
     xp = check_float_array("x", x)
@@ -106,7 +106,7 @@ def linear_attention(
     >>> linear_attention(q, k, v, angles=[[0.0], [np.pi]]).round(3).tolist()  # (−1 + 3)/2
     [[1.0], [1.0]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter 12.
+    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236. Chapter A2.
     Plain form: `rope_edu.plain.linear_attention`.
     """
     chunk = check_positive_int("chunk", chunk)
@@ -157,7 +157,7 @@ def linear_attention_step(
     >>> output.round(3).tolist(), state.norm.tolist()  # as the last row of linear_attention's example
     ([1.0], [2.0, 2.0])
 
-    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter 12.
+    Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter A2.
     Plain form: `rope_edu.plain.linear_attention_step`.
     """
     _check(q, k, v, axes=1)

@@ -5,25 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import array, number, of_function
+from rope_edu.attention import attention, causal_mask
+from rope_edu.check.answers import array, number, of_function, row
 from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
-BATCHES = (
-    ((0, 0, 1, 1, 1), (1, 1, 1, 1, 1), (0, 0, 0, 0, 1)),  # padding on the left
-    ((1, 1, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 1, 1)),  # on the right
-    ((1, 1), (0, 1)),
-)
-TEXTS = (  # tokens stored, tokens of the prompt, keys to keep
-    ((5, 3, 8, 1), (5, 3, 9, 1, 2), 2),
-    ((5, 3, 8), (5, 3, 8, 7, 7), 3),
-    ((5, 3, 8, 7, 7), (5, 3, 8), 2),
-    ((5, 3, 8), (5, 3, 8), 2),
-    ((4, 3, 8), (5, 3, 8), 0),
-    ((), (5, 3), 0),
-    ((5, 3), (5,), 0),
-)
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
+
+WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # tokens of a prompt, tokens written behind it
 
 
 @judges("11.1")
@@ -54,65 +43,70 @@ def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
 
 @judges("11.2")
 @of_function
-def _moves(moved: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
-    """Judge exercise 11.2: turns of stored keys add up."""
-    keys = np.random.default_rng(11).normal(size=(9, 16))
-    positions = np.array([0, 3, 4, 50, 51, 52, 400, 4000, 4001])
-    for by, theta in ((3, inv_freq(16)), (-7, inv_freq(16, 500.0)), (0, inv_freq(16))):
-        stored = apply_rope(keys, rope_angles(positions, theta))
-        found = array(
-            moved(stored.copy(), by, theta), stored.shape, "The keys keep their shape, here (9, 16)."
-        )
-        if by and close(found, stored):
-            return "They stand where they stood."
-        if by and close(found, apply_rope(stored, rope_angles(by, theta), layout="half_split")):
-            return "That is the layout half_split; these keys are interleaved, as apply_rope is."
-        if close(found, apply_rope(keys, rope_angles(positions - by, theta))) and by:
-            return "They moved the other way."
-        if close(found, apply_rope(stored, rope_angles(np.arange(9) + by, theta))):
-            return "You turned each key by another angle; they are rotated already, and all move by the same."
-        if not close(found, apply_rope(keys, rope_angles(positions + by, theta))):
-            return (
-                f"Moved by {by}, they are not what the model would store there: all turn by one angle a pair."
-            )
-    return True
+def _decodes(decode_step: Callable[..., Any]) -> Verdict:
+    """Judge exercise 11.2: a walk through a text equals causal attention at once."""
+    rng, theta = np.random.default_rng(11), inv_freq(8)
+    q, k = rng.normal(size=(2, 9, 8))
+    v = rng.normal(size=(9, 3))
+    whole = _attended(q, k, v, np.arange(9), np.arange(9))
+    keys, values, outputs = np.zeros((0, 8)), np.zeros((0, 3)), []
+    for m in range(9):
+        found = decode_step(q[m], k[m], v[m], keys.copy(), values.copy(), theta.copy())
+        output, keys, values = row(found, 3, "It must return three things: (output, keys, values).")
+        keys = array(keys, (m + 1, 8), f"After token {m} the keys are {(m + 1, 8)}: one more than before.")
+        values = array(values, (m + 1, 3), f"After token {m} the values are {(m + 1, 3)}.")
+        outputs.append(array(output, (3,), "The output of one token has the width of v, here (3,)."))
+    if close(outputs, whole):
+        return True
+    zeros, places = np.zeros(9), np.arange(9)
+    slips = {
+        "It knows no positions: the query and the new key must be turned.": (zeros, zeros),
+        "The key is turned, the query is not.": (zeros, places),
+        "The query is turned, the key is not.": (places, zeros),
+        "The query is one position ahead of its own key.": (places + 1, places),
+    }
+    for sentence, (at_q, at_k) in slips.items():
+        if close(outputs, _attended(q, k, v, at_q, at_k)):
+            return sentence
+    if close(outputs, _attended(q * np.sqrt(8), k, v, places, places)):
+        return "The scores are not divided by the root of the width."
+    if not close(keys, apply_rope(k, rope_angles(places, theta))):
+        return "The keys that are stored must be turned once, each by its own position, and then left alone."
+    return "Step by step it does not give what the whole text gives at once."
+
+
+def _attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, at_q: Any, at_k: Any) -> Any:
+    """Causal attention with queries and keys at the given positions."""
+    q, k = (apply_rope(x, rope_angles(at, inv_freq(8))) for x, at in ((q, at_q), (k, at_k)))
+    return attention(q, k, v, mask=causal_mask(len(q), len(k)))[0]
 
 
 @judges("11.3")
 @of_function
-def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
-    """Judge exercise 11.3 on padding left and right; the positions of padding are free."""
-    for rows in BATCHES:
-        is_text = np.array(rows, dtype=bool)
-        found = array(
-            positions_of(is_text.copy()), is_text.shape, "It must return one position for each token."
-        )
-        counted = np.cumsum(is_text, axis=-1) - 1
-        if close(found[is_text], counted[is_text] + 1):
-            return "The first token of a text stands at 0, not at 1."
-        if not close(found[is_text], counted[is_text]):
-            if close(found, np.broadcast_to(np.arange(is_text.shape[1]), is_text.shape)):
-                return "The padding on the left is counted as well."
-            if close(found[is_text], (np.cumsum(is_text).reshape(is_text.shape) - 1)[is_text]):
-                return "Each row counts for itself."
-            return f"For the rows {rows} the text's tokens do not stand at 0, 1, 2 …"
-        if not np.all(found >= 0):
-            return "Padding gets a position below 0, and a table of positions has none there."
-    return True
-
-
-@judges("11.4")
-@of_function
-def _keeps_keys(keys_to_keep: Callable[[list[int], list[int]], Any]) -> Verdict:
-    """Judge exercise 11.4 on texts that part early, late, never, or are empty."""
-    for stored, prompt, expected in TEXTS:
-        found = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
-        if close(found, expected):
-            continue
-        if close(found, expected + 1) and stored[: len(prompt)] == prompt:
-            return "If the whole prompt is stored, its last token has to be run again all the same."
-        equal = sum(a == b for a, b in zip(stored, prompt[:-1], strict=False))
-        if close(found, equal) and equal > expected:
-            return "A token behind the first difference has other keys, even if it is the same token."
-        return f"For stored = {list(stored)} and prompt = {list(prompt)} it is {expected}, not {found}."
+def _counts_products(dot_products: Callable[..., Any]) -> Verdict:
+    """Judge exercise 11.3 with and without a cache."""
+    for cached in (True, False):
+        for prompt, new in WRITTEN:
+            found = number(dot_products(prompt, new, cached), "It must return one number.")
+            lengths = range(prompt, prompt + new)  # of the text, when each new token is chosen
+            whole = [n * (n + 1) // 2 for n in lengths]
+            if close(found, whole[-1] if cached else sum(whole)):
+                continue
+            with_last = whole[-1] + prompt + new
+            slips = {
+                "The last token that is written is never read: nobody asks what comes after it.": with_last
+                if cached
+                else sum(whole) + with_last,
+                "Under a causal mask a token is compared with itself and the tokens before it only.": sum(
+                    lengths
+                )
+                + prompt * (prompt - 1)
+                if cached
+                else sum(n * n for n in lengths),
+                "The prompt must be read too.": sum(lengths) - prompt if cached else sum(whole[1:]),
+                "That is the other of the two: look at `cached`.": sum(whole) if cached else whole[-1],
+            }
+            way = "with" if cached else "without"
+            right = f"A prompt of {prompt} and {new} written, {way} a cache: it is not {found}."
+            return slip_of(found, slips, right)
     return True

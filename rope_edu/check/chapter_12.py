@@ -1,126 +1,120 @@
-"""Exercises of chapter 12: carry a sum instead of a cache."""
+"""Exercises of chapter 12: count positions."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from rope_edu.attention import elu_plus_one, linear_attention
 from rope_edu.check.answers import array, number, of_function, row
-from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.exercise import Verdict, close, judges, slip_of
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
-WIDTHS = ((64, 64), (128, 128), (16, 4), (4, 16), (1, 1), (3, 5))
-ASK_STATE = "It must return two things: (kv, norm)."
+BATCHES = (
+    ((0, 0, 1, 1, 1), (1, 1, 1, 1, 1), (0, 0, 0, 0, 1)),  # padding on the left
+    ((1, 1, 1, 0, 0), (1, 0, 0, 0, 0), (1, 1, 1, 1, 1)),  # on the right
+    ((1, 1), (0, 1)),
+)
+TEXTS = (  # tokens stored, tokens of the prompt, keys to keep
+    ((5, 3, 8, 1), (5, 3, 9, 1, 2), 2),
+    ((5, 3, 8), (5, 3, 8, 7, 7), 3),
+    ((5, 3, 8, 7, 7), (5, 3, 8), 2),
+    ((5, 3, 8), (5, 3, 8), 2),
+    ((4, 3, 8), (5, 3, 8), 0),
+    ((), (5, 3), 0),
+    ((5, 3), (5,), 0),
+)
+PACKED = ((0, 0, 0, 1, 1), (0, 1, 2, 2, 2, 2), (0, 0), (3, 3, 7, 7, 7, 9))  # the document of each token
 
 
 @judges("12.1")
 @of_function
-def _steps(step: Callable[..., Any]) -> Verdict:
-    """Judge exercise 12.1: a walk through a text equals linear attention at once."""
-    rng = np.random.default_rng(4)
-    q, k = rng.normal(size=(2, 20, 8))
-    v, angles = rng.normal(size=(20, 3)), rope_angles(range(20), inv_freq(8))
-    kv, norm, outputs = np.zeros((8, 3)), np.zeros(8), []
-    for m in range(20):
-        found = step(kv.copy(), norm.copy(), q[m], k[m], v[m], angles[m])
-        output, kv, norm = row(found, 3, "It must return three things: (output, kv, norm).")
-        kv, norm = array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
-        outputs.append(array(output, (3,), "The output of one token has the width of v, here (3,)."))
-    if close(outputs, linear_attention(q, k, v, angles=angles)):
-        return True
-    if close(outputs, linear_attention(q, k, v)):
-        return "It is linear attention without any position: the features in the numerator are to be turned."
-    if close(outputs, linear_attention(apply_rope(q, angles), apply_rope(k, angles), v)):
-        return "φ comes first: turn the features, not q and k."
-    turned = (apply_rope(elu_plus_one(x), angles) for x in (q, k))
-    if close(outputs, linear_attention(*turned, v, feature_map=lambda features: features)):
-        return "The denominator is turned as well; it takes the features as they are."
-    first = close(outputs[0], v[0])
-    return (
-        "The first token is right, but not the later ones."
-        if first
-        else "One token alone must give its own v."
-    )
+def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
+    """Judge exercise 12.1 on padding left and right; the positions of padding are free."""
+    for rows in BATCHES:
+        is_text = np.array(rows, dtype=bool)
+        found = array(
+            positions_of(is_text.copy()), is_text.shape, "It must return one position for each token."
+        )
+        counted = np.cumsum(is_text, axis=-1) - 1
+        if close(found[is_text], counted[is_text] + 1):
+            return "The first token of a text is at 0, not at 1."
+        if not close(found[is_text], counted[is_text]):
+            if close(found, np.broadcast_to(np.arange(is_text.shape[1]), is_text.shape)):
+                return "The padding on the left is counted as well."
+            if close(found[is_text], (np.cumsum(is_text).reshape(is_text.shape) - 1)[is_text]):
+                return "Each row counts for itself."
+            return f"For the rows {rows} the text's tokens are not at 0, 1, 2 …"
+        if not np.all(found >= 0):
+            return "Padding gets a position below 0, and a table of positions has none there."
+    return True
 
 
 @judges("12.2")
 @of_function
-def _smaller_from(smaller_from: Callable[[int, int], Any]) -> Verdict:
-    """Judge exercise 12.2 on square and other widths."""
-    right = [(d * d_v + d) // (d + d_v) + 1 for d, d_v in WIDTHS]
-    found = [number(smaller_from(d, d_v), "It must return one number.") for d, d_v in WIDTHS]
-    exact = np.array([(d * d_v + d) / (d + d_v) for d, d_v in WIDTHS])
-    if close(found, [d * d_v // (d + d_v) + 1 for d, d_v in WIDTHS]):
-        return "The state has the vector of the denominator as well."
-    if close(found, exact) or close(found, np.ceil(exact)):
-        return "Whole tokens, and smaller, not as large as."
-    for (d, d_v), mine, expected in zip(WIDTHS, found, right, strict=True):
-        if not close(mine, expected):
-            return f"For d = {d} and d_v = {d_v} it is {expected}, not {mine}."
+def _packs(packed: Callable[[np.ndarray], Any]) -> Verdict:
+    """Judge exercise 12.2: positions that restart, and a mask that keeps documents apart."""
+    for row_of in PACKED:
+        document = np.array(row_of)
+        n = len(document)
+        positions, mask = row(packed(document.copy()), 2, "It must return two things: (positions, mask).")
+        positions = array(positions, (n,), "positions has one number for each token.")
+        seen = 1.0 * array(mask, (n, n), "mask is (seq, seq): a row for each query, a column for each key.")
+        places, same = np.arange(n), document[:, None] == document
+        if close(positions, places) and n > 1 and len(set(row_of)) > 1:
+            return "The positions run on; each document starts again at 0."
+        if not close(positions, places - np.searchsorted(document, document)):
+            return f"For the documents {row_of} the positions are not 0, 1, 2 … in each."
+        before = places[:, None] >= places
+        if close(seen, 1.0 * (same & before)):
+            continue
+        slips = {
+            "Within a document a token sees itself and what came before, not what comes after.": same,
+            "A later document still sees the earlier ones: positions that restart hide nobody.": before,
+            "Rows are queries, columns are keys: the mask is transposed.": same & before.T,
+        }
+        otherwise = f"For the documents {row_of} the mask is another one."
+        return slip_of(seen, {sentence: 1.0 * mistake for sentence, mistake in slips.items()}, otherwise)
     return True
-
-
-def _example(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return keys `(n, 8)`, values `(n, 3)` and angles `(n, 4)`."""
-    rng = np.random.default_rng(12)
-    return rng.normal(size=(n, 8)), rng.normal(size=(n, 3)), rope_angles(range(n), inv_freq(8))
-
-
-def _state(k: np.ndarray, v: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the state of a text: the turned sum `(8, 3)` and the plain one `(8,)`."""
-    features = elu_plus_one(k)
-    return apply_rope(features, angles).T @ v, features.sum(axis=0)
-
-
-def _pair(found: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Read a state that an answer returned."""
-    kv, norm = row(found, 2, ASK_STATE)
-    return array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
 
 
 @judges("12.3")
 @of_function
-def _forgets(forget: Callable[..., Any]) -> Verdict:
-    """Judge exercise 12.3: what was added can be taken away."""
-    k, v, angles = _example(9)
-    whole = _state(k, v, angles)
-    for place in (4, 0):
-        others = [n for n in range(9) if n != place]
-        rest = _state(k[others], v[others], angles[others])
-        kv, norm = _pair(forget(whole[0].copy(), whole[1].copy(), k[place], v[place], angles[place]))
-        if close(kv, rest[0]) and close(norm, rest[1]):
-            continue
-        features = elu_plus_one(k[place])
-        if close(kv, whole[0] - np.outer(features, v[place])):
-            return "What was added was turned: take away what was added."
-        if close(kv, whole[0] - np.outer(apply_rope(k[place], angles[place]), v[place])):
-            return "What was added were features, φ(k), not k."
-        if close(norm, whole[1] - apply_rope(features, angles[place])):
-            return "The norm was not turned when it was added."
-        if close(kv, rest[0]):
-            return "kv is right, norm is not: it had gained φ(k)."
-        return "It is not the state of the other tokens alone."
+def _moves(moved: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
+    """Judge exercise 12.3: turns of stored keys add up."""
+    keys = np.random.default_rng(11).normal(size=(9, 16))
+    positions = np.array([0, 3, 4, 50, 51, 52, 400, 4000, 4001])
+    for by, theta in ((3, inv_freq(16)), (-7, inv_freq(16, 500.0)), (0, inv_freq(16))):
+        stored = apply_rope(keys, rope_angles(positions, theta))
+        found = array(
+            moved(stored.copy(), by, theta), stored.shape, "The keys keep their shape, here (9, 16)."
+        )
+        if by and close(found, stored):
+            return "They have not moved."
+        if by and close(found, apply_rope(stored, rope_angles(by, theta), layout="half_split")):
+            return "That is the layout half_split; these keys are interleaved, as apply_rope is."
+        if close(found, apply_rope(keys, rope_angles(positions - by, theta))) and by:
+            return "They moved the other way."
+        if close(found, apply_rope(stored, rope_angles(np.arange(9) + by, theta))):
+            return "You turned each key by another angle; they are rotated already, and all move by the same."
+        if not close(found, apply_rope(keys, rope_angles(positions + by, theta))):
+            return (
+                f"Moved by {by}, they are not what the model would store there: all turn by one angle a pair."
+            )
     return True
 
 
 @judges("12.4")
 @of_function
-def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
-    """Judge exercise 12.4: the state of a text that stands elsewhere."""
-    k, v, _ = _example(9)
-    theta = inv_freq(8)
-    for by in (3, -2, 1000):
-        at = [rope_angles(np.arange(9) + start, theta) for start in (0, by, -by)]
-        (here, plain), (there, _), (back, _) = (_state(k, v, angles) for angles in at)
-        kv, norm = _pair(moved_state(here.copy(), plain.copy(), by, theta))
-        if close(kv, there) and close(norm, plain):
+def _keeps_keys(keys_to_keep: Callable[[list[int], list[int]], Any]) -> Verdict:
+    """Judge exercise 12.4 on texts that part early, late, never, or are empty."""
+    for stored, prompt, expected in TEXTS:
+        found = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")
+        if close(found, expected):
             continue
-        if close(kv, here):
-            return "It stands where it stood."
-        if close(kv, back):
-            return "It moved the other way."
-        if close(kv, there):
-            return "The norm knows nothing of positions: it stays."
-        return f"Moved by {by}, it is not the state of the text there."
+        if close(found, expected + 1) and stored[: len(prompt)] == prompt:
+            return "If the whole prompt is stored, its last token still has to be run again."
+        equal = sum(a == b for a, b in zip(stored, prompt[:-1], strict=False))
+        if close(found, equal) and equal > expected:
+            return "A token behind the first difference has other keys, even if it is the same token."
+        return f"For stored = {list(stored)} and prompt = {list(prompt)} it is {expected}, not {found}."
     return True

@@ -264,7 +264,7 @@ class DynamicNTK(_LibraryRotation):
     >>> DynamicNTK(8, 4).cache_problem.split(",")[0]
     'its frequencies change with the length of the text'
 
-    Source: transformers' rope type "dynamic". Chapters 11 and 15.
+    Source: transformers' rope type "dynamic". Chapter 15.
     """
 
     cache_problem = DynamicRotary.cache_problem

@@ -1,4 +1,4 @@
-"""Chapter 12: a sum of fixed size beside a cache that grows."""
+"""Chapter A2: a sum of fixed size beside a cache that grows."""
 
 from ._traits import Slider, Toggle
 from .base import LiveFigure
@@ -17,7 +17,7 @@ class StateSteps(LiveFigure):
     >>> StateSteps(step=40, turned=False)
     StateSteps(step=40, turned=False)
 
-    Source: Su et al. 2021, arXiv 2104.09864, equation 19; Katharopoulos et al. 2020, arXiv 2006.16236. Chapter 12.
+    Source: Su et al. 2021, arXiv 2104.09864, equation 19; Katharopoulos et al. 2020, arXiv 2006.16236. Chapter A2.
     """
 
     step = Slider(24, 1, 64, label="Tokens read, n", unit="")

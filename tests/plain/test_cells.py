@@ -33,7 +33,6 @@ CHAPTERS = {
     "07": ["rotate_as_complex", "rotation_matrix", "quarter_turn", "apply_rope"],
     "08": ["rotate_half_split", "layout_permutation", "convert_projection"],
     "09": ["score_curve", "mean_cosine"],
-    "12": ["linear_weights", "linear_attention_step"],
     "15": ["position_interpolation", "abf", "ntk_aware"],
     "16": ["blend", "ntk_by_parts", "kept_by_index"],
     "17": ["first_negative_distance", "smallest_base"],
@@ -46,6 +45,7 @@ CHAPTERS = {
         "spatial_angles",
         "lie_rotation",
     ],
+    "A2": ["linear_weights", "linear_attention_step"],
 }
 PAGES = {"README.md": ["inv_freq", "rope_angles", "quarter_turn", "apply_rope"]}
 PAGES["book/index.md"] = PAGES["README.md"]

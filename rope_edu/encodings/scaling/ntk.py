@@ -108,7 +108,7 @@ def dynamic_ntk(
     >>> dynamic_ntk(4, 200, 100).inv_freq.tolist()  # twice the length: the last pair at half its 0.01
     [1.0, 0.005]
 
-    Source: transformers' rope type "dynamic"; YaRN, arXiv 2309.00071, §3.3. Chapters 11 and 15.
+    Source: transformers' rope type "dynamic"; YaRN, arXiv 2309.00071, §3.3. Chapter 15.
     Plain form: `rope_edu.plain.dynamic_ntk`.
     """
     length = check_positive_int("length", length)

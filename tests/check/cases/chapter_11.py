@@ -3,7 +3,7 @@
 import numpy as np
 from solutions import answers_of
 
-from rope_edu import apply_rope, rope_angles
+from rope_edu import apply_rope, rope_angles, softmax
 
 SOLUTION = answers_of("chapter_11")
 
@@ -11,20 +11,32 @@ SOLUTION = answers_of("chapter_11")
 tokens_that_fit = SOLUTION["11.1"]
 
 
-moved = SOLUTION["11.2"]
+def step(q, k, v, keys, values, theta, *, at_q=None, at_k=None, scale=None, again=False):
+    n = len(keys)
+    at_q, at_k = (n if at is None else at(n) for at in (at_q, at_k))
+    if again:
+        keys = apply_rope(keys, rope_angles(np.full(n, 2), theta))
+    keys = np.concatenate([keys, apply_rope(k, rope_angles(at_k, theta))[None]])
+    values = np.concatenate([values, v[None]])
+    scores = keys @ apply_rope(q, rope_angles(at_q, theta)) * (scale or len(q) ** -0.5)
+    return softmax(scores) @ values, keys, values
 
 
-def each_by_its_own(keys, by, frequencies):
-    return apply_rope(keys, rope_angles(np.arange(len(keys)) + by, frequencies))
+def nowhere(n):
+    return 0
 
 
-keys_to_keep = SOLUTION["11.4"]
+dot_products = SOLUTION["11.3"]
 
 
-def same_tokens(stored, prompt):
-    return sum(old == new for old, new in zip(stored, prompt[:-1], strict=False))
-
-
+ALSO_RIGHT = {
+    "11.2": [step],
+    "11.3": [
+        lambda p, n, cached: (
+            sum(t if cached else t * (t + 1) // 2 for t in range(p, p + n)) + cached * p * (p - 1) // 2
+        )
+    ],
+}
 WRONG = {
     "11.1": [
         (lambda *a: 2 * tokens_that_fit(*a), "There is a value beside every key."),
@@ -34,29 +46,23 @@ WRONG = {
         (lambda *a: tokens_that_fit(*a) + 0.5, "Whole tokens only"),
     ],
     "11.2": [
-        (lambda k, by, f: moved(k, -by, f), "They moved the other way."),
-        (each_by_its_own, "You turned each key by another angle"),
-        (lambda k, by, f: k, "They stand where they stood."),
-        (
-            lambda k, by, f: apply_rope(k, rope_angles(by, f), layout="half_split"),
-            "That is the layout half_split",
-        ),
-        (lambda k, by, f: k[0], "The keys keep their shape"),
+        (lambda *a: step(*a, at_q=nowhere, at_k=nowhere), "It knows no positions"),
+        (lambda *a: step(*a, at_q=nowhere), "The key is turned, the query is not."),
+        (lambda *a: step(*a, at_k=nowhere), "The query is turned, the key is not."),
+        (lambda *a: step(*a, at_q=lambda n: n + 1), "The query is one position ahead of its own key."),
+        (lambda *a: step(*a, scale=1.0), "not divided by the root of the width"),
+        (lambda *a: step(*a, again=True), "turned once, each by its own position"),
+        (lambda *a: step(*a)[:2], "It must return three things"),
+        (lambda q, k, v, *a: (v, *a[:2]), "one more than before"),
     ],
     "11.3": [
-        (lambda t: np.cumsum(t, axis=-1), "The first token of a text stands at 0, not at 1."),
+        (lambda p, n, cached: dot_products(p, n + 1, cached), "The last token that is written is never read"),
         (
-            lambda t: np.tile(np.arange(t.shape[1]), (len(t), 1)),
-            "The padding on the left is counted as well.",
+            lambda p, n, cached: p * p + sum(range(p + 1, p + n)) if cached else dot_products(p, n, cached),
+            "Under a causal mask",
         ),
-        (lambda t: np.cumsum(t, axis=-1) - 1, "Padding gets a position below 0"),
-        (lambda t: np.maximum(np.cumsum(t) - 1, 0).reshape(t.shape), "Each row counts for itself."),
-        (lambda t: np.arange(t.shape[1]), "It must return one position for each token."),
-    ],
-    "11.4": [
-        (lambda s, p: keys_to_keep(s, [*p, None]), "its last token has to be run again"),
-        (same_tokens, "A token behind the first difference has other keys"),
-        (lambda s, p: len(s), "For stored ="),
-        (lambda s, p: (1, 2), "It must return one number."),
+        (lambda p, n, cached: sum(range(p + 1, p + n)), "The prompt must be read too."),
+        (lambda p, n, cached: dot_products(p, n, not cached), "look at `cached`"),
+        (lambda p, n, cached: 7, "8 and 1 written, with a cache"),
     ],
 }

@@ -4,62 +4,69 @@ import numpy as np
 from solutions import answers_of
 
 from rope_edu import apply_rope, rope_angles
-from rope_edu.attention import elu_plus_one
 
 SOLUTION = answers_of("chapter_12")
 
 
-def step(kv, norm, q, k, v, angles, *, numerator=True, denominator=False):
-    fq, fk = elu_plus_one(q), elu_plus_one(k)
-    turned_q, turned_k = (apply_rope(x, angles) if numerator else x for x in (fq, fk))
-    down_q, down_k = (turned_q, turned_k) if denominator else (fq, fk)
-    kv, norm = kv + np.outer(turned_k, v), norm + down_k
-    return turned_q @ kv / (down_q @ norm), kv, norm
+packed = SOLUTION["12.2"]
 
 
-def turned_first(kv, norm, q, k, v, angles):
-    fq, fk = (elu_plus_one(apply_rope(x, angles)) for x in (q, k))
-    kv, norm = kv + np.outer(fk, v), norm + fk
-    return fq @ kv / (fq @ norm), kv, norm
+def in_order(document):
+    return np.tri(len(document), dtype=bool)
 
 
-def forgetful(kv, norm, q, k, v, angles):
-    return step(0 * kv, 0 * norm, q, k, v, angles)
+def apart(document):
+    return document[:, None] == document
 
 
-def forget(kv, norm, k, v, angles, *, features=elu_plus_one, turn=apply_rope):
-    return kv - np.outer(turn(features(k), angles), v), norm - elu_plus_one(k)
+moved = SOLUTION["12.3"]
 
 
-moved_state = SOLUTION["12.4"]
+def each_by_its_own(keys, by, frequencies):
+    return apply_rope(keys, rope_angles(np.arange(len(keys)) + by, frequencies))
+
+
+keys_to_keep = SOLUTION["12.4"]
+
+
+def same_tokens(stored, prompt):
+    return sum(old == new for old, new in zip(stored, prompt[:-1], strict=False))
 
 
 WRONG = {
     "12.1": [
-        (lambda *a: step(*a, numerator=False), "without any position"),
-        (turned_first, "φ comes first"),
-        (lambda *a: step(*a, denominator=True), "The denominator is turned as well"),
-        (forgetful, "The first token is right, but not the later ones."),
-        (lambda *a: step(*a)[:2], "It must return three things"),
+        (lambda t: np.cumsum(t, axis=-1), "The first token of a text is at 0, not at 1."),
+        (
+            lambda t: np.tile(np.arange(t.shape[1]), (len(t), 1)),
+            "The padding on the left is counted as well.",
+        ),
+        (lambda t: np.cumsum(t, axis=-1) - 1, "Padding gets a position below 0"),
+        (lambda t: np.maximum(np.cumsum(t) - 1, 0).reshape(t.shape), "Each row counts for itself."),
+        (lambda t: np.arange(t.shape[1]), "It must return one position for each token."),
     ],
     "12.2": [
-        (lambda d, d_v: d * d_v // (d + d_v) + 1, "The state has the vector of the denominator as well."),
-        (lambda d, d_v: (d * d_v + d) / (d + d_v), "Whole tokens, and smaller"),
-        (lambda d, d_v: -(-(d * d_v + d) // (d + d_v)), "Whole tokens, and smaller"),
-        (lambda d, d_v: d * d_v, "For d = 64 and d_v = 64 it is 33, not 4096."),
+        (lambda d: (np.arange(len(d)), packed(d)[1]), "The positions run on"),
+        (lambda d: (packed(d)[0], in_order(d)), "A later document still sees the earlier ones"),
+        (lambda d: (packed(d)[0], apart(d)), "not what comes after"),
+        (lambda d: (packed(d)[0], packed(d)[1].T), "the mask is transposed"),
+        (lambda d: (packed(d)[0] + 1, packed(d)[1]), "the positions are not 0, 1, 2"),
+        (lambda d: (packed(d)[0], ~packed(d)[1]), "the mask is another one"),
+        (lambda d: packed(d)[0], "It must return two things"),
     ],
     "12.3": [
-        (lambda *a: forget(*a, turn=lambda x, angles: x), "What was added was turned"),
-        (lambda *a: forget(*a, features=lambda k: k), "What was added were features"),
-        (lambda kv, norm, *a: (forget(kv, norm, *a)[0], norm), "kv is right, norm is not"),
-        (lambda kv, *a: kv, "It must return two things"),
+        (lambda k, by, f: moved(k, -by, f), "They moved the other way."),
+        (each_by_its_own, "You turned each key by another angle"),
+        (lambda k, by, f: k, "They have not moved."),
+        (
+            lambda k, by, f: apply_rope(k, rope_angles(by, f), layout="half_split"),
+            "That is the layout half_split",
+        ),
+        (lambda k, by, f: k[0], "The keys keep their shape"),
     ],
     "12.4": [
-        (lambda kv, norm, by, f: moved_state(kv, norm, -by, f), "It moved the other way."),
-        (lambda kv, norm, by, f: (kv, norm), "It stands where it stood."),
-        (
-            lambda kv, norm, by, f: (moved_state(kv, norm, by, f)[0], apply_rope(norm, rope_angles(by, f))),
-            "The norm knows nothing of positions: it stays.",
-        ),
+        (lambda s, p: keys_to_keep(s, [*p, None]), "its last token still has to be run again"),
+        (same_tokens, "A token behind the first difference has other keys"),
+        (lambda s, p: len(s), "For stored ="),
+        (lambda s, p: (1, 2), "It must return one number."),
     ],
 }

@@ -1,0 +1,65 @@
+"""Known mistakes, and more right answers, of appendix A2."""
+
+import numpy as np
+from solutions import answers_of
+
+from rope_edu import apply_rope, rope_angles
+from rope_edu.attention import elu_plus_one
+
+SOLUTION = answers_of("chapter_a2")
+
+
+def step(kv, norm, q, k, v, angles, *, numerator=True, denominator=False):
+    fq, fk = elu_plus_one(q), elu_plus_one(k)
+    turned_q, turned_k = (apply_rope(x, angles) if numerator else x for x in (fq, fk))
+    down_q, down_k = (turned_q, turned_k) if denominator else (fq, fk)
+    kv, norm = kv + np.outer(turned_k, v), norm + down_k
+    return turned_q @ kv / (down_q @ norm), kv, norm
+
+
+def turned_first(kv, norm, q, k, v, angles):
+    fq, fk = (elu_plus_one(apply_rope(x, angles)) for x in (q, k))
+    kv, norm = kv + np.outer(fk, v), norm + fk
+    return fq @ kv / (fq @ norm), kv, norm
+
+
+def forgetful(kv, norm, q, k, v, angles):
+    return step(0 * kv, 0 * norm, q, k, v, angles)
+
+
+def forget(kv, norm, k, v, angles, *, features=elu_plus_one, turn=apply_rope):
+    return kv - np.outer(turn(features(k), angles), v), norm - elu_plus_one(k)
+
+
+moved_state = SOLUTION["A2.4"]
+
+
+WRONG = {
+    "A2.1": [
+        (lambda *a: step(*a, numerator=False), "without any position"),
+        (turned_first, "φ comes first"),
+        (lambda *a: step(*a, denominator=True), "The denominator is turned as well"),
+        (forgetful, "The first token is right, but not the later ones."),
+        (lambda *a: step(*a)[:2], "It must return three things"),
+    ],
+    "A2.2": [
+        (lambda d, d_v: d * d_v // (d + d_v) + 1, "The state has the vector of the denominator as well."),
+        (lambda d, d_v: (d * d_v + d) / (d + d_v), "Whole tokens, and smaller"),
+        (lambda d, d_v: -(-(d * d_v + d) // (d + d_v)), "Whole tokens, and smaller"),
+        (lambda d, d_v: d * d_v, "For d = 64 and d_v = 64 it is 33, not 4096."),
+    ],
+    "A2.3": [
+        (lambda *a: forget(*a, turn=lambda x, angles: x), "What was added was turned"),
+        (lambda *a: forget(*a, features=lambda k: k), "What was added were features"),
+        (lambda kv, norm, *a: (forget(kv, norm, *a)[0], norm), "kv is right, norm is not"),
+        (lambda kv, *a: kv, "It must return two things"),
+    ],
+    "A2.4": [
+        (lambda kv, norm, by, f: moved_state(kv, norm, -by, f), "It moved the other way."),
+        (lambda kv, norm, by, f: (kv, norm), "It has not moved."),
+        (
+            lambda kv, norm, by, f: (moved_state(kv, norm, by, f)[0], apply_rope(norm, rope_angles(by, f))),
+            "The norm knows nothing of positions: it stays.",
+        ),
+    ],
+}
