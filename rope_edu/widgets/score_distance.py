@@ -21,6 +21,8 @@ class ScoreDistance(LiveFigure):
     Source: Su et al. 2021, arXiv 2104.09864, section 3.4.3, equations 35–37. Chapter 9.
     """
 
+    lead = ("distance", "vectors", "reach")
+
     vectors = Choice(
         "constant",
         {
