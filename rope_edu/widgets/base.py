@@ -21,10 +21,10 @@ class LiveFigure(anywidget.AnyWidget):
     setting the attribute moves the picture. Setting a value out of its range, or an attribute that the figure
     does not have, raises an error that says what is allowed.
 
-    At most three **lead** controls are next to the picture, the others under *More*. A class names them in ``lead``,
-    in the order in which they are shown; otherwise they are the first three.
+    At most three **lead** controls are next to the picture, the others under *More*. A class names them in
+    ``lead``, in the order in which they are shown; otherwise they are the first three.
 
-    ``only`` makes a small form of any figure: it has the controls named there and no others, no Reset and no line
+    ``only`` makes a small form of any figure: it has the controls named there and no others, no Reset, no line
     of Python; a choice becomes a row of buttons, of which ``few`` may name those worth having there. A class may
     give names to ``parts`` of its picture; where ``only`` names some of them, the others are not drawn. ``only`` is
     part of the state once it is set.
