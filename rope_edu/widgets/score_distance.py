@@ -13,8 +13,8 @@ class ScoreDistance(LiveFigure):
     ``distance`` (tokens, m − n) is the cursor; ``reach`` the distances shown, 100,000 on a logarithmic axis.
     Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
 
-    Parts of the picture, for ``only``: "curve", and in a small form "waves": above the curve those of (at most eight)
-    pairs, each with its hand.
+    Parts of the picture, for ``only``: "curve", and in a small form "waves": above the curve those of at most
+    eight pairs, each with its hand.
 
     Values out of range raise TraitError with a sentence.
 
