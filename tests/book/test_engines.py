@@ -137,7 +137,8 @@ def alive(engine, watched_figures, name):
     return engine, name
 
 
-NAMED = """const all = book.figure(arguments[0]).querySelectorAll("input, select, textarea, button");
+NAMED = """book.controls(arguments[0]); // unfolds them
+const all = book.figure(arguments[0]).querySelectorAll("input, select, textarea, button");
 return [...all].filter((el) => el.getClientRects().length).map((el, i) => {
     el.dataset.asked = i;
     return el.closest("[data-trait]")?.dataset.trait ?? "";
@@ -171,7 +172,8 @@ def test_a_click_on_a_label_reaches_its_control(alive):
         assert reached == trait, f"{engine.name}: the label of {name}.{trait} focuses {reached}"
 
 
-ON_ONE_LINE = """return [...book.figure(arguments[0]).querySelectorAll(".rl-value")].map((value) => {
+ON_ONE_LINE = """const all = [...book.figure(arguments[0]).querySelectorAll(".rl-value")];
+return all.filter((value) => value.getClientRects().length).map((value) => {
     const label = document.createRange();
     label.selectNode(value.previousSibling.previousSibling ?? value.previousSibling);
     const [first, second] = [label, value].map((part) => part.getClientRects()[0]);
