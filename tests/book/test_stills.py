@@ -34,6 +34,8 @@ def test_stored_state_is_small_and_of_today(data, model):
     figure = LiveFigure.figures[state["_anywidget_id"].rpartition(".")[2]]
     assert state["_esm"] == STUB
     values = {name: state[name] for name in figure.controls()}
+    if "only" in state:
+        values["only"] = state["only"]
     fresh = figure(**values)
     assert state["_controls"] == fresh._controls, "run `make notebooks`"
     assert data["text/plain"] == repr(fresh)
