@@ -15,7 +15,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-EVERY_CHAPTER = False  # True: a chapter without its three sentences is an error
+EVERY_CHAPTER = True  # True: a chapter without its three sentences is an error
 MARK = "> **In short.** "
 FRONT = "00"  # the ten minutes: a chapter that is short itself
 

@@ -33,42 +33,55 @@ def count(text: str) -> int:
     return sum(bool(re.search(r"\w", word)) for word in text.split())
 
 
-def split(markdown: list[str]) -> tuple[str, str]:
-    """The spine and the folds of a chapter, from the text of its Markdown cells in order.
+class Chapter:
+    """The spine and the folds of a chapter, gathered cell by cell.
 
     A section whose heading begins with "Detour:", and the one called "Further reading", is folded by the page up to
     the next heading of its rank or above; its heading and its first paragraph, which says whom it serves, are not.
     """
-    spine, folds = [], []
-    rank = lines_seen = 0  # of the section that is folded; 0: none is
-    for text in markdown:
-        folds += DETAILS.findall(text)
+
+    def __init__(self) -> None:
+        self.spine: list[str] = []
+        self.folds: list[str] = []
+        self.code: list[str] = []  # of unfolded cells
+        self.rank = self.blocks = (
+            0  # of the folded section, and how many of its blocks are read; rank 0: none is
+        )
+
+    def add_markdown(self, text: str) -> None:
+        """Read a cell of text."""
+        self.folds += DETAILS.findall(text)
         for block in re.split(r"\n\s*\n|(?<=\n)(?=#)", DETAILS.sub(" ", text)):
             line = block.strip().split("\n")[0]
             heading = re.match(r"(#{1,6}) ", line)
-            if heading and len(heading[1]) <= (rank or 6):
+            if heading and len(heading[1]) <= (self.rank or 6):
                 folded = FOLDED_HEADING.match(line)
-                rank, lines_seen = (len(folded[1]) if folded else 0), 0
-            reading_list = rank and "Further reading" in line
-            (folds if rank and lines_seen > 1 else spine).append(block)
-            if block.strip():
-                lines_seen += 2 if reading_list else 1
-    return "\n\n".join(spine), "\n\n".join(folds)
+                self.rank, self.blocks = (len(folded[1]) if folded else 0), 0
+            (self.folds if self.rank and self.blocks > 1 else self.spine).append(block)
+            if line:
+                self.blocks += 2 if self.rank and line.endswith("Further reading") else 1
+
+    def add_code(self, source: str, tags: list[str]) -> None:
+        """Read a cell of code."""
+        if not (self.rank or {"hide-cell", "hide-input"} & set(tags)):
+            self.code.append(source)
+
+    def minutes(self) -> int:
+        """Minutes of a slow reading of the spine."""
+        exercises = sum("\ncheck(" in source for source in self.code)
+        return round(count("\n\n".join(self.spine)) / PACE + len(self.code) + exercises)
 
 
 def read(path: Path) -> dict[str, int]:
     """Words and minutes of one notebook."""
-    cells = nbformat.read(path, as_version=4).cells
-    spine, folds = split([cell.source for cell in cells if cell.cell_type == "markdown"])
-    code = [
-        cell
-        for cell in cells
-        if cell.cell_type == "code" and "hide-cell" not in cell.metadata.get("tags", [])
-    ]
-    shown = [cell for cell in code if "hide-input" not in cell.metadata.get("tags", [])]
-    exercises = sum(cell.source.count("\ncheck(") for cell in shown)
-    minutes = count(spine) / PACE + len(shown) - exercises + 2 * exercises
-    return {"spine": count(spine), "folds": count(folds), "minutes": round(minutes)}
+    chapter = Chapter()
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            chapter.add_markdown(cell.source)
+        else:
+            chapter.add_code(cell.source, cell.metadata.get("tags", []))
+    spine, folds = (count("\n\n".join(text)) for text in (chapter.spine, chapter.folds))
+    return {"spine": spine, "folds": folds, "minutes": chapter.minutes()}
 
 
 def main(wanted: list[str]) -> None:
