@@ -63,7 +63,7 @@ class Chapter:
 
     def add_code(self, source: str, tags: list[str]) -> None:
         """Read a cell of code."""
-        if not (self.rank or {"hide-cell", "hide-input"} & set(tags)):
+        if not (self.rank or {"hide-cell", "hide-input", "remove-input"} & set(tags)):
             self.code.append(source)
 
     def minutes(self) -> int:
