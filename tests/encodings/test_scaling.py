@@ -323,6 +323,12 @@ def test_equal_thresholds_of_llama3_are_a_step_as_in_transformers(turns):
     assert (by_parts.inv_freq == ours.inv_freq).all()
 
 
+def test_a_pair_that_makes_exactly_as_many_turns_as_a_step_asks_for_is_kept():
+    turns = 100 * 1.0 / (2 * math.pi)  # of the pair of frequency 1, in 100 tokens
+    spec = llama3(2, 8.0, 100, low_freq_factor=turns, high_freq_factor=turns)
+    np.testing.assert_array_equal(spec.inv_freq, [1.0])
+
+
 @pytest.mark.parametrize("truncate", [True, False])
 @pytest.mark.parametrize("turns", [1.0, 32.0])
 def test_equal_betas_of_yarn_are_a_step_as_in_transformers(turns, truncate):
