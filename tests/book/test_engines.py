@@ -204,6 +204,6 @@ return all.length > 0 && all.every((math) => math.querySelector("mjx-container")
 
 
 def test_formulas_are_set_in_every_engine(engine, watched):
-    engine.open(f"{watched}{CHAPTERS[3]}")
+    engine.open(f"{watched}{CHAPTERS[4]}")
     until(engine, FORMULAS)
     assert engine.js("return book.errors") == []

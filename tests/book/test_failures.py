@@ -5,13 +5,14 @@ import pytest
 from rope_edu.widgets._bundle import scopes
 from rope_edu.widgets._modules import constant
 
-from .conftest import FRAMES, WHERE
+from .conftest import FRAMES, UNFOLD, WHERE
 
 pytestmark = pytest.mark.browser
 
 
 def test_a_sentence_can_be_typed_while_its_figure_plays(visit):
     figure = visit(WHERE["SentenceAttention"], maths=False).page.locator('[data-live="SentenceAttention"]')
+    figure.evaluate(UNFOLD)
     box, readout = figure.locator(".rl-sentence input"), figure.locator(".rl-readout")
     figure.locator(".rl-play").click()
     box.fill("")
@@ -28,6 +29,7 @@ def test_a_sentence_can_be_typed_while_its_figure_plays(visit):
 
 def test_a_number_of_a_point_can_be_typed_while_another_control_moves(visit):
     figure = visit(WHERE["RotatePair"], maths=False).page.locator('[data-live="RotatePair"]')
+    figure.evaluate(UNFOLD)
     box = figure.locator('[data-trait="q"] input').first
     box.fill("0.")
     box.press_sequentially("4")

@@ -191,7 +191,7 @@ def test_axe_finds_no_violation_wide_and_light_narrow_and_dark_with_every_fold_o
 
 @pytest.mark.browser
 def test_axe_finds_no_violation_in_what_only_wide_pages_have_in_the_dark(visit):
-    seen = visit(CHAPTERS[3], theme="dark", maths=False)
+    seen = visit(CHAPTERS[4], theme="dark", maths=False)
     seen.page.evaluate(AXE)
     assert seen.page.evaluate(AXE_RUNS) == []
 
@@ -265,7 +265,7 @@ def test_no_two_things_of_a_page_have_one_id(page):
 
 @pytest.mark.browser
 def test_paper_is_light_from_the_dark_theme_and_says_what_is_folded(visit):
-    seen = visit(CHAPTERS[3], theme="dark")
+    seen = visit(CHAPTERS[4], theme="dark")
     seen.page.emulate_media(media="print", color_scheme="dark")
     seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     for name in ("body", ".rope-live", ".rope-live svg text", ".rope-plot text", ".highlight span"):
@@ -287,7 +287,7 @@ def test_paper_is_light_from_the_dark_theme_and_says_what_is_folded(visit):
 
 @pytest.mark.browser
 def test_figures_take_the_readers_colours_where_the_system_prescribes_them(visit):
-    seen = visit(CHAPTERS[3], theme="dark", forced_colors="active")
+    seen = visit(CHAPTERS[4], theme="dark", forced_colors="active")
     seen.page.evaluate("document.documentElement.dataset.theme = 'light'")
     words = seen.page.evaluate(
         """() => { const canvas = document.createElement("p"); document.body.append(canvas);
@@ -300,7 +300,7 @@ def test_figures_take_the_readers_colours_where_the_system_prescribes_them(visit
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["Toggle primary sidebar", "Download this page"])
 def test_focus_is_seen(visit, name):
-    seen = visit(CHAPTERS[0])
+    seen = visit(CHAPTERS[1])
     button = seen.page.locator(f'[aria-label="{name}"]').first
     for _ in range(60):
         seen.page.keyboard.press("Tab")
@@ -314,7 +314,7 @@ def test_focus_is_seen(visit, name):
 
 @pytest.mark.browser
 def test_copying_code_is_announced(visit):
-    seen = visit(CHAPTERS[0], permissions=["clipboard-read", "clipboard-write"])
+    seen = visit(CHAPTERS[1], permissions=["clipboard-read", "clipboard-write"])
     seen.page.locator("div.highlight:visible").first.hover()
     seen.page.locator("button.copybtn:visible").first.click()
     seen.page.wait_for_function(
@@ -324,7 +324,7 @@ def test_copying_code_is_announced(visit):
 
 @pytest.mark.browser
 def test_dark_figures_are_dark(visit):
-    seen = visit(CHAPTERS[0], theme="dark")
+    seen = visit(CHAPTERS[1], theme="dark")
     paper = seen.page.locator(".rope-live").first.evaluate("(el) => getComputedStyle(el).backgroundColor")
     assert max(rgb(paper)) < 60
 
