@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 
-BY_TAG = {"tag_solution": "Solutions", "tag_setup": "Setup: what this chapter imports"}
+BY_TAG = {"tag_solution": "Solutions", "tag_setup": "Setup: the imports"}
 BY_OUTPUT = {"rope-plot": "Code that draws this picture", "rope-table": "Code that prints this table"}
 OTHERWISE = "Folded code"
 DETOUR, READING = "Detour:", "Further reading"
