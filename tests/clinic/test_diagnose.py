@@ -14,7 +14,7 @@ from rope_edu import RopeSpec, apply_rope, fast, llama3, p_rope, plain_rope, rop
 from rope_edu.clinic import BROKEN, MISTAKES, diagnose, mistakes, right
 from rope_edu.clinic.__main__ import main
 
-DRAWS = 32  # of each of the broken ones and of right ones: more than 1,000
+DRAWS = 21  # of each of the broken ones and of right ones: more than 1,000
 BY_FACTOR = ("attention_factor_missing", "attention_factor_twice")
 EVIDENCE = (
     "Found",
