@@ -1,15 +1,17 @@
 """Every notebook has the shape of a chapter, and nothing in it depends on where it was made."""
 
+import ast
 import re
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
+import words as words_of
 import yaml
 
 from notebooks import KEPT, tidied
-from rope_edu import apply_rope, inv_freq, rope_angles, widgets
+from rope_edu import apply_rope, inv_freq, plain, rope_angles, widgets
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -197,6 +199,32 @@ def test_notebook_is_committed_in_readable_lines_with_stable_ids_and_no_stray_me
 def test_a_code_cell_can_be_read_without_scrolling(path, notebook):
     long = {c.id for c in notebook.cells if c.cell_type == "code" and len(c.source.splitlines()) > LONGEST}
     assert not long
+
+
+def test_what_a_tag_folds_shows_something_and_teaches_nothing_that_the_spine_needs(path, notebook):
+    spine, folded = words_of.Chapter(), {}
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            spine.add_markdown(cell.source)
+            continue
+        tags = cell.metadata.get("tags", [])
+        tree = ast.parse(cell.source.replace("%pip", "# %pip")) if "setup" not in tags else ast.Module([])
+        made = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        before = len(spine.code)
+        spine.add_code(cell.source, tags)
+        if "hide-input" in tags:
+            assert cell.outputs, f"{cell.id} shows nothing"
+            assert "parameters" not in tags, f"{cell.id} folds what a reader can change"
+            assert not re.search(r"^check\(", cell.source, re.MULTILINE), f"{cell.id} folds an exercise"
+            assert not made & set(dir(plain)), f"{cell.id} folds a function of the library"
+            folded |= dict.fromkeys(made, cell.id)
+        else:
+            folded = {name: where for name, where in folded.items() if name not in made}
+        if len(spine.code) > before:
+            names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+            bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+            needed = {node.id for node in names} & set(folded) - bound
+            assert not needed, f"{cell.id} needs {needed}, which a tag folds"
 
 
 def test_tags_are_those_that_something_reads(path, notebook):

@@ -107,7 +107,8 @@ class Additive(PositionEncoding):
     encode: Callable[[Any], Any]
 
     def embed(self, x: Array, positions: ArrayLike) -> Any:
-        return x + _like(self.encode(positions), x)
+        added = as_kind_of(self.encode(positions), like=x)
+        return x + array_namespace(x).astype(added, x.dtype, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,12 +307,6 @@ def _value_of(positions: ArrayLike) -> object:
         return None
     numbers = np.asarray(positions)
     return numbers.tobytes(), numbers.dtype, numbers.shape
-
-
-def _like(values: Array, x: Array) -> Any:
-    """Return `values` as the kind, device and dtype of `x`."""
-    values = as_kind_of(values, like=x)
-    return array_namespace(x).astype(values, x.dtype, copy=False)
 
 
 def _scale_pairs(x: Array, scale: Array, layout: str) -> Any:

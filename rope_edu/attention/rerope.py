@@ -58,7 +58,8 @@ def rerope_attention(
     Source: Su 2023, kexue.fm/archives/9708, and its code, github.com/bojone/rerope. Chapter 14.
     Plain form: `rope_edu.plain.rerope_attention`.
     """
-    window, leak = check_positive_int("window", window), _check_leak(leak)
+    window = check_positive_int("window", window)
+    leak = math.inf if leak == math.inf else check_at_least_one("leak", leak)
     check_qkv(q, k, v)
     xp = array_namespace(q)
     q_len, k_len = q.shape[-2], k.shape[-2]
@@ -73,7 +74,3 @@ def rerope_attention(
     scores = xp.where(queries[:, None] - keys < window, near, far)  # (…, q_len, k_len)
     weights = softmax(xp.where(allowed, scores, -xp.inf))
     return weights @ v, weights
-
-
-def _check_leak(leak: object) -> float:
-    return math.inf if leak == math.inf else check_at_least_one("leak", leak)

@@ -100,34 +100,30 @@ def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
 def _by_tables(cos: Table, sin: Table, table: str = "own", sign: float = -1.0) -> Maker:
     """Mistakes of the form x · cos + swapped(x) · sin, with tables for the own or the other layout."""
 
-    def make(spec: RopeSpec) -> Rotation:
-        layout = spec.layout if table == "own" else _other_layout(spec).layout
+    def turn(head: np.ndarray, angles: np.ndarray, spec: RopeSpec) -> np.ndarray:
+        angles = _table(angles, spec.layout if table == "own" else _other_layout(spec).layout)
+        turned = head * cos(angles) + _swapped(head, spec.layout, sign) * sin(angles)
+        return spec.attention_factor * turned
 
+    return _beside_the_tail(turn)
+
+
+def _beside_the_tail(turn: Callable[[np.ndarray, np.ndarray, RopeSpec], np.ndarray]) -> Maker:
+    """Turn the first rotary_dim features by their angles `(seq, pairs)`, and pass the others."""
+
+    def make(spec: RopeSpec) -> Rotation:
         def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-            angles = _table(_angles(positions, spec), layout)
-            head, tail = x[..., : spec.rotary_dim], x[..., spec.rotary_dim :]
-            turned = head * cos(angles) + _swapped(head, spec.layout, sign) * sin(angles)
-            return np.concatenate((spec.attention_factor * turned, tail), axis=-1)
+            turned = turn(x[..., : spec.rotary_dim], _angles(positions, spec), spec)
+            return np.concatenate((turned, x[..., spec.rotary_dim :]), axis=-1)
 
         return rotate
 
     return make
 
 
-def _rolls_features(spec: RopeSpec) -> Rotation:
-    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        angles = _table(_angles(positions, spec), spec.layout)
-        head, tail = x[..., : spec.rotary_dim], x[..., spec.rotary_dim :]
-        return np.concatenate((head * np.cos(angles) + np.roll(head, 1, -1) * np.sin(angles), tail), axis=-1)
-
-    return rotate
-
-
-def _rolls_tokens(spec: RopeSpec) -> Rotation:
-    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        return right(spec)(x + 0.5 * np.roll(x, 1, axis=0), positions)
-
-    return rotate
+def _rolls_features(head: np.ndarray, angles: np.ndarray, spec: RopeSpec) -> np.ndarray:
+    angles = _table(angles, spec.layout)
+    return head * np.cos(angles) + np.roll(head, 1, -1) * np.sin(angles)
 
 
 def _wrong_pairs(spec: RopeSpec) -> Rotation:
@@ -158,11 +154,6 @@ def _cached_by_length(spec: RopeSpec) -> Rotation:
     return lambda x, positions: right(spec)(x, angles.setdefault(len(x), positions.copy()))
 
 
-def _depends_on_length(spec: RopeSpec) -> Rotation:
-    """Stretch the base by the number of rows of the call, as if the text began with it."""
-    return lambda x, positions: right(_stretched(spec, max(1.0, len(x) / 1024)))(x, positions)
-
-
 def _along_heads(spec: RopeSpec) -> Rotation:
     """Take the last axis but two of four for the tokens: those are the heads."""
 
@@ -175,24 +166,12 @@ def _along_heads(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-def _one_row_of_positions(spec: RopeSpec) -> Rotation:
-    """Turn every row of a batch by the positions of the first."""
-    return lambda x, positions: right(spec)(x, positions if positions.ndim == 1 else positions[0])
-
-
-def _sines_of_other_pairs(spec: RopeSpec) -> Rotation:
+def _sines_of_other_pairs(head: np.ndarray, angles: np.ndarray, spec: RopeSpec) -> np.ndarray:
     """Read a row of cosines and sines as if it were wider: the sines begin a third of the pairs too late."""
     late = -(-len(spec.inv_freq) // 3)
-
-    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        angles = _angles(positions, spec)
-        sines = np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
-        head, tail = x[..., : spec.rotary_dim], x[..., spec.rotary_dim :]
-        beside = _swapped(head, spec.layout) * _table(sines, spec.layout)
-        turned = head * _table(np.cos(angles), spec.layout) + beside
-        return np.concatenate((spec.attention_factor * turned, tail), axis=-1)
-
-    return rotate
+    sines = np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
+    beside = _swapped(head, spec.layout) * _table(sines, spec.layout)
+    return spec.attention_factor * (head * _table(np.cos(angles), spec.layout) + beside)
 
 
 def _memory(spec: RopeSpec) -> RopeSpec:
@@ -201,16 +180,6 @@ def _memory(spec: RopeSpec) -> RopeSpec:
     left = np.where(rng.random(len(spec.inv_freq)) < 0.3, 6.9e-18, rng.random(len(spec.inv_freq)))
     left[0], left[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
     return spec.replace(inv_freq=left)
-
-
-def _zeros_dropped(spec: RopeSpec) -> RopeSpec:
-    """Keep the frequencies that turn: in halves, feature i then meets another partner."""
-    return spec.replace(inv_freq=spec.inv_freq[spec.inv_freq > 0])
-
-
-def _gain(spec: RopeSpec) -> Rotation:
-    gain = np.linspace(0.5, 1.5, _width(spec))
-    return lambda x, positions: right(spec)(x, positions) * gain.astype(x.dtype)
 
 
 def _changes_input(spec: RopeSpec) -> Rotation:
@@ -233,14 +202,10 @@ def _remembers(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-def _depends_on_longest(spec: RopeSpec) -> Rotation:
-    """Stretch the base by the longest row of the batch."""
-    return lambda x, positions: right(_stretched(spec, max(1, (positions.max() + 1) / 1024)))(x, positions)
-
-
 def _stretched(spec: RopeSpec, factor: float) -> RopeSpec:
+    """Stretch the base by a factor, if it is above 1."""
     pairs = np.arange(len(spec.inv_freq))
-    return spec.replace(inv_freq=spec.inv_freq * factor ** (-pairs / max(1, len(pairs) - 1)))
+    return spec.replace(inv_freq=spec.inv_freq * max(1.0, factor) ** (-pairs / max(1, len(pairs) - 1)))
 
 
 def _in_few_bits(pipeline: Pipeline) -> Maker:
@@ -262,11 +227,6 @@ def _in_few_bits(pipeline: Pipeline) -> Maker:
     return make
 
 
-def _rounded(spec: RopeSpec) -> Rotation:
-    """Give a bfloat16 result for a wider input."""
-    return lambda x, positions: round_to(right(spec)(x, positions), "bfloat16").astype(x.dtype)
-
-
 EXACT = ("float64",) * 4
 BROKEN: dict[str, Maker] = {
     "other_layout": _changed(_other_layout),
@@ -275,13 +235,15 @@ BROKEN: dict[str, Maker] = {
     "table_of_other_layout": _by_tables(np.cos, np.sin, table="other"),
     "cos_and_sin_swapped": _by_tables(np.sin, np.cos),
     "one_table_scaled": _by_tables(lambda angles: TOO_MUCH * np.cos(angles), np.sin),
-    "sines_of_other_pairs": _sines_of_other_pairs,
+    "sines_of_other_pairs": _beside_the_tail(_sines_of_other_pairs),
     "sine_missing": _by_tables(np.cos, np.zeros_like),
-    "rolls_features": _rolls_features,
+    "rolls_features": _beside_the_tail(_rolls_features),
     "wrong_pairs": _wrong_pairs,
     "adds_instead_of_turning": _adds,
-    "mixes_tokens": _rolls_tokens,
-    "uneven_gain": _gain,
+    "mixes_tokens": lambda spec: lambda x, p: right(spec)(x + 0.5 * np.roll(x, 1, axis=0), p),
+    "uneven_gain": lambda spec: (
+        lambda x, p: right(spec)(x, p) * np.linspace(0.5, 1.5, _width(spec), dtype=x.dtype)
+    ),
     "one_clock": _changed(lambda spec: spec.replace(inv_freq=np.ones(len(spec.inv_freq)))),
     "frequencies_reversed": _changed(lambda spec: spec.replace(inv_freq=spec.inv_freq[::-1])),
     "exponent_doubled": _changed(_scaled(power=2.0)),
@@ -291,7 +253,7 @@ BROKEN: dict[str, Maker] = {
     "other_base": _changed(_scaled(power=0.8)),
     "other_denominator": _changed(_of_the_whole_head),
     "other_width": _changed(_whole_head),
-    "zeros_dropped": _changed(_zeros_dropped),
+    "zeros_dropped": _changed(lambda spec: spec.replace(inv_freq=spec.inv_freq[spec.inv_freq > 0])),
     "frequencies_uninitialised": _changed(_memory),
     "no_position": _changed(_scaled(times=0.0)),
     "attention_factor_missing": _changed(lambda spec: spec.replace(attention_factor=1.0)),
@@ -308,12 +270,12 @@ BROKEN: dict[str, Maker] = {
     "positions_in_float16": _in_few_bits(Pipeline("float64", "float16", "float64", "float64")),
     "frequencies_in_bfloat16": _in_few_bits(Pipeline("bfloat16", "float64", "float64", "float64")),
     "angles_in_bfloat16": _in_few_bits(Pipeline("float64", "float64", "bfloat16", "float64")),
-    "result_in_bfloat16": _rounded,
+    "result_in_bfloat16": lambda spec: lambda x, p: round_to(right(spec)(x, p), "bfloat16").astype(x.dtype),
     "remembers_earlier_calls": _remembers,
     "keeps_first_positions": _cached_by_length,
-    "depends_on_longest_row": _depends_on_longest,
-    "depends_on_length": _depends_on_length,
+    "depends_on_longest_row": lambda spec: lambda x, p: right(_stretched(spec, (p.max() + 1) / 1024))(x, p),
+    "depends_on_length": lambda spec: lambda x, p: right(_stretched(spec, len(x) / 1024))(x, p),
     "turns_along_heads": _along_heads,
-    "mixes_batch": _one_row_of_positions,
+    "mixes_batch": _counts(lambda positions: positions if positions.ndim == 1 else positions[0]),
     "changes_its_input": _changes_input,
 }

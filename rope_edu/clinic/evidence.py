@@ -47,7 +47,7 @@ def _first_entry(probe: Probe, against: RopeSpec) -> str:
         found = probe.matrix_of(position)
         off = np.abs(found - wanted) > 0.01
         if off.any():
-            pair = _pair_of(np.argwhere(off)[:, 1], against)
+            pair = min(_pair(int(feature), against) for feature in np.argwhere(off)[:, 1])
             to, source = next(
                 ((int(r), int(c)) for r, c in np.argwhere(off) if _pair(int(c), against) == pair)
             )
@@ -56,10 +56,6 @@ def _first_entry(probe: Probe, against: RopeSpec) -> str:
                 f"wanted {wanted[to, source]:.4g} (pair {pair})."
             )
     return "Found no entry of the matrices at positions 0 to 7 that is off by more than 0.01."
-
-
-def _pair_of(features: np.ndarray, against: RopeSpec) -> int:
-    return min(_pair(int(feature), against) for feature in features)
 
 
 def _pair(feature: int, against: RopeSpec) -> int:

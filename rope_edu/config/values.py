@@ -61,14 +61,11 @@ def format_value(value: object) -> str:
     if isinstance(value, str):
         text = json.dumps(value[:61], ensure_ascii=False)
     elif isinstance(value, list | tuple):
-        text = "[" + ", ".join(map(_format_item, value[:16])) + (", …]" if len(value) > 16 else "]")
+        items = ("[…]" if isinstance(item, list | tuple) else format_value(item) for item in value[:16])
+        text = "[" + ", ".join(items) + (", …]" if len(value) > 16 else "]")
     else:
         text = "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _format_item(value: object) -> str:
-    return "[…]" if isinstance(value, list | tuple) else format_value(value)
 
 
 def _format_number(value: Real) -> str:

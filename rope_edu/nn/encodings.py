@@ -376,22 +376,6 @@ class Sizes(NamedTuple):
     max_len: int
 
 
-def _learned(sizes: Sizes) -> Encoding:
-    return Learned(sizes.max_len, sizes.d_model, seed=int(torch.randint(2**31, ())))
-
-
-def _sinusoidal(sizes: Sizes, *, base: float = 10_000.0) -> Encoding:
-    return Sinusoidal(sizes.d_model, base)
-
-
-def _shaw(sizes: Sizes, *, shaw_distance: int = 16) -> Encoding:
-    return Shaw(sizes.head_dim, shaw_distance)
-
-
-def _rotary(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
-    return RotaryModule(plain_rope(sizes.head_dim, base, layout=layout))
-
-
 def _partial(
     sizes: Sizes, *, partial_factor: float = 0.25, base: float = 10_000.0, layout: str = "interleaved"
 ) -> Encoding:
@@ -399,18 +383,13 @@ def _partial(
     return RotaryModule(partial_rope(sizes.head_dim, rotary_dim, base, layout=layout))
 
 
-def _p_rope(
-    sizes: Sizes, *, p: float = 0.25, base: float = 10_000.0, layout: str = "interleaved"
-) -> Encoding:
-    return RotaryModule(p_rope(sizes.head_dim, p, base, layout=layout))
+def _whole_head(module: Callable[[RopeSpec], Encoding]) -> Callable[..., Encoding]:
+    """Maker of a module that turns all features of a head by plain frequencies."""
 
+    def make(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
+        return module(plain_rope(sizes.head_dim, base, layout=layout))
 
-def _learned_rotary(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
-    return LearnedRotary(plain_rope(sizes.head_dim, base, layout=layout))
-
-
-def _xpos(sizes: Sizes, *, base: float = 10_000.0, layout: str = "interleaved") -> Encoding:
-    return XPosRotary(plain_rope(sizes.head_dim, base, layout=layout))
+    return make
 
 
 def _dynamic_ntk(
@@ -427,16 +406,18 @@ def _dynamic_ntk(
 
 _MAKERS: dict[str, Callable[..., Encoding]] = {
     "none": lambda sizes: Encoding(),
-    "learned": _learned,
-    "sinusoidal": _sinusoidal,
-    "shaw": _shaw,
+    "learned": lambda sizes: Learned(sizes.max_len, sizes.d_model, seed=int(torch.randint(2**31, ()))),
+    "sinusoidal": lambda sizes, *, base=10_000.0: Sinusoidal(sizes.d_model, base),
+    "shaw": lambda sizes, *, shaw_distance=16: Shaw(sizes.head_dim, shaw_distance),
     "t5": lambda sizes: T5Bias(sizes.n_heads),
     "alibi": lambda sizes: ALiBi(),
-    "rotary": _rotary,
+    "rotary": _whole_head(RotaryModule),
     "partial": _partial,
-    "p-rope": _p_rope,
-    "learned-rotary": _learned_rotary,
-    "xpos": _xpos,
+    "p-rope": lambda sizes, *, p=0.25, base=10_000.0, layout="interleaved": RotaryModule(
+        p_rope(sizes.head_dim, p, base, layout=layout)
+    ),
+    "learned-rotary": _whole_head(LearnedRotary),
+    "xpos": _whole_head(XPosRotary),
     "dynamic-ntk": _dynamic_ntk,
 }
 ENCODINGS = tuple(name for name in _MAKERS if name != "dynamic-ntk")  # those that allow a cache

@@ -2,16 +2,19 @@
 
 import json
 import math
+import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from rope_edu import RopeSpec, apply_rope, fast, llama3, p_rope, plain_rope, rope_angles, yarn
-from rope_edu.clinic import BROKEN, MISTAKES, diagnose, right
+from rope_edu.clinic import BROKEN, MISTAKES, diagnose, mistakes, right
 from rope_edu.clinic.__main__ import main
 
-DRAWS = 32  # of each of the broken ones and of right ones: more than 1,000
+DRAWS = 21  # of each of the broken ones and of right ones: more than 1,000
 BY_FACTOR = ("attention_factor_missing", "attention_factor_twice")
 EVIDENCE = (
     "Found",
@@ -217,13 +220,27 @@ def test_the_text_says_what_it_is_what_is_wrong_and_what_to_do():
 
 def test_every_mistake_has_a_sentence_and_a_fix_and_most_have_a_broken_rotation():
     assert set(BROKEN) <= set(MISTAKES)
-    assert all(mistake.does.endswith(".") and mistake.fix.endswith(".") for mistake in MISTAKES.values())
     assert set(MISTAKES) - set(BROKEN) == {
         "mixes_features", "not_a_rotation", "rule_missing", "rule_differs", "other_frequencies",
         "other_attention_factor", "not_linear", "differs_when_repeated", "length_by_position", "phase_at_zero",
         "senses_differ", "tail_changes", "other_part", "reordered",
         "frequencies_in_float16", "angles_in_float16", "result_in_float16",
     }  # fmt: skip
+
+
+def test_the_file_of_mistakes_holds_two_texts_of_whole_sentences_each_and_no_default():
+    said = tomllib.loads(Path(mistakes.__file__).with_name("mistakes.toml").read_text(encoding="utf-8"))
+    assert list(said) == list(MISTAKES)
+    for name, entry in said.items():
+        assert re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", name)
+        assert {"does", "fix"} <= set(entry) <= {"does", "fix", "needs_spec", "takes"}
+        for text in (entry["does"], entry["fix"]):
+            assert text == " ".join(text.split())
+            assert text.endswith(".")
+            assert len(text) <= 200
+        assert entry.get("needs_spec", True) is True
+        assert entry.get("takes", "heads seq head_dim").split()[-3:] == ["heads", "seq", "head_dim"]
+    assert len({entry["does"] for entry in said.values()}) == len(said)
 
 
 @pytest.mark.parametrize(
