@@ -1,7 +1,7 @@
 # Everything runs in .venv, which is made on first use. CHROMIUM=path names a browser that is not found by itself.
 PYTHON ?= python3
 BIN := .venv/bin
-SITE := _build/html
+BUILT := _build/html
 # Of this package only the copy of axe-core is used, so neither what it depends on nor its Python matters
 AXE := pytest-playwright-axe==4.14.0
 # torch from PyPI brings gigabytes of CUDA on Linux: where no GPU is seen, pip is offered PyTorch's own CPU builds too,
@@ -10,7 +10,7 @@ CPU_BUILDS := https://download.pytorch.org/whl/cpu
 ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
-.PHONY: help book serve check test lint notebooks bench clean
+.PHONY: help book serve check test lint notebooks bench address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -19,7 +19,7 @@ book: .venv/book  ## build the book into _build/html (needs no torch)
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
 
 serve: book  ## build the book, serve it on localhost and print the address
-	$(BIN)/python book/tools/serve.py $(SITE)
+	$(BIN)/python book/tools/serve.py $(BUILT)
 
 check: lint  ## lint, and the tests of what changed since main (ROOM=config for one room): two minutes
 	$(BIN)/python tests/of_change.py $(ROOM)
@@ -43,6 +43,9 @@ notebooks: .venv/test  ## execute every notebook and write it back with its outp
 bench: .venv/test  ## measure what the figures cost in a browser, and what rotating costs
 	$(BIN)/python book/tools/bench.py
 	$(BIN)/python book/tools/bench_rotation.py
+
+address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI=1]; REPO= for none, REPO=git as git's remote
+	$(PYTHON) book/tools/address.py $(if $(filter command,$(origin REPO)),--repo "$(REPO)") $(if $(SITE),--site "$(SITE)") $(if $(PYPI),--pypi)
 
 clean:  ## remove the built book and the environment
 	rm -rf _build .venv
