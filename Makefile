@@ -10,7 +10,7 @@ CPU_BUILDS := https://download.pytorch.org/whl/cpu
 ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
-.PHONY: help book serve check test lint notebooks bench address clean
+.PHONY: help book serve check test lint notebooks bench dist address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -44,6 +44,11 @@ bench: .venv/test  ## measure what the figures cost in a browser, and what rotat
 	$(BIN)/python book/tools/bench.py
 	$(BIN)/python book/tools/bench_rotation.py
 
+dist: .venv/release  ## hand on: a zip of the site, its pages as Markdown, the wheel and checksums, in _build/dist
+	$(BIN)/jupyter-book build . -n -W --keep-going -q
+	$(BIN)/python book/tools/dist.py --wheel
+	$(BIN)/python -m twine check --strict _build/dist/*.whl
+
 address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI=1]; REPO= for none, REPO=git as git's remote
 	$(PYTHON) book/tools/address.py $(if $(filter command,$(origin REPO)),--repo "$(REPO)") $(if $(SITE),--site "$(SITE)") $(if $(PYPI),--pypi)
 
@@ -62,3 +67,7 @@ clean:  ## remove the built book and the environment
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test]"
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
 	touch $@ .venv/book
+
+.venv/release: .venv/book
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[release]"
+	touch $@
