@@ -1,6 +1,6 @@
 # Everything runs in .venv, which is made on first use. CHROMIUM=path names a browser that is not found by itself.
 PYTHON ?= python3
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BUILT := _build/html
 # Of this package only the copy of axe-core is used, so neither what it depends on nor its Python matters
 AXE := pytest-playwright-axe==4.14.0
@@ -10,7 +10,7 @@ CPU_BUILDS := https://download.pytorch.org/whl/cpu
 ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
-.PHONY: help book serve check test lint notebooks bench dist address clean
+.PHONY: help book serve check test library lint notebooks bench dist weekly address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -30,6 +30,9 @@ test: lint  ## everything that CI runs
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests/book
 
+library: .venv/test  ## the tests of the library alone: no browser, no notebook, any system
+	$(BIN)/python -m pytest -n auto rope_edu $(addprefix tests/,plain encodings attention config clinic vectors fast nn check)
+
 lint: .venv/test  ## check format, style, the types of Python and scripts, and the order of rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -46,8 +49,11 @@ bench: .venv/test  ## measure what the figures cost in a browser, and what rotat
 
 dist: .venv/release  ## hand on: a zip of the site, its pages as Markdown, the wheel and checksums, in _build/dist
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
-	$(BIN)/python book/tools/dist.py --wheel
+	$(BIN)/python book/tools/dist.py --wheel $(if $(TAG),--tag "$(TAG)")
 	$(BIN)/python -m twine check --strict _build/dist/*.whl
+
+weekly: .venv/test  ## look outside: every link, and the census against the newest transformers (REPORT=file.md)
+	$(BIN)/python book/tools/weekly.py $(REPORT)
 
 address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI=1]; REPO= for none, REPO=git as git's remote
 	$(PYTHON) book/tools/address.py $(if $(filter command,$(origin REPO)),--repo "$(REPO)") $(if $(SITE),--site "$(SITE)") $(if $(PYPI),--pypi)
@@ -55,15 +61,15 @@ address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI
 clean:  ## remove the built book and the environment
 	rm -rf _build .venv
 
-.venv/bin/python:
+.venv/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 
-.venv/book: requirements.txt pyproject.toml | .venv/bin/python
+.venv/book: requirements.txt pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[book]"
 	touch $@
 
-.venv/test: requirements.txt pyproject.toml | .venv/bin/python
+.venv/test: requirements.txt pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test]"
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
 	touch $@ .venv/book

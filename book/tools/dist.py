@@ -1,4 +1,4 @@
-"""Make of the built book what can be handed on: python book/tools/dist.py [--wheel]
+"""Make of the built book what can be handed on: python book/tools/dist.py [--wheel] [--tag v0.1.0]
 
 Into the site (``_build/html``) go each page as Markdown beside it, ``llms.txt`` and ``llms-full.txt``, and, where
 ``_config.yml`` names the site, ``sitemap.xml`` and ``404.html``. Into ``_build/dist`` go a zip of the site that
@@ -255,6 +255,8 @@ def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    if "--tag" in arguments and (tag := arguments[arguments.index("--tag") + 1]) != f"v{version}":
+        sys.exit(f"the tag is {tag}, but pyproject.toml says {version}")
     write_markdown(root, built)
     for name in ("sitemap.xml", "404.html"):
         (built / "html" / name).unlink(missing_ok=True)
