@@ -1,7 +1,7 @@
 # Everything runs in .venv, which is made on first use. CHROMIUM=path names a browser that is not found by itself.
 PYTHON ?= python3
-BIN := .venv/bin
-SITE := _build/html
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BUILT := _build/html
 # Of this package only the copy of axe-core is used, so neither what it depends on nor its Python matters
 AXE := pytest-playwright-axe==4.14.0
 # torch from PyPI brings gigabytes of CUDA on Linux: where no GPU is seen, pip is offered PyTorch's own CPU builds too,
@@ -10,7 +10,7 @@ CPU_BUILDS := https://download.pytorch.org/whl/cpu
 ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
-.PHONY: help book serve check test lint notebooks bench clean
+.PHONY: help book serve check test library lint notebooks bench dist weekly address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -19,7 +19,7 @@ book: .venv/book  ## build the book into _build/html (needs no torch)
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
 
 serve: book  ## build the book, serve it on localhost and print the address
-	$(BIN)/python book/tools/serve.py $(SITE)
+	$(BIN)/python book/tools/serve.py $(BUILT)
 
 check: lint  ## lint, and the tests of what changed since main (ROOM=config for one room): two minutes
 	$(BIN)/python tests/of_change.py $(ROOM)
@@ -29,6 +29,9 @@ test: lint  ## everything that CI runs
 	$(BIN)/python -m pytest -n auto --dist loadfile --nbval notebooks
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests/book
+
+library: .venv/test  ## the tests of the library alone: no browser, no notebook, any system
+	$(BIN)/python -m pytest -n auto rope_edu $(addprefix tests/,plain encodings attention config clinic vectors fast nn check)
 
 lint: .venv/test  ## check format, style, the types of Python and scripts, and the order of rooms
 	$(BIN)/ruff check .
@@ -44,18 +47,33 @@ bench: .venv/test  ## measure what the figures cost in a browser, and what rotat
 	$(BIN)/python book/tools/bench.py
 	$(BIN)/python book/tools/bench_rotation.py
 
+dist: .venv/release  ## hand on: a zip of the site, its pages as Markdown, the wheel and checksums, in _build/dist
+	$(BIN)/jupyter-book build . -n -W --keep-going -q
+	$(BIN)/python book/tools/dist.py --wheel $(if $(TAG),--tag "$(TAG)")
+	$(BIN)/python -m twine check --strict _build/dist/*.whl
+
+weekly: .venv/test  ## look outside: every link, and the census against the newest transformers (REPORT=file.md)
+	$(BIN)/python book/tools/weekly.py $(REPORT)
+
+address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI=1]; REPO= for none, REPO=git as git's remote
+	$(PYTHON) book/tools/address.py $(if $(filter command,$(origin REPO)),--repo "$(REPO)") $(if $(SITE),--site "$(SITE)") $(if $(PYPI),--pypi)
+
 clean:  ## remove the built book and the environment
 	rm -rf _build .venv
 
-.venv/bin/python:
+.venv/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 
-.venv/book: requirements.txt pyproject.toml | .venv/bin/python
+.venv/book: requirements.txt pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[book]"
 	touch $@
 
-.venv/test: requirements.txt pyproject.toml | .venv/bin/python
+.venv/test: requirements.txt pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test]"
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
 	touch $@ .venv/book
+
+.venv/release: .venv/book
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[release]"
+	touch $@

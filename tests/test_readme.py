@@ -71,7 +71,10 @@ def test_every_make_target_that_is_named_exists():
     )
     named = set(re.findall(r"(?:`|^ {4})make ([a-z]+)", README, re.MULTILINE))
     assert {"serve", "test", "bench"} <= named <= targets
-    assert "help · book · serve · check · test · lint · notebooks · bench · clean" in README
+    assert (
+        "help · book · serve · check · test · library · lint · notebooks · bench · dist · weekly · address · clean"
+        in README
+    )
 
 
 class Index(BaseHTTPRequestHandler):

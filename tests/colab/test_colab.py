@@ -17,6 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import address
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -116,12 +117,12 @@ def wheel(tmp_path_factory) -> Path:
 def setup_cells(wheel: Path) -> dict[str, str]:
     """Return the setup cell of each notebook by name, with the wheel in place of the repository."""
     cells = {}
+    anywhere = address.Address("owner/name")  # a book without an address has cells that install nothing
     for path in NOTEBOOKS:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if "setup" in cell["metadata"].get("tags", []):
-                source, found = re.subn(
-                    r'@ git\+https://[^"]+', f"@ {wheel.as_uri()}", "".join(cell["source"])
-                )
+                source = address.setup("".join(cell["source"]), anywhere, "0.0.0")
+                source, found = re.subn(r'@ git\+https://[^"]+', f"@ {wheel.as_uri()}", source)
                 assert found == 1, f"{path.name} installs from somewhere else"
                 cells[path.name] = source
     return cells
@@ -129,6 +130,13 @@ def setup_cells(wheel: Path) -> dict[str, str]:
 
 def needs_torch(path: Path) -> bool:
     return "import torch" in path.read_text(encoding="utf-8")
+
+
+def test_without_an_address_the_setup_cell_says_what_to_do(colab, wheel):
+    colab.run("-m", "pip", "uninstall", "--quiet", "--yes", *BRINGS)
+    for source in {address.setup(cell, address.Address(), "") for cell in setup_cells(wheel).values()}:
+        ran = colab.run("-m", "IPython", "--no-banner", "-c", source)
+        assert re.search(r"is not installed: .*%pip install", ran.stdout + ran.stderr)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,56 @@
+"""The weekly look outside says what differs, and the workflow runs what the Makefile has."""
+
+import json
+import re
+
+import weekly
+import yaml
+
+MAKEFILE = (weekly.ROOT / "Makefile").read_text(encoding="utf-8")
+WORKFLOW = yaml.safe_load((weekly.ROOT / ".github" / "workflows" / "book.yml").read_text(encoding="utf-8"))
+STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
+
+
+def test_a_broken_link_is_named_once_with_its_page():
+    link = {"uri": "https://x.example", "status": "broken", "filename": "book/map.md", "info": "404"}
+    lines = "\n".join(
+        json.dumps(one) for one in (link, link, link | {"uri": "https://y", "status": "working"})
+    )
+    assert weekly.broken(lines) == ["- https://x.example in `book/map.md`: 404"]
+
+
+def test_an_architecture_that_came_went_or_turned_otherwise_is_named():
+    old = [{"name": "a", "layout": "half_split", "lines": 1}, {"name": "b"}, {"name": "c", "lines": 1}]
+    new = [{"name": "a", "layout": "interleaved", "lines": 2}, {"name": "c", "lines": 9}, {"name": "d"}]
+    assert weekly.differences(old, new) == [
+        "- `d` rotates, and is not in the census",
+        "- `b` is in the census, and rotates no more",
+        '- `a`: layout was "half_split", is "interleaved"',
+    ]
+
+
+def test_there_is_no_report_where_nothing_differs():
+    assert weekly.report({"Links": [], "Census": []}) == ""
+    assert weekly.report({"Links": ["- one"], "Census": []}) == "## Links\n\n- one\n"
+
+
+def test_every_target_that_the_workflow_makes_exists():
+    made = re.findall(r"\bmake ([a-z]+)", " ".join(step.get("run", "") for step in STEPS))
+    assert {"library", "dist", "weekly"} == set(made)
+    assert all(re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) for target in made)
+
+
+def test_no_script_of_the_workflow_holds_what_others_may_write():
+    assert not [step["run"] for step in STEPS if "${{" in step.get("run", "")]
+
+
+def test_every_version_of_python_that_is_promised_is_tried_on_three_systems():
+    matrix = WORKFLOW["jobs"]["library"]["strategy"]["matrix"]
+    promised = re.search(r"Python (3\.\d+)–(3\.\d+)", (weekly.ROOT / "README.md").read_text(encoding="utf-8"))
+    assert (matrix["python"][0], matrix["python"][-1]) == promised.groups()
+    assert {name.partition("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
+
+
+def test_nothing_is_published_before_its_tests():
+    for job in ("pages", "release"):
+        assert {"library", "whole", "dist"} <= set(WORKFLOW["jobs"][job]["needs"])
