@@ -1,0 +1,6 @@
+"""The subcommands of `rope-edu` that no other room has, as functions, and what they print."""
+
+from rope_edu.command.compare_files import Comparison, Difference, compare
+from rope_edu.command.read_files import described, in_words
+
+__all__ = ["Comparison", "Difference", "compare", "described", "in_words"]
