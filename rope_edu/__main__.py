@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 from rope_edu.clinic import __main__ as clinic
@@ -33,6 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
         if chosen.command == "read":
             return read_files.run(chosen.files, as_json=chosen.json)
         return compare_files.run(chosen.wanted, chosen.found, as_json=chosen.json)
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
     except (ValueError, OSError) as error:
         print(json.dumps({"could_not_tell": str(error)}) if chosen.json else f"Could not tell: {error}")
         return 2

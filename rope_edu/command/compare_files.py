@@ -218,7 +218,7 @@ class _Sides:
             return
         pair, worst = int(wrong.argmax()), int(errors.argmax())
         half = np.pi / abs(a[worst] - b[worst])
-        when = f", and half a turn off at {half:.3g}" if half < self.length else ""
+        when = f", and half a turn off from token {half:.0f} on" if half < self.length else ""
         yield Difference(
             "frequencies",
             layers,
