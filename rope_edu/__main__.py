@@ -2,6 +2,7 @@ r"""The command `rope-edu`: find what is wrong with the positions of a model.
 
     rope-edu read FILE…                    what a config.json, a checkpoint's folder or a GGUF says of its rotation
     rope-edu compare A B                   whether two such files rotate alike, and what it costs if not
+    rope-edu weights A B                   whether the rows of q and k in two checkpoints are in the order wanted
     rope-edu diagnose module:function      what a rotation does, called as a black box
     rope-edu vectors module:function       test vectors, run on a rotation
 
@@ -17,7 +18,7 @@ import os
 import sys
 
 from rope_edu.clinic import __main__ as clinic
-from rope_edu.command import compare_files, read_files
+from rope_edu.command import compare_files, compare_rows, read_files
 from rope_edu.vectors import __main__ as vectors
 
 
@@ -33,7 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if chosen.command == "read":
             return read_files.run(chosen.files, as_json=chosen.json)
-        return compare_files.run(chosen.wanted, chosen.found, as_json=chosen.json)
+        if chosen.command == "compare":
+            return compare_files.run(chosen.wanted, chosen.found, as_json=chosen.json)
+        return compare_rows.run(chosen.wanted, chosen.found, head_dim=chosen.head_dim, as_json=chosen.json)
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
@@ -46,12 +49,15 @@ def _parser() -> argparse.ArgumentParser:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("rope-edu", description=__doc__, formatter_class=form)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", help="one of these")
-    reading = commands.add_parser("read")
+    reading = commands.add_parser("read", description=read_files.__doc__)
     reading.add_argument("files", nargs="+", metavar="FILE", help="config.json, a folder with one, or a GGUF")
-    comparing = commands.add_parser("compare")
-    comparing.add_argument("wanted", metavar="A", help="the file that is right")
-    comparing.add_argument("found", metavar="B", help="the file that is held against it")
-    for each in (reading, comparing):
+    comparing = commands.add_parser("compare", description=compare_files.__doc__)
+    weighing = commands.add_parser("weights", description=compare_rows.__doc__)
+    weighing.add_argument("--head-dim", type=int, help="width of a head, where no config.json is beside A")
+    for each in (comparing, weighing):
+        each.add_argument("wanted", metavar="A", help="the one that is right")
+        each.add_argument("found", metavar="B", help="the one that is held against it")
+    for each in (reading, comparing, weighing):
         each.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

@@ -18,6 +18,9 @@ from rope_edu.config.reader import STILL, Reading
 from rope_edu.config.values import ConfigError, format_value
 
 SAME = 1e-6  # radians at the longest length; of an attention factor, relative
+LISTED = (
+    5e-7  # relative, of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
+)
 UNKNOWN_LENGTH = 4096  # tokens, where neither file states a length
 READ = "Read a config"  # titles of chapters
 CHAPTERS = {
@@ -210,10 +213,8 @@ class _Sides:
     def frequencies(self, layers: str, wanted: Reading, found: Reading) -> Iterator[Difference]:
         a, b = wanted.spec.inv_freq, found.spec.inv_freq
         errors = np.abs(a - b) * self.length
-        listed = (wanted.spec.kind == "factors") != (
-            found.spec.kind == "factors"
-        )  # computed in float32, by torch
-        wrong = errors > SAME + (2e-6 * a * self.length if listed else 0)
+        listed = (wanted.spec.kind == "factors") != (found.spec.kind == "factors")
+        wrong = errors > SAME + (LISTED * a * self.length if listed else 0)
         if not wrong.any():
             return
         pair, worst = int(wrong.argmax()), int(errors.argmax())

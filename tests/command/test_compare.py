@@ -194,3 +194,17 @@ def test_every_chapter_that_is_named_is_a_chapter():
     notebooks = Path(__file__).resolve().parents[2] / "notebooks"
     slugs = [path.stem[3:].replace("_", " ") for path in notebooks.glob("*.ipynb")]
     assert {title.lower() for title in module.CHAPTERS.values()} <= set(slugs)
+
+
+def test_factors_as_torch_computes_them_in_float32_are_alike_and_a_wrong_one_is_not(tmp_path):
+    torch = pytest.importorskip("torch")
+    config = preset("Llama 3.2 1B").config
+    freqs = 1.0 / (5e5 ** (torch.arange(0, 64, 2, dtype=torch.float32) / 64))
+    turns = 8192 * freqs / (2 * torch.pi)
+    blend = ((turns - 1) / 3).clamp(0, 1)
+    factors = (1 / ((1 - blend) / 32 + blend)).numpy()
+    first = save(tmp_path / "a.json", config)
+    for factor, same in ((1, True), (1 + 4e-6, False)):
+        factors[18] *= factor  # the first pair that is divided by 32
+        path = written(tmp_path / "b.gguf", config, factors=factors)
+        assert compare(first, path).alike is same

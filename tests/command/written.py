@@ -83,6 +83,6 @@ def scaling(writer, reading, fields):
     if reading.rope_type in ("llama3", "proportional"):
         plain = inv_freq(reading.spec.head_dim, reading.base)
         turned = np.where(reading.spec.inv_freq > 0, reading.spec.inv_freq, plain / 1e30)
-        writer.add_tensor("rope_freqs.weight", (plain / turned).astype(np.float32))
+        writer.add_tensor("rope_freqs.weight", fields.get("factors", (plain / turned).astype(np.float32)))
     if reading.spec.sections:
         writer.add_rope_dimension_sections([*reading.spec.sections, 0])
