@@ -1,20 +1,23 @@
-r"""Diagnose a rotation from the command line.
+r"""Diagnose a rotation: call it as a black box, and say what it does and what is wrong with it.
 
-    python -m rope_edu.clinic mymodel:rotate --head-dim 128
-    python -m rope_edu.clinic mymodel:rotate --head-dim 128 --base 500000 --layout half_split
-    python -m rope_edu.clinic mymodel:rotate --config config.json --takes "batch heads seq head_dim"
+    rope-edu diagnose mymodel:rotate --head-dim 128
+    rope-edu diagnose mymodel:rotate --head-dim 128 --base 500000 --layout half_split
+    rope-edu diagnose mymodel:rotate --config config.json --takes "batch heads seq head_dim"
 
 `mymodel:rotate` names a function `(x, positions) -> rotated x`, x `(seq, head_dim)` and positions `(seq,)`, or x
 with the axes of --takes. It gets torch tensors with --torch, NumPy arrays otherwise. With --base it is held against
-plain RoPE of that base, with --config against the rotation that a model's config.json states. The exit status is 0
+plain RoPE of that base, with --config against the rotation that a model's config.json or
+GGUF states. The exit status is 0
 if no mistake was found, 1 if one was, 2 if it could not be examined.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import reduce
 from importlib import import_module
 from typing import cast
@@ -22,8 +25,8 @@ from typing import cast
 import numpy as np
 
 from rope_edu.clinic.broken import Rotation
-from rope_edu.clinic.diagnosis import diagnose
-from rope_edu.config import rope_from_config
+from rope_edu.clinic.diagnosis import Diagnosis, diagnose
+from rope_edu.config.files import rotation_of
 from rope_edu.encodings.layouts import LAYOUTS
 from rope_edu.encodings.spec import RopeSpec, plain_rope
 
@@ -56,9 +59,9 @@ def _with_tensors(function: Rotation) -> Rotation:
     return rotate
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python -m rope_edu.clinic",
+        prog,
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -68,11 +71,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--base", type=float, help="compare with plain RoPE of this base")
     parser.add_argument("--rotary-dim", type=int, help="with --base: width that turns; else all features")
     parser.add_argument("--layout", choices=LAYOUTS, help="with --base: layout wanted; else interleaved")
-    parser.add_argument("--config", help="compare with the rotation of this config.json")
+    parser.add_argument("--config", help="compare with the rotation of this config.json or GGUF")
     parser.add_argument(
         "--takes", default="seq head_dim", help="axes of x, such as: batch heads seq head_dim"
     )
     parser.add_argument("--layer-type", help="with --config: which layers, where they differ")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 
@@ -83,7 +87,7 @@ def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
             raise ValueError(
                 "--config states base, width and layout: leave --base, --rotary-dim, --layout out"
             )
-        return rope_from_config(chosen.config, layer_type=chosen.layer_type)
+        return rotation_of(chosen.config, chosen.layer_type)
     if chosen.layer_type:
         raise ValueError("--layer-type needs --config")
     if chosen.head_dim is None:
@@ -96,9 +100,15 @@ def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
     return plain_rope(chosen.head_dim, chosen.base, rotary_dim=chosen.rotary_dim, layout=layout)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def _plain(found: Diagnosis) -> dict[str, object]:
+    """The diagnosis as numbers, words and lists."""
+    inv_freq = None if found.inv_freq is None else found.inv_freq.tolist()
+    return {**asdict(found), "inv_freq": inv_freq, "text": str(found)}
+
+
+def main(arguments: list[str] | None = None, prog: str = "python -m rope_edu.clinic") -> int:
     """Read the command line, print the diagnosis, and return the exit status."""
-    parser = _parser()
+    parser = _parser(prog)
     chosen = parser.parse_args(arguments)
     sys.path.insert(0, "")
     try:
@@ -107,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
         found = diagnose(find(chosen.function, chosen.torch), head_dim, against=wanted, takes=chosen.takes)
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    print(found)
+    print(json.dumps(_plain(found), ensure_ascii=False, indent=1) if chosen.json else found)
     return 1 if found.mistakes else 0
 
 

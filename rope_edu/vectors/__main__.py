@@ -1,4 +1,4 @@
-r"""Run the vectors on a function: python -m rope_edu.vectors module:function [--width float32].
+r"""Run the vectors on a function: rope-edu vectors module:function [--width float32].
 
 The function takes `(x, positions, *, layout, rotary_dim, base, attention_factor)`, NumPy in and out. The exit
 status is 0 if all cases pass, 1 if one fails, 2 if the function cannot be called in this way.
@@ -7,16 +7,18 @@ status is 0 if all cases pass, 1 if one fails, 2 if the function cannot be calle
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from dataclasses import asdict
 
 from rope_edu.clinic.__main__ import find
 from rope_edu.vectors.runner import WIDTHS, run
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, prog: str = "python -m rope_edu.vectors") -> int:
     """Run the cases on the function that the command line names, print the failures, return the exit status."""
     parser = argparse.ArgumentParser(
-        "python -m rope_edu.vectors",
+        prog,
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -24,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--width", choices=WIDTHS, default="float64", help="number format of the function (float64)"
     )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     chosen = parser.parse_args(arguments)
     sys.path.insert(0, "")
     try:
@@ -31,6 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     failed = [result for result in results if not result.passed]
+    if chosen.json:
+        print(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1))
+        return 1 if failed else 0
     if failed == results and len({result.seen for result in results}) == 1:
         print(f"FAILED every case in the same way: {results[0].seen}")
     else:

@@ -223,7 +223,14 @@ def test_every_reason_for_refusal_has_occurred():
                 rope_from_config(config, layer_type=layer_type)
             except ConfigError as error:
                 met.add(error.reason)
-    extra = {"not JSON", "wrong length", "too short", "ramp", "no such layer type"}  # below, and of files
+    extra = {
+        "not JSON",
+        "not a GGUF",
+        "wrong length",
+        "too short",
+        "ramp",
+        "no such layer type",
+    }  # below, and of files
     extra |= {"too deep", "several in one kind", "sections of features", "cannot be dealt"}
     assert met | extra == set(RULES["refusals"])
 

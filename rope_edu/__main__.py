@@ -1,0 +1,66 @@
+r"""The command `rope-edu`: find what is wrong with the positions of a model.
+
+    rope-edu read FILE…                    what a config.json, a checkpoint's folder or a GGUF says of its rotation
+    rope-edu compare A B                   whether two such files rotate alike, and what it costs if not
+    rope-edu weights A B                   whether the rows of q and k in two checkpoints are in the order wanted
+    rope-edu diagnose module:function      what a rotation does, called as a black box
+    rope-edu vectors module:function       test vectors, run on a rotation
+
+Each takes --json, and `rope-edu COMMAND --help` says more. The exit status is 0 for the same or right, 1 for not,
+2 where it could not tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+from rope_edu.clinic import __main__ as clinic
+from rope_edu.command import compare_files, compare_rows, read_files
+from rope_edu.vectors import __main__ as vectors
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a subcommand and return the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    # these two have commands of their own rooms, which know their options
+    if arguments[:1] == ["diagnose"]:
+        return clinic.main(arguments[1:], "rope-edu diagnose")
+    if arguments[:1] == ["vectors"]:
+        return vectors.main(arguments[1:], "rope-edu vectors")
+    chosen = _parser().parse_args(arguments)
+    try:
+        if chosen.command == "read":
+            return read_files.run(chosen.files, as_json=chosen.json)
+        if chosen.command == "compare":
+            return compare_files.run(chosen.wanted, chosen.found, as_json=chosen.json)
+        return compare_rows.run(chosen.wanted, chosen.found, head_dim=chosen.head_dim, as_json=chosen.json)
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except (ValueError, OSError) as error:
+        print(json.dumps({"could_not_tell": str(error)}) if chosen.json else f"Could not tell: {error}")
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("rope-edu", description=__doc__, formatter_class=form)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", help="one of these")
+    reading = commands.add_parser("read", description=read_files.__doc__)
+    reading.add_argument("files", nargs="+", metavar="FILE", help="config.json, a folder with one, or a GGUF")
+    comparing = commands.add_parser("compare", description=compare_files.__doc__)
+    weighing = commands.add_parser("weights", description=compare_rows.__doc__)
+    weighing.add_argument("--head-dim", type=int, help="width of a head, where no config.json is beside A")
+    for each in (comparing, weighing):
+        each.add_argument("wanted", metavar="A", help="the one that is right")
+        each.add_argument("found", metavar="B", help="the one that is held against it")
+    for each in (reading, comparing, weighing):
+        each.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+"""The subcommands of `rope-edu` that no other room has, as functions, and what they print."""
+
+from rope_edu.command.compare_files import Comparison, Difference, compare
+from rope_edu.command.compare_rows import Rows, compare_weights
+from rope_edu.command.read_files import described, in_words
+
+__all__ = ["Comparison", "Difference", "Rows", "compare", "compare_weights", "described", "in_words"]

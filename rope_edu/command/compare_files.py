@@ -1,0 +1,261 @@
+r"""rope-edu compare A B: whether two files rotate alike, and what it costs where they do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rope_edu.command.read_files import name_of, rule_of
+from rope_edu.config.files import Statement, read_file, read_kinds
+from rope_edu.config.gguf import shortest
+from rope_edu.config.gguf_rotation import KEYS
+from rope_edu.config.reader import STILL, Reading
+from rope_edu.config.values import ConfigError, format_value
+
+SAME = 1e-6  # radians at the longest length; of an attention factor, relative
+LISTED = (
+    5e-7  # relative, of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
+)
+UNKNOWN_LENGTH = 4096  # tokens, where neither file states a length
+READ = "Read a config"  # titles of chapters
+CHAPTERS = {
+    "kinds of layers": READ,
+    "rotation": READ,
+    "frequencies": READ,
+    "layout": "Tell two layouts apart",
+    "width": "Tell variants apart",
+    "sections": "Turn in more dimensions",
+    "attention factor": "Blend by wavelength",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A thing in which the second file's rotation is another than the first's.
+
+    Attributes:
+        what: "frequencies", "layout", "width", "attention factor", "sections", "rotation" or "kinds of layers".
+        layers: the layers, in words.
+        wanted, found: in the first file and in the second, in words.
+        pair: the first pair whose frequencies differ; None for other things.
+        angle: the largest error of an angle within the length, radians; None for other things.
+        fix: the smallest change of the second file.
+        cost: what frequencies that differ do to the angles, in words; "" for other things.
+    """
+
+    what: str
+    layers: str
+    wanted: str
+    found: str
+    fix: str
+    cost: str = ""
+    pair: int | None = None
+    angle: float | None = None
+
+    def __str__(self) -> str:
+        verb = "differ" if self.what.endswith("s") else "differs"
+        lines = [
+            f"{self.layers[0].upper()}{self.layers[1:]}: the {self.what} {verb}.",
+            f"    Found {self.found}, wanted {self.wanted}.",
+            *([f"    Cost: {self.cost}"] if self.cost else []),
+            f"    Fix: {self.fix} Chapter “{CHAPTERS[self.what]}”.",
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome: differences, of which none means alike, at every length up to `length`, and notes."""
+
+    length: int
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def alike(self) -> bool:
+        """Tell whether the two files state one rotation."""
+        return not self.differences
+
+    def __str__(self) -> str:
+        length = f"{self.length} tokens"
+        verdict = f"They rotate alike, up to {length}." if self.alike else "They do not rotate alike."
+        return "\n".join([verdict, *map(str, self.differences), *(f"Note: {note}" for note in self.notes)])
+
+
+def compare(wanted: str | Path, found: str | Path) -> Comparison:
+    """Compare the rotations of two files, config.json or GGUF, for each kind of layers.
+
+    A GGUF keeps numbers in float32, so a config beside one is read with its numbers rounded likewise.
+
+    Raises:
+        ConfigError: a file could not be read; the sentence says why.
+        OSError: there is no such file.
+    """
+    files = read_file(wanted), read_file(found)
+    readings = [reading for file in files for reading in file.readings]
+    length = max(each.longest or each.trained or UNKNOWN_LENGTH for each in readings)
+    grows = any(remark.kind == "depends on length" for each in readings for remark in each.remarks)
+    differences: dict[tuple[str, str], Difference] = {}
+    for seq_len in (None, length) if grows else (None,):
+        first, second = _as_kept((read_file(wanted, seq_len), read_file(found, seq_len)), seq_len)
+        sides = _Sides(first, second, length)
+        for difference in sides.differences():
+            differences.setdefault((difference.what, difference.layers), difference)
+    return Comparison(length, tuple(differences.values()), tuple(_notes(*files)))
+
+
+def _as_kept(files: tuple[Statement, Statement], seq_len: int | None) -> list[Statement]:
+    """Return the files with all numbers as a GGUF keeps them, if one of the two is a GGUF."""
+    if files[0].form == files[1].form:
+        return list(files)
+    return [
+        Statement(each.path, each.form, each.model, read_kinds(_rounded(each.config), seq_len), each.config)
+        if each.config is not None
+        else each
+        for each in files
+    ]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return shortest(value) if isinstance(value, float) and abs(value) < 1e30 else value
+
+
+def _notes(wanted: Statement, found: Statement) -> Iterator[str]:
+    if wanted.permuted != found.permuted:
+        gguf = found if found.permuted else wanted
+        yield (
+            f"{gguf.path} pairs neighbours, and the rows of q and k must be permuted for it. Whether they are, "
+            "only the weights tell."
+        )
+    stated = [{each.longest for each in file.readings if each.longest} for file in (wanted, found)]
+    if all(stated) and stated[0] != stated[1]:
+        first, second = (", ".join(map(str, sorted(each))) for each in stated)
+        yield f"The files claim different lengths, {first} and {second} tokens."
+    for file in (wanted, found):
+        for text in dict.fromkeys(
+            remark.text
+            for each in file.readings
+            for remark in each.remarks
+            if remark.kind in ("layout assumed", "not read")
+        ):
+            yield f"{file.path}: {text}"
+
+
+def _difference(what: str, layers: str, both: Sequence[str], fix: str) -> Difference:
+    return Difference(what, layers, both[0], both[1], fix)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    wanted: Statement
+    found: Statement
+    length: int
+
+    def differences(self) -> Iterator[Difference]:
+        for label in self.labels():
+            try:
+                wanted, found = self.wanted.of(label), self.found.of(label)
+            except ConfigError:
+                kinds = [self.kinds(file) for file in (self.wanted, self.found)]
+                fix = f"State these layers in {self.found.path}."
+                yield _difference("kinds of layers", name_of(label), kinds, fix)
+                continue
+            yield from self.of_kind(name_of(label), wanted, found)
+
+    def labels(self) -> list[str | None]:
+        """Return the kinds of layers that either file tells apart, and None where both have one for the rest."""
+        kinds = [[each.layer_type for each in file.readings] for file in (self.wanted, self.found)]
+        labels = dict.fromkeys(label for each in kinds for label in each if label is not None)
+        return ([None] if all(None in each for each in kinds) else []) + list(labels)
+
+    def kinds(self, file: Statement) -> str:
+        return ", ".join(name_of(each.layer_type) for each in file.readings)
+
+    def of_kind(self, layers: str, wanted: Reading, found: Reading) -> Iterator[Difference]:
+        still = wanted.rope_type == STILL, found.rope_type == STILL
+        if any(still):
+            if not all(still):
+                fix = f"These layers must {'not ' if still[0] else ''}be rotated by {self.found.path}."
+                yield _difference("rotation", layers, [rule_of(wanted), rule_of(found)], fix)
+            return
+        a, b = wanted.spec, found.spec
+        layouts = [
+            "half_split" if file.permuted else spec.layout
+            for file, spec in ((self.wanted, a), (self.found, b))
+        ]
+        if layouts[0] != layouts[1]:
+            fix = "Rotate with the other layout, or permute the rows of q and k (convert_projection)."
+            yield _difference("layout", layers, layouts, fix)
+        if (a.rotary_dim, a.head_dim) != (b.rotary_dim, b.head_dim):
+            widths = [f"{spec.rotary_dim} of {spec.head_dim} features" for spec in (a, b)]
+            field = "rotary_dim" if a.rotary_dim != b.rotary_dim else "head_dim"
+            yield _difference("width", layers, widths, self.fix(field, getattr(a, field)))
+        if a.axes != b.axes:
+            stated = [f"{s.sections}, {r.section_order}" for s, r in ((a, wanted), (b, found))]
+            fix = self.fix("rope_scaling.mrope_section", a.sections and list(a.sections))
+            yield _difference("sections", layers, stated, fix)
+        if abs(a.attention_factor / b.attention_factor - 1) > SAME:
+            factors = [f"{spec.attention_factor:.9g}" for spec in (a, b)]
+            fix = self.fix("rope_scaling.attention_factor", a.attention_factor)
+            yield _difference("attention factor", layers, factors, fix)
+        if a.rotary_dim == b.rotary_dim:
+            yield from self.frequencies(layers, wanted, found)
+
+    def frequencies(self, layers: str, wanted: Reading, found: Reading) -> Iterator[Difference]:
+        a, b = wanted.spec.inv_freq, found.spec.inv_freq
+        errors = np.abs(a - b) * self.length
+        listed = (wanted.spec.kind == "factors") != (found.spec.kind == "factors")
+        wrong = errors > SAME + (LISTED * a * self.length if listed else 0)
+        if not wrong.any():
+            return
+        pair, worst = int(wrong.argmax()), int(errors.argmax())
+        half = np.pi / abs(a[worst] - b[worst])
+        when = f", and half a turn off from token {half:.0f} on" if half < self.length else ""
+        yield Difference(
+            "frequencies",
+            layers,
+            f"{rule_of(wanted)}: {a[pair]:.9g}",
+            f"{rule_of(found)}: pair {pair} of {len(a)} turns by {b[pair]:.9g} rad per token",
+            self.cause(wanted, found),
+            f"pair {worst} is {errors[worst]:.3g} rad off at {self.length} tokens{when}.",
+            pair,
+            float(errors[worst]),
+        )
+
+    def cause(self, wanted: Reading, found: Reading) -> str:
+        """Return the fix of frequencies that differ: the first statement that is another."""
+        if wanted.base != found.base:
+            return self.fix("rope_theta", wanted.base)
+        sort = wanted.rope_type
+        if self.found.form == "GGUF" and sort in ("llama3", "proportional"):
+            return f"Write the factors of {sort} as the tensor rope_freqs.weight of {self.found.path}."
+        if sort != found.rope_type:
+            factor = "" if wanted.factor is None else f", with factor {format_value(wanted.factor)}"
+            return f"State the rule {sort}{factor} in {self.found.path}."
+        if wanted.factor is not None and wanted.factor != found.factor and found.factor is not None:
+            return self.fix("rope_scaling.factor", wanted.factor)
+        return f"Copy the numbers of the rule {sort} from {self.wanted.path} to {self.found.path}."
+
+    def fix(self, field: str, value: object) -> str:
+        if self.found.form == "GGUF" and field in KEYS:
+            field = f"{self.found.model}.{KEYS[field]}"
+        return f"Set {field.rpartition('rope_scaling.')[2]} to {format_value(value)} in {self.found.path}."
+
+
+def run(wanted: str, found: str, *, as_json: bool) -> int:
+    """Print the comparison; return 0 if the files rotate alike, 1 if not."""
+    result = compare(wanted, found)
+    if as_json:
+        print(json.dumps({"alike": result.alike, **asdict(result)}, ensure_ascii=False, indent=1))
+    else:
+        print(result)
+    return 0 if result.alike else 1

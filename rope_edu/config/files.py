@@ -1,0 +1,96 @@
+"""A file's rotations, whatever the file is: a config.json, the folder of a checkpoint, a GGUF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rope_edu.config.gguf import is_gguf
+from rope_edu.config.gguf_rotation import FACTS, read_gguf
+from rope_edu.config.layers import body_of
+from rope_edu.config.reader import Reading, loaded, read_config, rope_from_config
+from rope_edu.config.table import Notes
+from rope_edu.config.values import ConfigError, config_error, listed
+from rope_edu.encodings.spec import RopeSpec
+
+LARGEST = 64 * 2**20  # bytes of a config.json
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The rotations that a file states.
+
+    Attributes:
+        path: the file.
+        form: "config.json" or "GGUF".
+        model: its model_type or architecture; "" if it names none.
+        readings: a `Reading` for each kind of layers.
+        config: the content of a config.json; None for a GGUF.
+    """
+
+    path: Path
+    form: str
+    model: str
+    readings: tuple[Reading, ...]
+    config: dict[str, Any] | None = None
+
+    @property
+    def permuted(self) -> bool:
+        """Tell whether this GGUF's rows of q and k are in another order than in the checkpoint it was made of."""
+        return self.config is None and self.model in FACTS["rows_permuted"]
+
+    def of(self, layer_type: str | None) -> Reading:
+        """Return the reading of a kind of layers; ConfigError if there is none."""
+        kinds = {reading.layer_type: reading for reading in self.readings}
+        if layer_type in kinds or None in kinds:
+            return kinds[layer_type if layer_type in kinds else None]
+        names = [each.layer_type for each in self.readings if each.layer_type]
+        reason = "choose" if layer_type is None else "no such layer type"
+        raise config_error(reason, "layer_type", choices=names, allowed=listed(names), value=layer_type)
+
+
+def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
+    """Read the rotations of a file, for each kind of layers.
+
+    Args:
+        path: a config.json, a GGUF, or a folder that holds a config.json.
+        seq_len: tokens of the text, for rules that depend on it.
+
+    Raises:
+        ConfigError: a ValueError that says what is wrong with the file.
+        OSError: there is no such file.
+    """
+    path = Path(path)
+    path = path / "config.json" if path.is_dir() else path
+    if is_gguf(path):
+        model, readings = read_gguf(path, seq_len)
+        return Statement(path, "GGUF", model, readings)
+    if path.stat().st_size > LARGEST:
+        raise config_error("not JSON", str(path), detail="it is too large, and does not begin as a GGUF does")
+    content = loaded(path)
+    readings = read_kinds(content, seq_len)
+    assert isinstance(content, dict)  # anything else is refused
+    return Statement(path, "config.json", body_of(content, Notes())[1], readings, content)
+
+
+def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
+    """Return a Reading for each kind of layers of a config."""
+    first = None
+    try:
+        first = read_config(config, seq_len=seq_len)
+        labels = first.layer_types
+    except ConfigError as error:
+        if error.reason != "choose":
+            raise
+        labels = error.choices
+    kinds = [read_config(config, layer_type=label, seq_len=seq_len) for label in labels]
+    return tuple([first, *kinds] if first and first.layer_type is None else kinds)
+
+
+def rotation_of(path: str | Path, layer_type: str | None = None) -> RopeSpec:
+    """Return the rotation of a file, of one kind of its layers where they differ."""
+    statement = read_file(path)
+    if statement.config is not None:
+        return rope_from_config(statement.config, layer_type=layer_type)
+    return statement.of(layer_type).spec

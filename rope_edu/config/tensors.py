@@ -1,0 +1,75 @@
+r"""The tensors of a checkpoint in safetensors files: their places from the headers, and a few columns of each.
+
+Nothing in a header is trusted: sizes are checked against the file before anything is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+LARGEST = 100 * 2**20  # bytes of a header
+WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A tensor in a file: its format, shape, and where its numbers begin."""
+
+    path: Path
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+
+    def columns(self, most: int) -> np.ndarray:
+        """Return the first columns as float64, (rows, at most `most`); a bias is one column."""
+        if self.dtype not in WIDTHS:
+            raise ValueError(
+                f"{self.path} has numbers of the format {self.dtype}; {', '.join(WIDTHS)} are read"
+            )
+        if not 1 <= len(self.shape) <= 2 or not math.prod(self.shape):
+            raise ValueError(f"{self.path} has a projection of shape {self.shape}, and 1 or 2 axes are read")
+        kept = np.memmap(self.path, WIDTHS[self.dtype], "r", self.start, self.shape)
+        found = np.array(kept.reshape(self.shape[0], -1)[:, :most])
+        if self.dtype == "BF16":
+            found = (found.astype("<u4") << 16).view("<f4")
+        return found.astype(np.float64)
+
+
+def read_tensors(path: Path) -> dict[str, Stored]:
+    """Return the tensors of a safetensors file, or of all that a folder holds, by name."""
+    files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
+    if not files:
+        raise ValueError(f"{path} holds no file named *.safetensors")
+    return {name: stored for file in files for name, stored in _header(file).items()}
+
+
+def _header(path: Path) -> dict[str, Stored]:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= min(LARGEST, size - 8):
+            raise ValueError(f"{path} is no safetensors file, or it is cut")
+        try:
+            content = json.loads(file.read(length))
+            return {
+                name: _stored(path, each, 8 + length, size)
+                for name, each in content.items()
+                if name != "__metadata__"
+            }
+        except (ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise ValueError(f"{path} has a broken header: {type(error).__name__}: {error}") from None
+
+
+def _stored(path: Path, entry: dict[str, object], data: int, size: int) -> Stored:
+    shape, (begin, end) = tuple(map(int, entry["shape"])), map(int, entry["data_offsets"])  # type: ignore[call-overload]
+    dtype = str(entry["dtype"])
+    if min(begin, *shape, 0) < 0 or not begin <= end <= size - data:
+        raise ValueError("a tensor lies outside the file")
+    if dtype in WIDTHS and math.prod(shape) * np.dtype(WIDTHS[dtype]).itemsize != end - begin:
+        raise ValueError("a tensor's shape and place disagree")
+    return Stored(path, dtype, shape, data + begin)

@@ -1,0 +1,171 @@
+"""A GGUF's header is read as the gguf package writes it, and never trusted."""
+
+import json
+import os
+import random
+import struct
+import time
+
+import gguf
+import numpy as np
+import pytest
+
+from rope_edu.config import ConfigError, preset
+from rope_edu.config.files import read_file
+from rope_edu.config.gguf import read_header
+from rope_edu.config.gguf_rotation import FACTS
+
+from .written import written
+
+LLAMA = preset("Llama 3.1 8B").config
+TEXT, WHOLE, ARRAY = 8, 4, 9
+
+
+def text(words):
+    return struct.pack("<Q", len(words.encode())) + words.encode()
+
+
+def headed(n_keys, body=b"", *, version=3, n_tensors=0, magic=b"GGUF"):
+    return magic + struct.pack("<IQQ", version, n_tensors, n_keys) + body
+
+
+def key(name, kind, value):
+    return text(name) + struct.pack("<I", kind) + value
+
+
+ARCH = key("general.architecture", TEXT, text("llama"))
+
+
+def test_keys_and_tensors_are_those_of_the_packages_own_reader(tmp_path):
+    path = written(tmp_path / "a.gguf", LLAMA)
+    ours, theirs = read_header(path), gguf.GGUFReader(path)
+    for name, field in theirs.fields.items():
+        if name.startswith("llama."):
+            assert ours.values[name] == field.contents()
+    assert ours.values["tokenizer.ggml.tokens"] is None  # skipped, not kept
+    for tensor in theirs.tensors:
+        assert ours.tensors[tensor.name].start == tensor.data_offset
+        assert ours.tensors[tensor.name].shape == tuple(tensor.shape.tolist()[::-1])
+
+
+def test_every_architecture_of_the_package_is_known():
+    known = FACTS["interleaved"] + FACTS["half_split"] + FACTS["does_not_rotate"]
+    assert set(gguf.MODEL_ARCH_NAMES.values()) <= set(known)
+    assert len(known) == len(set(known))
+    for name in ("sections_in_turn", "rows_permuted", "sliding_layers", "still", "log_multiplier_in_tenths"):
+        assert set(FACTS[name]) <= set(known)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"GGUF", "it is cut"),
+        (headed(0, version=1), "its version is 1"),
+        (headed(0, version=3 << 24), "little-endian"),
+        (headed(0), "general.architecture is missing"),
+        (headed(2**63), "more than a header has"),
+        (headed(0, n_tensors=2**40), "more than a header has"),
+        (headed(1, struct.pack("<Q", 2**62)), "too large"),
+        (headed(1, key("a", 13, b"")), "unknown type 13"),
+        (headed(1, key("a", ARRAY, struct.pack("<IQ", ARRAY, 1))), "elements of the type 9"),
+        (headed(1, key("a", ARRAY, struct.pack("<IQ", WHOLE, 2**61))), "too large"),
+        (headed(1, key("a", ARRAY, struct.pack("<IQ", TEXT, 2**40))), "more than a vocabulary has"),
+        (headed(1, key("general.alignment", WHOLE, struct.pack("<I", 0))), "general.alignment must be"),
+        (headed(1, ARCH), "llama.attention.key_length is missing"),
+        (headed(1, key("general.architecture", TEXT, text("mamba"))), "does not rotate"),
+        (headed(1, key("general.architecture", WHOLE, struct.pack("<I", 7))), "architecture is missing"),
+    ],
+)
+def test_a_broken_header_gets_a_sentence(tmp_path, content, sentence):
+    (tmp_path / "a.gguf").write_bytes(content)
+    with pytest.raises(ConfigError, match=sentence):
+        read_file(tmp_path / "a.gguf")
+
+
+def test_a_value_out_of_range_is_named_by_its_key(tmp_path):
+    path = written(tmp_path / "a.gguf", LLAMA, base=0.5)
+    with pytest.raises(ConfigError, match=r"llama\.rope\.freq_base must be a number above 1"):
+        read_file(path)
+
+
+def test_a_file_of_ten_gigabytes_is_read_by_its_header_alone(tmp_path):
+    path = written(tmp_path / "a.gguf", LLAMA)
+    os.truncate(path, 10**10)  # a hole, which needs no room on the disk
+    begun = time.perf_counter()
+    assert read_file(path).readings[0].base == 500_000.0
+    assert time.perf_counter() - begun < 5
+
+
+def test_a_header_that_claims_the_whole_file_is_left_early(tmp_path):
+    path = tmp_path / "a.gguf"
+    path.write_bytes(headed(100_000, key("a", ARRAY, struct.pack("<IQ", 0, 16_384))))
+    os.truncate(path, 10**10)
+    with pytest.raises(ConfigError):
+        read_file(path)
+
+
+def test_a_thousand_broken_files_get_a_sentence_or_a_reading(tmp_path):
+    draw = random.Random(0)
+    whole = [
+        written(tmp_path / f"{n}.gguf", preset(name).config).read_bytes() for n, name in enumerate(NAMES)
+    ]
+    whole = [each.replace(b"a token of any length", b"t" * 21)[:60_000] for each in whole]
+    whole += [json.dumps(preset(name).config).encode() for name in NAMES]
+    path, slowest, sentences = tmp_path / "broken", 0.0, []
+    for _ in range(1000):
+        content = bytearray(draw.choice(whole))
+        if draw.random() < 0.5:
+            del content[draw.randrange(len(content)) :]
+        for _ in range(draw.choice((0, 1, 3, 20))):
+            near = draw.randrange(min(len(content), 1200) or 1)
+            content[near : near + 1] = bytes(draw.randrange(256) for _ in range(draw.choice((0, 1, 1, 8))))
+        path.write_bytes(content)
+        begun = time.perf_counter()
+        try:
+            read_file(path)
+        except (ValueError, OSError) as error:
+            sentences.append(str(error))
+        slowest = max(slowest, time.perf_counter() - begun)
+    assert slowest < 10
+    assert 0 < len(sentences) < 1000
+    assert all(5 < len(sentence) < 2000 for sentence in sentences)
+
+
+NAMES = ("Llama 3.1 8B", "Gemma 3 4B", "DeepSeek-V3", "Qwen2.5-VL 3B")
+
+
+def test_factors_must_be_one_list_of_numbers_above_zero(tmp_path):
+    def factors(values):
+        writer = gguf.GGUFWriter(tmp_path / "a.gguf", "llama")
+        writer.add_key_length(8)
+        writer.add_tensor("rope_freqs.weight", np.array(values, dtype=np.float32))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return read_file(tmp_path / "a.gguf").readings[0].spec.inv_freq
+
+    np.testing.assert_allclose(factors([1, 1, 2, 8]), [1, 0.1, 0.005, 0.001 / 8])
+    for wrong in ([1, 1], [1, 1, 0, 1], [1, 1, np.nan, 1], [1, 1, -1, 1]):
+        with pytest.raises(ConfigError, match="rope_freqs"):
+            factors(wrong)
+    with pytest.raises(ConfigError, match="one list of float32"):
+        factors([[1, 1], [1, 1]])
+
+
+def test_long_and_short_factors_are_read_for_the_length_of_the_text(tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "a.gguf", "phi3")
+    writer.add_key_length(4)
+    writer.add_context_length(131_072)
+    writer.add_rope_scaling_orig_ctx_len(4096)
+    writer.add_rope_scaling_attn_factors(1.19)
+    for name, values in (("long", [2, 4]), ("short", [1, 1.1])):
+        writer.add_tensor(f"rope_factors_{name}.weight", np.array(values, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    short, long = (read_file(tmp_path / "a.gguf", length).readings[0].spec for length in (None, 5000))
+    np.testing.assert_allclose(short.inv_freq, [1, 0.01 / 1.1])
+    np.testing.assert_allclose(long.inv_freq, [0.5, 0.01 / 4])
+    assert short.attention_factor == long.attention_factor == 1.19
