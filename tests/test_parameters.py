@@ -23,7 +23,7 @@ from rope_edu.check import allow
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 NOTEBOOKS = [path for path in NOTEBOOKS if not path.name.startswith("00_")]  # a page has no parameters
 RANDOM_SETS = 10
-MOST = {"steps": 25}  # of training: more take minutes and run the same lines
+MOST = {"steps": 5}  # of training, beyond the fewest allowed: more take minutes and run the same lines
 
 
 @dataclass
@@ -293,7 +293,7 @@ def chosen(chapter: Chapter, pick: str, seed: int = 0) -> dict:
     values: dict[str, Any] = {}
     for name, rule in chapter.rules.items():
         value = rule.draw(rng, pick, values)
-        values[name] = min(value, MOST[name]) if name in MOST else value
+        values[name] = min(value, rule.allowed["low"] + MOST[name]) if name in MOST else value
     return values
 
 
