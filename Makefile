@@ -10,6 +10,10 @@ CPU_BUILDS := https://download.pytorch.org/whl/cpu
 ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
+# The library's own tests, whose reach is measured, and all others that need no built book
+LIBRARY := rope_edu $(addprefix tests/,plain encodings attention config clinic vectors fast nn command)
+REST := $(addprefix tests/,check makers training typing widgets) $(wildcard tests/test_*.py)
+
 .PHONY: help book serve check test library lint notebooks bench dist weekly address clean
 
 help:  ## say what there is
@@ -25,13 +29,14 @@ check: lint  ## lint, and the tests of what changed since main (ROOM=config for 
 	$(BIN)/python tests/of_change.py $(ROOM)
 
 test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(LIBRARY)
+	$(BIN)/python -m pytest -n auto $(REST)
 	$(BIN)/python -m pytest -n auto --dist loadfile --nbval notebooks
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests/book
 
 library: .venv/test  ## the tests of the library alone: no browser, no notebook, any system
-	$(BIN)/python -m pytest -n auto rope_edu $(addprefix tests/,plain encodings attention config clinic vectors fast nn check)
+	$(BIN)/python -m pytest -n auto $(LIBRARY) tests/check
 
 lint: .venv/test  ## check format, style, the types of Python and scripts, and the order of rooms
 	$(BIN)/ruff check .

@@ -54,7 +54,7 @@ def test_a_verdict_is_folded_behind_a_guess():
             shown.add(int(number[1]))
         elif number and fold == 4:
             assert f"#### Detour: verdict {number[1]}\n\n*Predict:* " in cell.source
-    assert len(shown) == 5  # these five are told in the open
+    assert len(shown) == 4  # these four are told in the open
 
 
 def test_the_list_of_claims_gives_no_verdict_away():

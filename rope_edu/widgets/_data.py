@@ -14,6 +14,7 @@ from rope_edu.results import MODELS, load_base_bound
 from rope_edu.results.page_models import read_page_models
 
 from ._grid import grid_table
+from ._registry import FIGURES
 from .maths import decoding, order, patients, stretch, words
 
 
@@ -54,11 +55,9 @@ def _words() -> dict:
 
 def _leads() -> dict[str, dict[str, Any]]:
     """Return the lead controls of figures that name them, and the few options of their small forms."""
-    from .base import LiveFigure  # the figures are made of scripts, and these of data
-
     return {
         name: {"lead": list(figure.lead), "few": {each: list(some) for each, some in figure.few.items()}}
-        for name, figure in LiveFigure.figures.items()
+        for name, figure in FIGURES.items()
         if figure.lead
     }
 

@@ -6,6 +6,7 @@ import anywidget
 import traitlets
 
 from ._bundle import is_figure, module_script, style
+from ._registry import FIGURES
 from ._rules import settle
 from ._traits import Control, Names
 
@@ -47,7 +48,7 @@ class LiveFigure(anywidget.AnyWidget):
 inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each once, got ('speed',).
     """
 
-    figures: ClassVar[dict[str, type["LiveFigure"]]] = {}
+    figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
     _script: ClassVar[str] = ""  # a subclass of a figure has its figure's
     lead: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[dict[str, tuple[Any, ...]]] = {}
