@@ -63,8 +63,9 @@ def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
     yield "width", f"{spec.rotary_dim} of {spec.head_dim} features turn, {spec.layout}"
     yield "rule", rule_of(reading)
     turning = spec.inv_freq[spec.inv_freq > 1e-20]
-    slow, fast = 2 * np.pi / turning.min(), 2 * np.pi / turning.max()
-    yield "wavelengths", f"{fast:.6g} … {slow:.6g} tokens"
+    if len(turning):
+        slow, fast = 2 * np.pi / turning.min(), 2 * np.pi / turning.max()
+        yield "wavelengths", f"{fast:.6g} … {slow:.6g} tokens"
     if spec.attention_factor != 1:
         yield "attention factor", f"{spec.attention_factor:.6g}"
     if spec.sections:

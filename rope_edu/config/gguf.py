@@ -18,7 +18,7 @@ from rope_edu.config.values import config_error
 LONGEST = 16_384  # elements of an array that is kept, bytes of a text
 KEPT = 8 * 2**20  # bytes of what is kept
 ENTRIES = 200_000  # keys and tensors
-TEXTS = 4_000_000  # in arrays, such as the tokens of a vocabulary
+TEXTS = 2_000_000  # in arrays, such as the tokens of a vocabulary
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 TEXT, ARRAY, FLOAT32 = 8, 9, 6
 
@@ -103,7 +103,8 @@ class _Reader:
         if kind == TEXT:
             return self.text()
         if kind in NUMBERS:
-            return _plain(self.number(NUMBERS[kind]), kind)
+            number = self.number(NUMBERS[kind])
+            return shortest(number) if kind == FLOAT32 else number
         if kind != ARRAY:
             raise self.error(f"a value has the unknown type {kind}")
         kind, length = self.number("I"), self.number("Q")
@@ -114,8 +115,7 @@ class _Reader:
         width = struct.calcsize(NUMBERS[kind])
         if length > LONGEST:
             return self.skip(length * width)
-        numbers = struct.unpack(f"<{length}{NUMBERS[kind]}", self.keep(length * width))
-        return [_plain(each, kind) for each in numbers]
+        return list(struct.unpack(f"<{length}{NUMBERS[kind]}", self.keep(length * width)))
 
     def texts(self, length: int) -> None:
         """Skip an array of texts: no statement about a rotation is one."""
@@ -154,10 +154,6 @@ class _Reader:
 
     def error(self, detail: str) -> Exception:
         return config_error("not a GGUF", str(self.path), detail=detail)
-
-
-def _plain(number: Any, kind: int) -> Any:
-    return shortest(number) if kind == FLOAT32 else number
 
 
 def shortest(number: float) -> float:

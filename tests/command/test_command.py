@@ -115,6 +115,9 @@ def test_kinds_of_layers_are_printed_and_those_that_do_not_rotate(folder, capsys
     ):
         Path("other.json").write_text(json.dumps(preset(name).config))
         assert main(["read", "other.json"]) == 0
+    still = {"rope_type": "proportional", "partial_rotary_factor": 0.0, "rope_theta": 1e4}
+    Path("other.json").write_text(json.dumps({"head_dim": 8, "rope_parameters": still}))
+    assert main(["read", "other.json"]) == 0
     printed = capsys.readouterr().out
     for line in (
         "sliding_attention layers",
