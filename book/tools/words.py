@@ -16,6 +16,7 @@ import nbformat
 
 ROOT = Path(__file__).parents[2]
 PACE = 130
+ALONE = ("00", "P")  # pages that are no chapters: that of ten minutes, the playground
 FOLDED_HEADING = re.compile(r"(#{2,4}) (Detour: .+|Further reading)$")
 DETAILS = re.compile(r"<details>\s*(?:<summary>.*?</summary>)?(.*?)</details>", re.DOTALL)
 NOT_WORDS = (
@@ -85,10 +86,13 @@ def read(path: Path) -> dict[str, int]:
 
 
 def main(wanted: list[str]) -> None:
-    """Print a row for each chapter and their sum."""
+    """Print a row for each page, and the sum of the chapters."""
     rows = {path.stem: read(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
     rows = {name: row for name, row in rows.items() if not wanted or name.split("_")[0] in wanted}
-    rows["sum"] = {key: sum(row[key] for row in rows.values()) for key in ("spine", "folds", "minutes")}
+    chapters = [row for name, row in rows.items() if not name.startswith(ALONE)]
+    rows["chapters and appendices"] = {
+        key: sum(row[key] for row in chapters) for key in ("spine", "folds", "minutes")
+    }
     print(f"{'':34}{'whole':>8}{'spine':>8}{'folds':>8}{'minutes':>9}")
     for name, row in rows.items():
         whole = row["spine"] + row["folds"]
