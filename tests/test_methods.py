@@ -12,7 +12,7 @@ import rope_edu.encodings
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = yaml.safe_load((ROOT / "book" / "data" / "methods.yml").read_text(encoding="utf-8"))
-CHAPTERS = {int(path.name[:2]) for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
+CHAPTERS = {int(path.name[:2]) for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")} - {0}  # a page
 ROOMS = ("absolute", "relative", "partial", "xpos", "spatial", "scaling", "base_bound")
 LATER = ("latent", "linear", "rerope")
 HELPERS = {  # parts of a method that another name stands for

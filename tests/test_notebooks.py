@@ -8,9 +8,12 @@ import pytest
 import yaml
 
 from notebooks import KEPT, tidied
+from rope_edu import widgets
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PAGES = {"00_rope_in_ten_minutes"}  # no chapters: they have no exercises
+MOST_WORDS = 1200  # of the page of ten minutes
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LONGEST = 60  # lines of a code cell
@@ -27,6 +30,11 @@ def path(request) -> Path:
 def notebook(path):
     """Each notebook."""
     return nbformat.read(path, as_version=4)
+
+
+of_chapters = pytest.mark.parametrize(
+    "path", [path for path in NOTEBOOKS if path.stem not in PAGES], ids=lambda path: path.stem, indirect=True
+)
 
 
 def words(notebook) -> str:
@@ -55,6 +63,7 @@ def test_chapter_opens_in_colab_and_installs_only_what_is_missing(path, notebook
     assert setup == next(cell for cell in notebook.cells if cell.cell_type == "code")
 
 
+@of_chapters
 def test_chapter_has_its_parts(path, notebook):
     text = words(notebook)
     assert re.match(r"# \S", text)
@@ -77,6 +86,7 @@ def test_chapter_has_its_parts(path, notebook):
     assert len(re.findall(r"^- \*\*", text.partition("## In practice")[2], flags=re.MULTILINE)) >= 2
 
 
+@of_chapters
 def test_chapter_has_three_exercises_whose_solutions_pass(path, notebook):
     (solution,) = tagged(notebook, "solution")
     assert solution.source.startswith("# @title Solutions")
@@ -97,6 +107,22 @@ def test_chapter_has_three_exercises_whose_solutions_pass(path, notebook):
         assert stubs, f"{path.name} does not ask exercise {exercise}"
         asked = "".join(output.get("text", "") for cell in stubs for output in cell.outputs)
         assert f"Exercise {exercise}: replace the ..." in asked
+
+
+def test_the_page_of_ten_minutes_is_short_and_its_scenes_have_an_idea_a_figure_and_one_control():
+    (path,) = (path for path in NOTEBOOKS if path.stem == "00_rope_in_ten_minutes")
+    page = nbformat.read(path, as_version=4)
+    assert len(words(page).split()) <= MOST_WORDS
+    cells = "\n".join(f"%%{cell.cell_type}\n{cell.source}" for cell in page.cells)
+    scenes = [scene for scene in re.split(r"^## ", cells, flags=re.MULTILINE) if re.match(r"\d", scene)]
+    assert 6 <= len(scenes) <= 9
+    for number, scene in enumerate(scenes, 1):
+        assert scene.startswith(f"{number}. ")
+        assert scene.count("**") >= 2 or "def rope(" in scene
+        for figure in re.findall(r"^%%code\n(\w+\(.*\))$", scene, flags=re.MULTILINE):
+            made = eval(figure, vars(widgets))
+            assert len(set(made.only) & set(made.controls())) == 1, figure
+        assert "def rope(" in scene or re.search(r"only=\(", scene)
 
 
 def test_markdown_is_portable(path, notebook):
@@ -161,6 +187,15 @@ def test_a_code_cell_can_be_read_without_scrolling(path, notebook):
 
 
 def test_tags_are_those_that_something_reads(path, notebook):
-    known = {"setup", "hide-cell", "hide-input", "hide-output", "parameters", "solution", "draws-times"}
+    known = {
+        "setup",
+        "hide-cell",
+        "hide-input",
+        "hide-output",
+        "remove-input",
+        "parameters",
+        "solution",
+        "draws-times",
+    }
     known |= {"nbval-ignore-output", "remove-cell"}
     assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= known

@@ -52,6 +52,17 @@ def _words() -> dict:
     return {"width": words.D_MODEL, "seeds": seeds, "clip": words.SHAW_CLIP, "slope": words.ALIBI_SLOPE}
 
 
+def _leads() -> dict[str, dict[str, Any]]:
+    """Return the lead controls of figures that name them, and the few options of their small forms."""
+    from .base import LiveFigure  # the figures are made of scripts, and these of data
+
+    return {
+        name: {"lead": list(figure.lead), "few": {each: list(some) for each, some in figure.few.items()}}
+        for name, figure in LiveFigure.figures.items()
+        if figure.lead
+    }
+
+
 def _presets() -> list[dict[str, Any]]:
     """Presets by name; of a source's address the model's name is enough, since no line of a picture holds more."""
     model = re.compile(r"https://huggingface\.co/(\S+)/blob/main/config\.json")
@@ -75,6 +86,7 @@ DATA: dict[str, Callable[[], Any]] = {
         "factor": decoding.FACTOR,
     },
     "grid": grid_table,
+    "leads": _leads,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
     "page_models": _page_models,
     "patients": patients.patients,

@@ -89,8 +89,8 @@ class AtLeast(Rule):
 class OnlyIf(Rule):
     """The control means something only while ``where`` is one of ``values``.
 
-    Otherwise the page dims it, and a hand that moves it turns ``where`` to the first of them. Any value is
-    accepted at any time, so this rule refuses nothing.
+    Otherwise the page hides it once the keyboard has left it, and a hand that still moves it turns ``where`` to the
+    first of them. Any value is accepted at any time, so this rule refuses nothing.
     """
 
     word = "only_if"

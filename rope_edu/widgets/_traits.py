@@ -1,6 +1,7 @@
 """Traits a reader can move: each knows its range, its label and its unit, and says so when it is left."""
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -209,3 +210,28 @@ class Paste(Control):
 def _is_number(value: Any) -> bool:
     """Return whether it is a finite real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+class Names(traitlets.TraitType):
+    """Names of controls and of parts of a picture, or None: all of them.
+
+    It is no control: it says which of them a small form of the figure has (``LiveFigure.only``).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(default_value=None, allow_none=True)
+        self.tag(sync=True)
+
+    def validate(self, obj: Any, value: Any) -> list[str] | None:
+        """Return the names as a list; TraitError says which names there are."""
+        if value is None:
+            return None
+        known = [*obj.controls(), *obj.parts]
+        names = [] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+        if not names or any(name not in known for name in names) or len(set(names)) < len(names):
+            parts = f" and of parts of its picture ({', '.join(obj.parts)})" if obj.parts else ""
+            controls = f"of its controls ({', '.join(obj.controls())})"
+            raise traitlets.TraitError(
+                f"{type(obj).__name__}.{self.name} must be names {controls}{parts}, each once, got {value!r}."
+            )
+        return names

@@ -20,6 +20,8 @@ class AngleChart(LiveFigure):
     Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2. Chapter 6.
     """
 
+    lead = ("position", "axis", "pair")
+
     n = Slider(7, 1, 12, label="Positions drawn, 1 … n", unit="tokens")
     position = Slider(3, 1, 12, label="Thick line, position m", unit="tokens").under(AtMost("n", either=True))
     axis = Choice(

@@ -7,7 +7,10 @@ import traitlets
 
 from ._bundle import is_figure, module_script, style
 from ._rules import settle
-from ._traits import Control
+from ._traits import Control, Names
+
+MOST_LEADS = 3
+OTHERS = {"layout", "only"}  # what a figure takes beside its controls
 
 
 class LiveFigure(anywidget.AnyWidget):
@@ -18,6 +21,14 @@ class LiveFigure(anywidget.AnyWidget):
     setting the attribute moves the picture. Setting a value out of its range, or an attribute that the figure
     does not have, raises an error that says what is allowed.
 
+    At most three **lead** controls are next to the picture, the others under *More*. A class names them in
+    ``lead``, in the order in which they are shown; otherwise they are the first three.
+
+    ``only`` makes a small form of any figure: it has the controls named there and no others, no Reset, no line
+    of Python; a choice becomes a row of buttons, of which ``few`` may name those worth having there. A class may
+    give names to ``parts`` of its picture; where ``only`` names some of them, the others are not drawn. ``only`` is
+    part of the state once it is set.
+
     >>> from rope_edu.widgets import RotatePair
     >>> figure = RotatePair(position=7)
     >>> figure.position = 9
@@ -27,10 +38,21 @@ class LiveFigure(anywidget.AnyWidget):
     Traceback (most recent call last):
         ...
     traitlets.traitlets.TraitError: RotatePair.position must be a whole number from 0 to 64 (tokens), got 1000.
+    >>> RotatePair(lock=True, only=("position", "rail"))
+    RotatePair(lock=True, only=('position', 'rail'))
+    >>> RotatePair(only=("speed",))
+    Traceback (most recent call last):
+        ...
+    traitlets.traitlets.TraitError: RotatePair.only must be names of its controls (position, key_position, lock, \
+inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each once, got ('speed',).
     """
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = {}
     _script: ClassVar[str] = ""  # a subclass of a figure has its figure's
+    lead: ClassVar[tuple[str, ...]] = ()
+    few: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    parts: ClassVar[tuple[str, ...]] = ()
+    only = Names()
     _controls = traitlets.List().tag(sync=True)  # a list, because notebooks are saved with sorted keys
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -41,13 +63,13 @@ class LiveFigure(anywidget.AnyWidget):
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **values: Any) -> None:
-        unknown = sorted(set(values) - set(self.controls()) - {"layout"})
+        unknown = sorted(set(values) - set(self.controls()) - OTHERS)
         if unknown:
             raise TypeError(
                 f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.controls())}"
             )
         given = {
-            name: self.controls()[name].validate(self, values[name]) for name in values if name != "layout"
+            name: self.controls()[name].validate(self, values[name]) for name in values if name not in OTHERS
         }
         super().__init__(**values | given | self.settled(given))
         self._controls = [
@@ -80,6 +102,11 @@ class LiveFigure(anywidget.AnyWidget):
             if isinstance(trait, Control)
         }
 
+    @classmethod
+    def leads(cls) -> tuple[str, ...]:
+        """Return the names of the controls next to the picture."""
+        return cls.lead or tuple(cls.controls())[:MOST_LEADS]
+
     def reset(self) -> None:
         """Put every control back to the value with which this figure was made."""
         with self.hold_trait_notifications():
@@ -88,7 +115,10 @@ class LiveFigure(anywidget.AnyWidget):
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
         """Return the whole state: a page that embeds the figure has no defaults of its own to fill in."""
-        return super().get_state(key=key)
+        state = super().get_state(key=key)
+        if key is None and self.only is None:
+            del state["only"]  # a figure that is whole says nothing of it
+        return state
 
     def settled(self, held: dict[str, Any]) -> dict[str, Any]:
         """Return what else the rules between controls change once ``held`` is set; TraitError if it breaks one."""
@@ -126,4 +156,6 @@ class LiveFigure(anywidget.AnyWidget):
             for name, control in self.controls().items()
             if getattr(self, name) != control.default_value
         }
+        if self.only is not None:
+            changed["only"] = tuple(self.only)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"

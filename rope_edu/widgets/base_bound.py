@@ -24,6 +24,8 @@ class BaseBound(LiveFigure):
     Source: Men et al. 2024, arXiv 2405.14591. Chapter 17.
     """
 
+    lead = ("base", "context", "model")
+
     base = Slider(10_000.0, 1000.0, 10_000_000.0, log=True, label="Base, b")
     context = Slider(4096, 256, 1_048_576, log=True, label="Context", unit="tokens")
     head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (64, 96, 128, 256)}, label="Rotated width, d")

@@ -22,6 +22,8 @@ class BlockMatrix(LiveFigure):
     Source: Su et al. 2021, arXiv 2104.09864, equations 15 and 34. Chapter 7.
     """
 
+    lead = ("position", "form", "row")
+
     position = Slider(20, 0, 128, label="Position, m", unit="tokens")
     row = Slider(2, 0, 31, label="Row to follow, j").under(AtMost("head_dim", plus=-1))
     form = Choice(

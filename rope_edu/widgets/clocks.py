@@ -12,6 +12,8 @@ class Clocks(LiveFigure):
     a full turn. The coloured part of a face is what its hand visits within ``context`` tokens; a face whose hand
     completes a turn there is coloured all round.
 
+    Parts of the picture, for ``only``: "faces", and "reach", the coloured parts of them.
+
     Values out of range raise TraitError with a sentence.
 
     >>> Clocks(position=1000, head_dim=8)
@@ -19,6 +21,9 @@ class Clocks(LiveFigure):
 
     Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2. Chapter 6.
     """
+
+    parts = ("faces", "reach")
+    lead = ("position", "context", "base")
 
     position = Slider(100, 0, 4096, label="Position, m", unit="tokens")
     head_dim = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (4, 8, 16, 32, 64)}, label="Head width, d")

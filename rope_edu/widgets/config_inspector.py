@@ -21,6 +21,8 @@ class ConfigInspector(LiveFigure):
     Source: `rope_edu.config.read_config`. Chapter 21.
     """
 
+    lead = ("preset", "view", "config")
+
     preset = Choice("Llama 3.1 8B", {each.name: each.name for each in PRESETS}, label="Model")
     view = Choice(
         "waves",

@@ -19,6 +19,8 @@ class GainAndTurn(LiveFigure):
     Source: the norm with a gain after the rotation in HunYuan v1 (transformers, hunyuan_v1_dense). Chapter 23.
     """
 
+    lead = ("where", "position", "distance")
+
     where = Choice("after", {"after": "after the turn", "before": "before the turn"}, label="The gains stand")
     first = Slider(1.6, 0.2, 2.0, step=0.05, label="Gain of the first feature", unit="times")
     second = Slider(0.7, 0.2, 2.0, step=0.05, label="Gain of the second feature", unit="times")

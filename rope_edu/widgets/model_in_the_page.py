@@ -1,5 +1,7 @@
 """Chapter 18: a trained model that runs in the page, on texts longer than it was trained on."""
 
+from typing import ClassVar
+
 from rope_edu.encodings import RopeSpec
 from rope_edu.results.page_models import load_page_models
 
@@ -35,6 +37,8 @@ class ModelInThePage(LiveFigure):
     attention of one ``head`` ("layer.head") over the first of them, with the row of the query at ``place``, and
     what angles the training never showed.
 
+    Parts of the picture, for ``only``: "bars", "attention" and "angles", and "row", the query's.
+
     Values out of range raise TraitError with a sentence; an end of the ramp that passes the other takes it along.
 
     >>> figure = ModelInThePage(rule="by-parts", times=16, factor=16)
@@ -43,6 +47,10 @@ class ModelInThePage(LiveFigure):
 
     Source: the models of ``python -m makers.page_models``, stored in ``rope_edu/results``. Chapter 18.
     """
+
+    parts = ("bars", "attention", "angles", "row")
+    lead = ("rule", "times", "task")
+    few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # others need a setting, or do as these
 
     task = Choice(
         "back", {"back": "five letters back", "text": "next character of prose"}, label="The model's task"

@@ -13,6 +13,8 @@ class OrderBlindness(LiveFigure):
     the first sentence (1 is the first). With ``causal`` each word attends only to itself and the words before
     it; ``layers``, 1 or 2, says how many such layers follow each other.
 
+    Parts of the picture, for ``only``: "sentences", "outputs" and "weights".
+
     Values out of range raise TraitError with a sentence.
 
     >>> OrderBlindness(rearranged="chases the dog the pig", causal=True, layers=2)
@@ -20,6 +22,9 @@ class OrderBlindness(LiveFigure):
 
     Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.5; Lee et al. 2018, arXiv 1810.00825. Chapter 1.
     """
+
+    parts = ("sentences", "outputs", "weights")
+    lead = ("rearranged", "look", "causal")
 
     sentence = Sentence("the dog chases the pig", 6, label="Sentence 1, up to 6 words")
     rearranged = Sentence("the pig chases the dog", 6, label="Sentence 2: the same words in another order")

@@ -11,6 +11,8 @@ class RotatePair(LiveFigure):
     ``inv_freq`` (radians per token); the score is the dot product of the turned pairs. With ``lock`` a slider
     that is moved by hand takes the other along, so that the distance m − n stays.
 
+    Parts of the picture, for ``only``: "arrows" and "rail", with "key" also those of k, and "score", its curve.
+
     Values out of range raise TraitError with a sentence.
 
     >>> RotatePair(position=12, key_position=8, lock=True)
@@ -18,6 +20,8 @@ class RotatePair(LiveFigure):
 
     Source: Su et al. 2021, arXiv 2104.09864, section 3.2.1, equations 11–13. Chapter 4.
     """
+
+    parts = ("arrows", "key", "rail", "score")
 
     position = Slider(6, 0, 64, label="Position of q, m", unit="tokens")
     key_position = Slider(2, 0, 64, label="Position of k, n", unit="tokens")

@@ -13,6 +13,9 @@ class ScoreDistance(LiveFigure):
     ``distance`` (tokens, m − n) is the cursor; ``reach`` the distances shown, 100,000 on a logarithmic axis.
     Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
 
+    Parts of the picture, for ``only``: "curve", and in a small form "waves": above the curve those of (at most eight)
+    pairs, each with its hand.
+
     Values out of range raise TraitError with a sentence.
 
     >>> ScoreDistance(vectors="rotated", peak=300, reach=1024)
@@ -20,6 +23,9 @@ class ScoreDistance(LiveFigure):
 
     Source: Su et al. 2021, arXiv 2104.09864, section 3.4.3, equations 35–37. Chapter 9.
     """
+
+    parts = ("waves", "curve")
+    lead = ("distance", "vectors", "reach")
 
     vectors = Choice(
         "constant",

@@ -21,6 +21,8 @@ class ScoreUnderRules(LiveFigure):
     Source: Su et al. 2021, arXiv 2104.09864, section 3.4.3, for the sum of cosines. Chapters 15 and 16.
     """
 
+    lead = ("distance", "wanted", "smooth")
+
     plain = Toggle(True, label="No rule")
     pi = Toggle(True, label="PI")
     ntk_aware = Toggle(True, label="NTK-aware")

@@ -21,6 +21,8 @@ class SentenceAttention(LiveFigure):
     Source: Su et al. 2021, arXiv 2104.09864, equation 16; the others as in chapters 2 and 3. Chapter 10.
     """
 
+    lead = ("encoding", "start", "show")
+
     encoding = Choice(
         "sinusoidal",
         {

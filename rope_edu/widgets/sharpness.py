@@ -20,6 +20,8 @@ class Sharpness(LiveFigure):
     Source: Peng et al. 2023, arXiv 2309.00071, section 3.4. Chapter 16.
     """
 
+    lead = ("length", "factor", "shown")
+
     length = Slider(65_536, 256, 262_144, log=True, label="Length of the text", unit="tokens")
     factor = Slider(16.0, 1.0, 64.0, log=True, label="YaRN's stretch, s")
     match = Slider(10.0, 0.0, 16.0, step=0.1, label="Score of the matching key")

@@ -12,6 +12,8 @@ class TrainedTurns(LiveFigure):
     angle is new. ``times`` is the distance, as a multiple of ``trained``. With ``window`` no distance counts as
     longer than that: ReRoPE.
 
+    Parts of the picture, for ``only``: "turns", the upper chart, and "map", the lower one.
+
     Values out of range raise TraitError with a sentence.
 
     >>> TrainedTurns(times=3.0, base=500_000)
@@ -19,6 +21,9 @@ class TrainedTurns(LiveFigure):
 
     Source: Liu et al. 2023, arXiv 2310.05209. Chapter 14.
     """
+
+    parts = ("turns", "map")
+    lead = ("times", "base", "window")
 
     times = Slider(1.5, 0.0, 8.0, step=0.01, label="Distance, r", unit="× L")
     trained = Choice(

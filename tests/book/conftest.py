@@ -286,6 +286,9 @@ LACKING = """([maths, patience]) => new Promise((done) => {
 })"""
 
 
+UNFOLD = "(el) => el.querySelectorAll('.rl-more').forEach((fold) => (fold.open = true))"
+
+
 def settle(page: Page, maths: bool = True, patience: float = PATIENCE) -> None:
     """Wait until every live figure of the page is drawn and (where asked) its mathematics is set."""
     try:

@@ -70,10 +70,20 @@ AT_END = """const el = document.querySelector(arguments[0]);
 return el.type === "range" ? el.value === el.max : el.selectedIndex === el.options?.length - 1"""
 
 
+IN_SIGHT = "return document.querySelector(arguments[0]).getClientRects().length > 0"
+
+
+def in_sight(engine, name: str, trait: str) -> bool:
+    """Return whether a control is shown: one without effect in this state is not."""
+    return engine.js(IN_SIGHT, f'[data-live="{name}"] [data-trait="{trait}"]')
+
+
 def press_each_control(engine, name: str) -> None:
     """Move every control by its key."""
     answers = Answers(engine, name)
     for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
+        if not in_sight(engine, name, trait):
+            continue
         selector = box(name, trait, "input, " + box(name, trait, "select, " + box(name, trait, "textarea")))
         engine.js("document.querySelector(arguments[0]).focus()", selector)
         if kind in ("text", "textarea"):
@@ -92,6 +102,8 @@ def point_at_each_control(engine, name: str) -> None:
     """Move sliders, checkboxes and handles by the pointer, and press every button."""
     answers = Answers(engine, name)
     for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
+        if not in_sight(engine, name, trait):
+            continue
         if kind == "range":
             engine.drag(*points(engine, box(name, trait, "input"), 0.1, 0.2, 0.1))
             answers.look()
@@ -126,7 +138,7 @@ def alive(engine, watched_figures, name):
 
 
 NAMED = """const all = book.figure(arguments[0]).querySelectorAll("input, select, textarea, button");
-return [...all].map((el, i) => {
+return [...all].filter((el) => el.getClientRects().length).map((el, i) => {
     el.dataset.asked = i;
     return el.closest("[data-trait]")?.dataset.trait ?? "";
 })"""
@@ -149,6 +161,8 @@ def test_every_control_has_its_name_in_the_accessibility_tree(alive):
 def test_a_click_on_a_label_reaches_its_control(alive):
     engine, name = alive
     for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
+        if not in_sight(engine, name, trait):
+            continue
         if kind == "number":
             continue  # two boxes under one legend, each with a name of its own
         engine.js("document.activeElement.blur()")

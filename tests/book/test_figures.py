@@ -5,7 +5,7 @@ import pytest
 from rope_edu import widgets
 from rope_edu.widgets import LiveFigure
 
-from .conftest import FRAMES, LINES, WHERE
+from .conftest import FRAMES, LINES, UNFOLD, WHERE
 
 FIGURES = sorted(LiveFigure.figures)
 pytestmark = pytest.mark.browser
@@ -20,6 +20,7 @@ def opened(reader, name):
     """A figure in its page, opened once; its first picture."""
     seen = reader.open(WHERE[name], maths=False)
     found = seen.page.locator(f'[data-live="{name}"]').first
+    found.evaluate(UNFOLD)
     found.scroll_into_view_if_needed()
     found.name, found.first_picture, found.seen = name, picture(found), seen
     yield found
@@ -86,6 +87,29 @@ def sweep(figure, look: str) -> dict[str, object]:
 IDLE = '(el) => [...el.querySelectorAll(".rl-idle:has(input[type=range])")].map((box) => box.dataset.trait)'
 
 
+LEADS = """(el) => [...el.querySelectorAll(".rl-controls")].map((grid) =>
+    [...grid.children].map((box) => box.dataset.trait))"""
+
+
+def test_lead_controls_are_beside_the_picture_and_the_others_fold(figure):
+    cls = LiveFigure.figures[figure.name]
+    lead, rest = figure.evaluate(LEADS)
+    assert tuple(lead) == cls.leads()
+    assert sorted(lead + rest) == sorted(cls.controls())
+    assert figure.evaluate("(el) => el.querySelectorAll(':scope > .rl-controls > *').length") <= 3
+    assert figure.locator(".rl-more summary").count() == 1
+
+
+# what has no effect in this state, and what is in sight, or hides although the keyboard is in it
+IN_SIGHT = """(el) => [...el.querySelectorAll("[data-trait]")].map((box) =>
+    [box.classList.contains("rl-idle"), box.getClientRects().length > 0])"""
+
+
+def test_a_control_without_effect_is_hidden(figure):
+    for idle, seen in figure.evaluate(IN_SIGHT):
+        assert idle != seen
+
+
 def test_no_control_is_dead(figure):
     for where, idle in sweep(figure, IDLE).items():
         assert where.partition(" at ")[0] not in idle, (
@@ -107,8 +131,9 @@ def test_reset_brings_the_first_picture_back(figure):
 def test_line_of_python_makes_the_state(figure):
     for box in figure.locator("input[type=range]").all():
         box.press("End")
-    for box in figure.locator("select").all():
-        box.select_option(index=box.locator("option").count() - 1)
+    for box in figure.locator("[data-trait] select").all():
+        if box.is_visible():  # it means something now
+            box.select_option(index=box.locator("option").count() - 1)
     made = eval(line(figure), vars(widgets))
     for name in made.controls():
         control = figure.locator(f'[data-trait="{name}"] input').first
@@ -131,7 +156,7 @@ def test_both_ends_of_every_slider_draw(figure):
 
 def test_controls_have_labels_and_units(figure):
     boxes = (
-        "(el) => [...el.querySelectorAll('[data-trait]')].map((box) => [box.dataset.trait, box.innerText])"
+        "(el) => [...el.querySelectorAll('[data-trait]')].map((box) => [box.dataset.trait, box.textContent])"
     )
     words = dict(figure.evaluate(boxes))
     for name, control in LiveFigure.figures[figure.name].controls().items():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import CHAPTERS, FRAMES, PAGES, SITE, Reader, Visit, settle
+from .test_figures import CUT_OFF
 
 # axe-core lies in a package whose code we do not use
 AXE_PACKAGE = Path(importlib.util.find_spec("pytest_playwright_axe").origin).parent
@@ -28,6 +29,7 @@ ONE_OF_A_KIND = """() => {
 }"""
 CHAPTER_BUDGET = 400_000  # bytes, gzip, everything that a chapter loads on a cold cache
 INDEX_BUDGET = 250_000
+TEN_MINUTES_BUDGET = 560_000  # of the page with a scene of six figures, one of them the two models
 MODEL_BUDGET = 600_000  # of the chapter that brings two trained models
 WATCHED = """
 window.shifted = 0;
@@ -144,7 +146,11 @@ def test_nothing_moves_while_a_page_loads_on_a_slow_line(sizes):
 
 @pytest.mark.browser
 def test_page_is_light_on_a_cold_cache(sizes, page):
-    others = {"book/index.html": INDEX_BUDGET, "notebooks/18_break_and_mend_a_model.html": MODEL_BUDGET}
+    others = {
+        "book/index.html": INDEX_BUDGET,
+        "notebooks/00_rope_in_ten_minutes.html": TEN_MINUTES_BUDGET,
+        "notebooks/18_break_and_mend_a_model.html": MODEL_BUDGET,
+    }
     budget = others.get(page, CHAPTER_BUDGET)
     weight = sum(len(gzip.compress((SITE / file).read_bytes())) for file in sizes[1200].files)
     assert weight > 10_000, sizes[1200].files
@@ -321,3 +327,38 @@ def test_dark_figures_are_dark(visit):
     seen = visit(CHAPTERS[0], theme="dark")
     paper = seen.page.locator(".rope-live").first.evaluate("(el) => getComputedStyle(el).backgroundColor")
     assert max(rgb(paper)) < 60
+
+
+@pytest.mark.browser
+def test_the_page_of_ten_minutes_prints_on_two_sheets(visit):
+    seen = visit("notebooks/00_rope_in_ten_minutes.html")
+    assert len(re.findall(rb"/Type\s*/Page\b", seen.page.pdf(prefer_css_page_size=True))) == 2
+
+
+@pytest.mark.browser
+def test_a_small_form_has_one_control_that_answers_and_keeps_its_state_in_the_address(visit):
+    seen = visit("notebooks/00_rope_in_ten_minutes.html", maths=False)
+    for figure in seen.page.locator(".rl-small").all():
+        assert figure.locator(".rl-reset, .rl-python, .rl-more").evaluate_all(
+            "(all) => all.every((each) => each.getClientRects().length === 0)"
+        )
+        (control,) = figure.locator("[data-trait]").all()
+        said = figure.locator(".rl-readout").inner_text()
+        box = control.locator("input").first
+        if box.get_attribute("type") in ("radio", "range"):
+            box.press("ArrowRight")
+        else:
+            box.fill("pig dog")
+            box.press("Enter")
+        figure.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=figure.element_handle())
+        assert figure.locator(".rl-readout").inner_text() != said
+    seen.page.wait_for_function("location.hash.includes('rule=pi')")
+    seen.assert_clean()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1200, 360])
+def test_words_in_a_small_form_are_never_cut_off(visit, width):
+    seen = visit("notebooks/00_rope_in_ten_minutes.html", maths=False, width=width)
+    for figure in seen.page.locator(".rl-small").all():
+        assert figure.evaluate(CUT_OFF) == []

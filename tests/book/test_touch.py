@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .conftest import WHERE
+from .conftest import UNFOLD, WHERE
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
@@ -15,6 +15,7 @@ def opened(reader, name) -> Iterator:
     """A figure on a phone, opened once: its page, and what sends touches."""
     seen = reader.open(WHERE[name], maths=False, **PHONE)
     seen.figure = seen.page.locator(f'[data-live="{name}"]').first
+    seen.figure.evaluate(UNFOLD)
     seen.devtools = seen.page.context.new_cdp_session(seen.page)
     yield seen
     seen.page.close()
@@ -64,7 +65,7 @@ PLACE = "(el) => (el.value - el.min) / (el.max - el.min)"  # of a slider, from 0
 
 
 def test_a_swipe_over_a_slider_scrolls_and_moves_nothing(phone):
-    for slider in phone.figure.locator("input[type=range]").all()[:3]:
+    for slider in phone.figure.locator("input[type=range]:visible").all()[:3]:
         x, y = centre(slider, 0.15 if slider.evaluate(PLACE) > 0.5 else 0.85)  # far from where it stands
         before, scrolled = line(phone), phone.page.evaluate("scrollY")
         stroke(phone, (x, y), (x, y - 200), steps=8)
@@ -73,7 +74,7 @@ def test_a_swipe_over_a_slider_scrolls_and_moves_nothing(phone):
 
 
 def test_a_finger_moves_a_slider_and_sees_the_picture(phone):
-    for slider in phone.figure.locator("input[type=range]").all():
+    for slider in phone.figure.locator("input[type=range]:visible").all():
         phone.figure.locator(".rl-reset").evaluate(
             "(el) => el.click()"
         )  # another slider's end may hide this one

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import WATCH, WHERE, settle
+from .conftest import UNFOLD, WATCH, WHERE, settle
 
 pytestmark = pytest.mark.browser
 FEW = 2  # announcements of one move, however long it takes
@@ -26,6 +26,7 @@ def opened(reader, name):
 @pytest.fixture
 def figure(opened):
     """A figure at rest; from now on its live regions are counted."""
+    opened.evaluate(UNFOLD)
     opened.locator(".rl-reset").evaluate("(el) => el.click()")
     opened.page.clock.run_for(REST)
     opened.evaluate("() => { window.heard = book.listen(); }")
@@ -45,7 +46,7 @@ def heard(figure) -> int:
 
 
 def test_a_drag_of_a_second_is_announced_once(figure):
-    slider = figure.locator("input[type=range]").first
+    slider = figure.locator("input[type=range]:visible").first
     slider.scroll_into_view_if_needed()
     at = slider.bounding_box()
     mouse, value, words = figure.page.mouse, slider.input_value(), said(figure)

@@ -24,8 +24,9 @@ window.book = (() => {
     return [...drawn, ...said].join("\n");
   }
 
-  /** The figure's native controls: [trait, kind of its element, its value]. */
+  /** The figure's native controls, folded ones too: [trait, kind of its element, its value]. */
   function controls(name) {
+    for (const fold of figure(name).querySelectorAll(".rl-more")) fold.open = true;
     return [...figure(name).querySelectorAll("[data-trait]")].map((box) => {
       const target = box.querySelector("input, select, textarea");
       return [box.dataset.trait, target.type, target.value];

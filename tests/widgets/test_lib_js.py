@@ -4,6 +4,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from rope_edu.widgets import LiveFigure
+
 from .v8 import Scripts, scripts
 
 
@@ -109,3 +111,40 @@ def test_the_memoiser_computes_once_and_forgets_the_least_used(lib):
 )
 def test_numbers_are_written_as_a_reader_writes_them(lib, call, expected):
     assert lib("numbers", call) == expected
+
+
+def test_lead_controls_are_beside_the_picture_and_the_others_under_more(lib):
+    assert lib("leads", 'placed(["a", "b", "c", "d"], {})') == [["a", "b", "c"], ["d"]]
+    assert lib("leads", 'placed(["a", "b", "c", "d"], { lead: ["d", "a"] })') == [["d", "a"], ["b", "c"]]
+    assert lib("leads", 'placed(["a", "b"], {})') == [["a", "b"], []]
+
+
+def test_a_small_form_has_the_controls_and_parts_asked_for(lib):
+    assert lib("leads", 'placed(["a", "b", "c"], { lead: ["a"], only: ["rail", "c"] })') == [["c"], []]
+    shown = """["rail", "score"].map(viewOf(%s, ["a", "b"]).shows)"""
+    assert lib("leads", shown % "null") == [True, True]
+    assert lib("leads", shown % '["a"]') == [True, True]  # no part named: all of them
+    assert lib("leads", shown % '["a", "rail"]') == [True, False]
+    assert lib("leads", 'viewOf(["a"], ["a"]).small') is True
+    assert lib("leads", 'viewOf(undefined, ["a"]).small') is False
+
+
+def test_few_options_keep_their_order(lib):
+    control = '{ options: [["a", "A"], ["b", "B"], ["c", "C"]] }'
+    assert lib("leads", f'withFew({control}, ["c", "a"]).options') == [["a", "A"], ["c", "C"]]
+    assert len(lib("leads", f"withFew({control}, undefined).options")) == 3
+
+
+@pytest.mark.parametrize(
+    ("figure", "lead"), [(name, figure.lead) for name, figure in LiveFigure.figures.items()]
+)
+def test_the_page_knows_the_lead_controls(lib, figure, lead):
+    assert lib("leads", f'namedBy("{figure}").lead') == (list(lead) or None)
+
+
+def test_a_line_of_python_names_what_a_small_form_has(lib):
+    controls = "{ m: { default: 1 } }"
+    line = 'pythonLine("Clocks", %s, { m: %d }, %s)'
+    assert lib("state", line % (controls, 1, "undefined")) == "Clocks()"
+    assert lib("state", line % (controls, 2, '["m"]')) == "Clocks(m=2, only=('m',))"
+    assert lib("state", line % (controls, 1, '["m", "faces"]')) == "Clocks(only=('m', 'faces'))"

@@ -148,3 +148,39 @@ def test_an_embedded_state_is_whole():
         name: getattr(figure, name) for name in figure.controls()
     }
     assert {"_esm", "_css", "_controls"} <= set(state)
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values(), ids=LiveFigure.figures)
+def test_at_most_three_controls_lead(figure):
+    assert 1 <= len(figure.leads()) <= 3
+    assert len(set(figure.leads())) == len(figure.leads())
+    assert set(figure.leads()) <= set(figure.controls())
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values(), ids=LiveFigure.figures)
+def test_few_options_are_options_and_parts_are_no_controls(figure):
+    for name, few in figure.few.items():
+        assert set(few) < set(figure.controls()[name].options)
+    assert not set(figure.parts) & set(figure.controls())
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values(), ids=LiveFigure.figures)
+def test_a_small_form_is_asked_for_by_names_of_controls_and_parts(figure):
+    names = (next(iter(figure.controls())), *figure.parts)
+    made = figure(only=names)
+    assert made.only == list(names)
+    assert eval(repr(made), vars(widgets)).only == list(names)
+    for wrong in ((), ("no such control",), names[0], (names[0], names[0]), 7):
+        with pytest.raises(
+            traitlets.TraitError, match=rf"{figure.__name__}\.only must be names of its controls"
+        ):
+            figure(only=wrong)
+
+
+def test_a_whole_figure_keeps_no_word_of_its_small_form():
+    assert "only" not in RotatePair().get_state()
+    assert "only" not in repr(RotatePair())
+    assert RotatePair(only=("lock",)).get_state()["only"] == ["lock"]
+    later = RotatePair()
+    later.only = ["lock"]
+    assert later.get_state("only") == {"only": ["lock"]}

@@ -157,7 +157,12 @@ type Tell = (text: string) => void;
 interface ControlKind {
   allowed(control: Control, value: any, current: any): any;
   parse(text: string): any;
-  make(control: Control, move: (value: any) => void, tell: Tell): { element: HTMLElement; show(value: any): void };
+  make(
+    control: Control,
+    move: (value: any) => void,
+    tell: Tell,
+    small: boolean,
+  ): { element: HTMLElement; show(value: any): void };
 }
 
 /** A figure's state in its model; see lib/state.js. */
@@ -170,20 +175,26 @@ interface Live {
   listen(f: () => void): () => void;
 }
 
+/** How much of a figure is shown: a small form has few controls, and often not all parts of the picture. */
+interface View {
+  small: boolean;
+  shows(part: string): boolean;
+}
+
 /** What a figure gives; see lib/figure.js. */
 interface Figure {
   name: string;
   title: string;
-  height(width: number, state: State): number;
+  height(width: number, state: State, view: View): number;
   draw(
     pen: import("./lib/pen.js").Pen,
     state: State,
-    size: { width: number; height: number },
+    size: { width: number; height: number } & View,
   ): Record<string, Handle> | void;
-  readout(state: State): string;
+  readout(state: State, view: View): string;
   follow?(before: State, changes: State): State;
   uses?(state: State): string[];
   work?(state: State): Iterator<unknown>;
-  play?: { trait: string; perSecond: number };
+  play?: { trait: string; perSecond: number; speeds?: number[] };
   buttons?: { label: string; move(state: State): State }[];
 }

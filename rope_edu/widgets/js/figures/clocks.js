@@ -5,6 +5,7 @@ import { fmt, grouped, powerOf } from "../lib/numbers.js";
 import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
 const TOP = 56; // two lines of words above the faces
+const topOf = ({ shows }) => (shows("reach") ? TOP : TOP - 24);
 
 /** Every pair's speed, wavelength and angle, and whether it completes a turn within the context. */
 function hands({ position, head_dim, base, context }) {
@@ -26,9 +27,9 @@ function grid(width, pairs) {
   return { columns, cell, row: cell + 16, left: (width - cell * columns) / 2, rows: Math.ceil(pairs / columns) };
 }
 
-const height = (width, { head_dim }) => {
+const height = (width, { head_dim }, view) => {
   const { row, rows } = grid(width, head_dim / 2);
-  return TOP + row * rows + 4;
+  return topOf(view) + row * rows + 4;
 };
 
 /** 6.3, 628, 54,410, 2.6 M: a wavelength that fits under a face. */
@@ -46,15 +47,8 @@ function turnWords(value) {
   return fmt(value, value >= 1 ? 1 : Math.min(12, 1 - Math.floor(powerOf(value))));
 }
 
-function draw(pen, state, { width }) {
-  const all = hands(state);
-  const { columns, cell, row, left } = grid(width, all.length);
-  const wide = width >= 480;
-  pen.text(
-    2,
-    14,
-    wide ? "In the corner: pair i. Below a face: tokens for a full turn." : "Corner: pair i. Below: tokens per turn.",
-  );
+/** What the colour means, above the faces. */
+function drawLegend(pen, wide) {
   pen.rect(2, 25, 12, 12, { fill: ink.position, opacity: 0.28, stroke: ink.position, width: 1 });
   pen.text(
     20,
@@ -63,36 +57,58 @@ function draw(pen, state, { width }) {
       ? "where the hand goes within the context; a dashed rim: no full turn there"
       : "where it goes within the context",
   );
+}
+
+function draw(pen, state, view) {
+  const { width } = view;
+  const all = hands(state);
+  const { columns, cell, row, left } = grid(width, all.length);
+  const wide = width >= 480;
+  pen.text(
+    2,
+    14,
+    wide ? "In the corner: pair i. Below a face: tokens for a full turn." : "Corner: pair i. Below: tokens per turn.",
+  );
+  if (view.shows("reach")) drawLegend(pen, wide);
 
   const r = cell / 2 - 9;
+  const top = topOf(view);
   const faces = all.map((hand, i) => {
-    const [cx, cy] = [left + ((i % columns) + 0.5) * cell + 3, TOP + Math.floor(i / columns) * row + cell / 2 - 2];
+    const [cx, cy] = [left + ((i % columns) + 0.5) * cell + 3, top + Math.floor(i / columns) * row + cell / 2 - 2];
     return { ...hand, i, cx, cy };
   });
-  const [round, partly] = [faces.filter(({ complete }) => complete), faces.filter(({ complete }) => !complete)];
+  const complete = (/** @type {{complete: boolean}} */ hand) => hand.complete || !view.shows("reach");
+  const [round, partly] = [faces.filter(complete), faces.filter((hand) => !complete(hand))];
   const rim = ({ cx, cy }) => [cx, cy, r];
   const swept = ({ cx, cy, reach }) => sector(cx, cy, r, 0, reach, Math.max(2, Math.ceil(reach * 5)));
-  pen.circles(round.map(rim), { fill: ink.position, opacity: 0.28 });
-  pen.areas(partly.map(swept), { fill: ink.position, opacity: 0.28 });
+  if (view.shows("reach")) {
+    pen.circles(round.map(rim), { fill: ink.position, opacity: 0.28 });
+    pen.areas(partly.map(swept), { fill: ink.position, opacity: 0.28 });
+  }
   pen.circles(round.map(rim), { stroke: ink.position, width: 2 });
   pen.circles(partly.map(rim), { stroke: ink.muted, width: 1.2, dash: "3 3" });
   pen.lines(
     faces.map(({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 3)]),
     { stroke: ink.text, width: 2.4 },
   );
-  for (const { i, cx, cy, wave, complete } of faces) {
+  for (const face of faces) {
+    const { i, cx, cy, wave } = face;
     pen.text(cx - r - 5, cy - r + 7, i, { size: 12, fill: ink.muted, anchor: "middle" });
-    const fill = complete ? ink.positionWords : ink.muted;
+    const fill = complete(face) ? ink.positionWords : ink.muted;
     pen.text(cx, cy + r + 16, shortly(wave), { size: 12, anchor: "middle", fill });
   }
 }
 
-function readout(state) {
+function readout(state, { shows }) {
   const all = hands(state);
   const last = all.length - 1;
   const complete = all.filter((hand) => hand.complete).length;
   const lost = all.filter((hand) => hand.angle > hand.reach).length;
   const place = grouped(state.position);
+  if (!shows("reach")) {
+    const [first, slow] = [all[0], all[last]].map(({ turns }) => turnWords(turns));
+    return `At position ${place} the fastest hand has gone round ${first} times, the slowest ${slow} times.`;
+  }
   const text =
     `At position ${place} pair 0 has made ${turnWords(all[0].turns)} turns and pair ${last} has made ` +
     `${turnWords(all[last].turns)}. ${complete} of ${all.length} pairs complete a turn within ` +
@@ -108,5 +124,5 @@ export default live({
   height,
   draw,
   readout,
-  play: { trait: "position", perSecond: 12 },
+  play: { trait: "position", perSecond: 12, speeds: [1, 10, 100] },
 });

@@ -76,10 +76,15 @@ function plan(width, state) {
     row: { x: 4, y: third + 16, w: width - 8, h: 56 },
   };
 }
-const height = (width, state) => plan(width, state).row.y + 84;
+/** Whether the bars are all that is shown. */
+const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
+function height(width, state, view) {
+  const { chart, row } = plan(width, state);
+  return barsAlone(view) ? chart.y + chart.h + 46 : row.y + 84;
+}
 
 /** What was measured, by place. */
-function drawChart(pen, state, box, width) {
+function drawChart(pen, state, box, width, alone) {
   for (const { words, fill, x, line } of legend(state, width)) {
     const y = 10 + 20 * line;
     if (fill) pen.rect(x + 2, y - 6, 20, 12, { fill, stroke: ink.text, width: 1 });
@@ -114,6 +119,7 @@ function drawChart(pen, state, box, width) {
   pen.line(edge, box.y, edge, box.y + box.h, { stroke: ink.position, width: 2 });
   const level = Y(loss ? reached.loss : 100 * reached.accuracy);
   pen.line(box.x, level, box.x + box.w, level, { stroke: ink.text, width: 1.5, dash: "5 3" });
+  if (alone) return undefined;
   const here = X(placeOf(state));
   pen.line(here, box.y, here, box.y + box.h, { stroke: ink.q, width: 1.5, dash: "3 3" });
   pen.circle(here, box.y + box.h, 6, { fill: ink.q, stroke: ink.text, width: 1.2 });
@@ -243,9 +249,12 @@ function drawLetters(pen, state, first, count, middle, baseline) {
   });
 }
 
-function draw(pen, state, { width }) {
+function draw(pen, state, view) {
+  const { width } = view;
   const parts = plan(width, state);
-  const place = drawChart(pen, state, parts.chart, width);
+  const alone = barsAlone(view);
+  const place = drawChart(pen, state, parts.chart, width, alone);
+  if (alone) return {};
   drawField(pen, state, parts.field, width);
   drawPairs(pen, state, parts.pairs, width);
   drawRow(pen, state, parts.row, width);
@@ -278,13 +287,14 @@ function toldAngles(state) {
   return `${fresh} of ${PAIRS} pairs meet angles that are new to them.`;
 }
 
-function readout(state) {
+function readout(state, view) {
   const { length, texts } = pageModel(state.task);
   if (!isRead(state)) return `Reading ${texts.length} texts of ${grouped(lengthOf(state))} places.`;
   const { trained, beyond } = measured(state);
   const say = (value) =>
     state.measure === "loss" ? `${fmt(value, 2)} nats of loss` : `${fmt(100 * value, 0)} % right`;
   const more = state.times > 1 ? `, ${say(beyond)} at the ${grouped(lengthOf(state) - length)} new ones` : "";
+  if (barsAlone(view)) return `${say(trained)} at the ${length} trained places${more}.`;
   return `${say(trained)} at the ${length} trained places${more}. ${toldAngles(state)} ${told(state)}`;
 }
 

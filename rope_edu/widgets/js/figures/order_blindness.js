@@ -232,29 +232,33 @@ function drawWeights(pen, { second, to, looked }, state, x, y, w) {
 }
 
 /** How wide the plane and the table of weights are. */
-function sides(width) {
+function sides(width, { shows }) {
+  if (!shows("weights")) return { plane: Math.min(260, width - 2), table: 0 };
   if (narrow(width)) return { plane: width - 2, table: width };
   return { plane: Math.min(320, width * 0.5), table: width * 0.5 - 26 };
 }
 
-const tableHeight = (width, count) => 42 + Math.min(40, (sides(width).table - 82) / count) * count;
+const tableHeight = (wide, count) => 42 + Math.min(40, (wide - 82) / count) * count;
 
-function height(width, { rearranged }) {
-  const { plane } = sides(width);
-  const table = tableHeight(width, wordsOf(rearranged).length);
+function height(width, { rearranged }, view) {
+  const { plane, table: wide } = sides(width, view);
+  if (!wide) return (narrow(width) ? ROWS.tall : ROWS.wide) + plane + 58;
+  const table = tableHeight(wide, wordsOf(rearranged).length);
   if (narrow(width)) return ROWS.tall + plane + table + 106;
   return ROWS.wide + 22 + Math.max(plane + 32, 16 + table);
 }
 
-function draw(pen, state, { width }) {
+function draw(pen, state, view) {
+  const { width } = view;
   const seen = compare(state);
   const tall = narrow(width);
-  const { plane, table } = sides(width);
+  const { plane, table } = sides(width, view);
   const handles = drawSentences(pen, seen, width);
   const top = (tall ? ROWS.tall : ROWS.wide) + 14;
   pen.text(0, top, verdict(seen), { size: tall ? 14 : 15, weight: 700 });
   drawOutputs(pen, seen, 1, top + 12, plane);
   drawLegend(pen, 2, top + plane + 33);
+  if (!table) return handles;
   const layer = state.layers > 1 ? `, layer ${state.layers}` : "";
   const title = [`Weights in sentence 2${layer} (%)`, "each row: a word and what it looks at"];
   const [x, y] = tall ? [0, top + plane + 68] : [width - table, top];
@@ -272,7 +276,7 @@ const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
 const behind = (words) => (words.length ? quoted(words.join(" ")) : "nothing");
 
-function readout(state) {
+function readout(state, { shows }) {
   const seen = compare(state);
   const { first, second, to, looked, moves, sameWords } = seen;
   const word = quoted(first.words[looked]);
@@ -288,6 +292,7 @@ function readout(state) {
   const outcome = stayed
     ? `The output of ${word} is ${is} in both sentences, equal to 9 decimals.`
     : `The output of ${word} moved from ${was} to ${is}.`;
+  if (!shows("weights")) return `${verdict(seen)}. ${outcome}`;
   if (!sameWords) return `${outcome} The two sentences hold different words: attention sees which words there are.`;
   if (inOrder(first.words) === inOrder(second.words)) return `${outcome} Give sentence 2 another order.`;
   if (!state.causal) {

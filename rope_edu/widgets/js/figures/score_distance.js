@@ -1,11 +1,12 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { polar } from "../lib/geometry.js";
 import { centred, inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
-import { invFreq, ropeAngles } from "../maths/frequencies.js";
+import { invFreq, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
@@ -122,7 +123,65 @@ function legend(state, width) {
 }
 
 const legendLines = (state, width) => legend(state, width).at(-1).line + 1;
-const height = (width, state) => 20 * legendLines(state, width) + (width < 480 ? 310 : 350);
+const tall = (width, state) => 20 * legendLines(state, width) + (width < 480 ? 310 : 350);
+const height = (width, state, view) =>
+  view.small && view.shows("waves") ? planWaves(width, state).height : tall(width, state);
+
+const [ROWS, ROW] = [8, 30]; // waves, and pixels from one to the next
+
+/** Where the waves of a small form stand, and the curve of their sum. */
+function planWaves(width, { head_dim }) {
+  const rows = Math.min(ROWS, head_dim / 2);
+  const [x, w] = [50, width - 72];
+  const sum = { x, y: 66 + ROW * rows, w, h: 120 };
+  return { rows, x, w, sum, height: sum.y + sum.h + 46 };
+}
+
+/** The pairs whose waves are drawn, from the fastest to the slowest: each one's share of the score, and its angle. */
+function summands(state, rows, distances) {
+  const { vectors, head_dim, base, peak, seed, distance } = state;
+  const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
+  const { frequencies } = turnsOf(base, head_dim);
+  return range(0, rows - 1).map((row) => {
+    const i = Math.round((row * (head_dim / 2 - 1)) / (rows - 1));
+    const [own, other] = [q, k].map((vector) => vector.slice(2 * i, 2 * i + 2));
+    const shares = scoreCurve(own, other, [frequencies[i]], distances);
+    return { shares, angle: withinTurn(distance * frequencies[i]) };
+  });
+}
+
+/** The waves of the pairs, a hand beside each, and their sum below. */
+function drawWaves(pen, state, width) {
+  const { rows, x, w, sum } = planWaves(width, state);
+  const distances = range(0, state.reach, Math.max(1, state.reach / 512));
+  const waves = summands(state, rows, distances);
+  const most = Math.max(...waves.flatMap(({ shares }) => shares.map(Math.abs)));
+  const all = measure(withoutCursor({ ...state, bound: false }));
+  const pairs = state.head_dim / 2;
+  const named = `${pairs > rows ? `${rows} of ${pairs}` : pairs} pairs, the fastest first`;
+  pen.text(2, 14, width < 400 ? named : `Hands and waves of ${named}`);
+  const { X, Y, place, at } = drawAxes(pen, state, all, sum, width, "The score: the sum of all waves");
+  waves.forEach(({ shares, angle }, row) => {
+    const y = 36 + ROW * row;
+    pen.line(x, y, x + w, y, { stroke: ink.grid, width: 1 });
+    const height = (share) => y - (0.42 * ROW * share) / most;
+    pen.curve(
+      shares.map((share, i) => [X(distances[i]), height(share)]),
+      { stroke: ink.score, width: 1.5 },
+    );
+    pen.circle(22, y, 11, { stroke: ink.position, width: 1.5 });
+    pen.line(22, y, ...polar(22, y, angle, 10), { stroke: ink.text, width: 2.2 });
+  });
+  pen.curve(
+    all.scores.map((score, i) => [X(all.distances[i]), Y(all.raise(score))]),
+    { stroke: ink.score, width: 2.5 },
+  );
+  const cx = place(state.distance);
+  pen.line(cx, 24, cx, sum.y + sum.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  const cy = Y(kernel(state).scores([state.distance])[0]);
+  pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  return { distance: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
+}
 
 /** The lines of the legend; returns the style of each by its words. */
 function drawLegend(pen, state, width) {
@@ -136,11 +195,11 @@ function drawLegend(pen, state, width) {
 }
 
 /** The axes: the scales, and where a distance beyond the reach is shown. */
-function drawAxes(pen, { reach, bound }, { low, high }, box, width) {
+function drawAxes(pen, { reach, bound }, { low, high }, box, width, title = "Score, q·k") {
   const log = reach === LOG;
   const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
     xLabel: width < 480 ? "distance m − n (tokens)" : `distance m − n (tokens${log ? ", logarithmic" : ""})`,
-    yLabel: bound ? `Size of the score, |q·k|${width < 340 ? "" : ", logarithmic"}` : "Score, q·k",
+    yLabel: bound ? `Size of the score, |q·k|${width < 340 ? "" : ", logarithmic"}` : title,
     xLog: log,
     xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
     xFormat: log ? abbreviated : grouped,
@@ -176,7 +235,8 @@ function drawPeak(pen, { peak }, place, box) {
   pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, style);
 }
 
-function draw(pen, state, { width, height: tall }) {
+function draw(pen, state, { width, height: tall, small, shows }) {
+  if (small && shows("waves")) return drawWaves(pen, state, width);
   const { vectors, distance, reach, peak } = state;
   const all = measure(withoutCursor(state));
   const styles = drawLegend(pen, state, width);
@@ -198,10 +258,14 @@ function draw(pen, state, { width, height: tall }) {
   return { distance: { x: cx, y: cy, at: (px) => Math.round(scales.at(px)) } };
 }
 
-function readout(state) {
+function readout(state, { small, shows }) {
   const { distance, bound, trivial } = state;
   const { limit, scores, looser } = kernel(state);
   const [here, next] = scores([distance, distance + 1]);
+  if (small && shows("waves")) {
+    const part = fmt((100 * here) / limit, 0);
+    return `${state.distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
+  }
   const up = stepsUp(withoutCursor(state));
   const loose = bound && `RoFormer's bound there is ${grouped(looser([distance])[0])}`;
   const plain = trivial && `${bound ? "the" : "The"} trivial bound ${bound ? "" : "is "}${fmt(limit, 1)}`;
@@ -226,6 +290,7 @@ export default live({
   draw,
   readout,
   follow,
+  play: { trait: "distance", perSecond: 12 },
   buttons: [
     {
       label: "Another draw",

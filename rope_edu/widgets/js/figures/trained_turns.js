@@ -48,9 +48,10 @@ const parts = (width) => {
   const upper = { x: 46, y: first, w: width - 62, h: wide ? 150 : 130 };
   return { upper, lower: { ...upper, y: upper.y + upper.h + 42, h: wide ? 200 : 180 } };
 };
-const height = (width) => {
-  const { lower } = parts(width);
-  return lower.y + lower.h + 46;
+const height = (width, _, { shows }) => {
+  const { upper, lower } = parts(width);
+  const { y, h } = shows("map") ? lower : upper;
+  return y + h + 46;
 };
 
 function drawLegend(pen, width) {
@@ -71,11 +72,14 @@ const diamond = ([x, y], r) => [
   [x - r, y],
 ];
 
+const acrossOf = ({ w }) => (w < 300 ? "pair i (fast to slow)" : "pair i (the fast ones left, the slow ones right)");
+
 /** Above: each pair's turn, what of it training has shown, and the hand. */
-function drawTurns(pen, box, all) {
+function drawTurns(pen, box, all, alone) {
   const { X, Y } = axes(pen, box, [0, all.length], [0, 1], {
+    xLabel: alone ? acrossOf(box) : undefined,
     yLabel: "Angle at distance r (turns)",
-    xTicks: [],
+    xTicks: alone ? range(0, all.length, all.length / 4) : [],
     yTicks: [0, 0.25, 0.5, 0.75, 1],
     yFormat: (turns) => ({ 0: "0", 0.25: "¼", 0.5: "½", 0.75: "¾", 1: "1" })[turns],
   });
@@ -106,7 +110,7 @@ function drawMap(pen, box, state, pairs) {
   const { times, trained, base, head_dim, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
   const { X, Y } = axes(pen, box, [0, pairs], [0, MOST], {
-    xLabel: box.w < 300 ? "pair i (fast to slow)" : "pair i (the fast ones left, the slow ones right)",
+    xLabel: acrossOf(box),
     yLabel: "Distance (trained lengths)",
     xTicks: range(0, pairs, step),
     yTicks: [0, 1, 2, 4, 6, 8],
@@ -129,11 +133,12 @@ function drawMap(pen, box, state, pairs) {
   return { times: { x: box.x + box.w, y, at } };
 }
 
-function draw(pen, state, { width }) {
+function draw(pen, state, { width, shows }) {
   const all = pairsOf(state);
   const { upper, lower } = parts(width);
   drawLegend(pen, width);
-  drawTurns(pen, upper, all);
+  drawTurns(pen, upper, all, !shows("map"));
+  if (!shows("map")) return {};
   return drawMap(pen, lower, state, all.length);
 }
 
@@ -144,13 +149,19 @@ function named(which) {
   return last - first + 1 === which.length ? `pairs ${first} to ${last}` : `pairs between ${first} and ${last}`;
 }
 
-function readout(state) {
+function readout(state, { shows }) {
   const { times, trained, window } = state;
   const all = pairsOf(state);
   const numbers = (wanted) => all.flatMap((pair, i) => (wanted(pair) ? [i] : []));
   const [fresh, back] = [numbers((pair) => pair.fresh), numbers((pair) => pair.back)];
   const complete = all.filter((pair) => pair.complete).length;
   const place = `At distance ${grouped(times * trained)}, ${fmt(times, 2)} times the trained ${grouped(trained)},`;
+  if (!shows("map")) {
+    const words = fresh.length
+      ? `${fresh.length} of ${all.length} hands point where training never showed one`
+      : "every hand points where training has shown it";
+    return `At ${fmt(times, 2)} times the trained length, ${words}.`;
+  }
   const held = window && times > 1 ? " (it counts as L)" : "";
   const news = fresh.length
     ? `${fresh.length} of ${all.length} pairs stand at an angle that training never showed: ${named(fresh)}.`

@@ -41,24 +41,30 @@ function makeCopy(from, tell) {
 }
 
 /**
- * {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks.
+ * {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks. A small form has no
+ * more than Play, where it has its control.
  * @param {Figure} figure
  * @param {Live} state
+ * @param {string[] | undefined} only
  * @param {{moved: Moved, rested: () => void, tell: Tell}} calls
  */
-export function makeBar({ name, play, buttons = [] }, state, { moved, rested, tell }) {
+export function makeBar({ name, play, buttons = [] }, state, only, { moved, rested, tell }) {
   const element = html("div", { class: "rl-bar" });
   const code = html("code");
-  const player = play && makePlay(play, state, moved, rested);
-  if (player) element.append(player.element);
-  element.append(
+  const isShown = (/** @type {string} */ name) => only?.includes(name) ?? true;
+  const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
+  if (player) element.append(...player.elements);
+  const rest = [
     ...buttons.map(({ label, move }) => button(label, () => moved(move(state.read())))),
     button("Reset", () => moved(initialOf(state.controls)), { class: "rl-reset" }),
     html("span", { class: "rl-python" }, code, makeCopy(code, tell)),
-  );
+  ];
+  for (const each of rest) each.hidden = Boolean(only);
+  element.append(...rest);
+  element.hidden = Boolean(only) && !player;
   return {
     element,
-    show: (/** @type {State} */ values) => say(code, pythonLine(name, state.controls, values)),
+    show: (/** @type {State} */ values) => say(code, pythonLine(name, state.controls, values, only)),
     playing: () => player?.playing() ?? false,
     stop: () => player?.stop(),
   };

@@ -7,6 +7,7 @@ import { sentence } from "./controls/sentence.js";
 import { slider } from "./controls/slider.js";
 import { toggle } from "./controls/toggle.js";
 import { html } from "./dom.js";
+import { placed, withFew } from "./leads.js";
 
 /** @type {Record<string, ControlKind>} */
 const KINDS = { slider, point, choice, toggle, sentence, paste };
@@ -31,34 +32,52 @@ export function parsed(control, text) {
 }
 
 /**
- * All controls of a figure: {element, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
- * one, `tell(text)` speaks.
+ * The controls of a figure: {elements, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
+ * one, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
  * @param {Controls} controls
- * @param {Moved} moved
- * @param {Tell} tell
+ * @param {{lead?: string[], few?: Record<string, any[]>, only?: string[]}} asked
+ * @param {{moved: Moved, tell: Tell}} calls
  */
-export function makeControls(controls, moved, tell) {
-  const element = html("div", { class: "rl-controls" });
+export function makeControls(controls, asked, { moved, tell }) {
+  const places = placed(Object.keys(controls), asked);
+  const small = Boolean(asked.only);
   /** @type {Record<string, ReturnType<ControlKind["make"]>>} */
   const parts = {};
-  for (const [name, control] of Object.entries(controls)) {
-    parts[name] = KINDS[control.kind].make(control, (value) => moved({ [name]: value }), tell);
-    parts[name].element.setAttribute("data-trait", name);
-    element.append(parts[name].element);
-  }
+  const grids = places.map((names) => {
+    const grid = html("div", { class: "rl-controls" });
+    for (const name of names) {
+      const control = small ? withFew(controls[name], asked.few?.[name]) : controls[name];
+      parts[name] = KINDS[control.kind].make(control, (value) => moved({ [name]: value }), tell, small);
+      parts[name].element.setAttribute("data-trait", name);
+      grid.append(parts[name].element);
+    }
+    return grid;
+  });
+  const more = html("details", { class: "rl-more" }, html("summary", {}, "More"), grids[1]);
   // a touch that turns out to scroll the page moves nothing: all goes back to where it was
-  /** @type {[State, State]} */
-  let [now, before] = [{}, {}];
-  element.addEventListener("pointerdown", () => (before = now));
-  element.addEventListener("pointercancel", () => moved(before));
+  /** @type {[State, State, string[]]} */
+  let [now, before, inUse] = [{}, {}, []];
+  for (const grid of grids) {
+    grid.addEventListener("pointerdown", () => (before = now));
+    grid.addEventListener("pointercancel", () => moved(before));
+    grid.addEventListener("focusout", ({ relatedTarget }) => hide(relatedTarget));
+  }
 
+  function hide(/** @type {EventTarget | null} */ focus) {
+    for (const name in parts) {
+      const { element } = parts[name];
+      const idle = !inUse.includes(name);
+      element.classList.toggle("rl-idle", idle);
+      element.hidden = idle && !(focus instanceof Node && element.contains(focus));
+    }
+    grids[0].hidden = !places[0].some((name) => !parts[name].element.hidden);
+    more.hidden = !places[1].some((name) => !parts[name].element.hidden);
+  }
   /** @type {(state: State, used: string[]) => void} */
   function show(state, used) {
-    now = state;
-    for (const name in parts) {
-      parts[name].show(state[name]);
-      parts[name].element.classList.toggle("rl-idle", !used.includes(name));
-    }
+    [now, inUse] = [state, used];
+    for (const name in parts) parts[name].show(state[name]);
+    hide(document.activeElement);
   }
-  return { element, show };
+  return { elements: [grids[0], more], grids, show };
 }

@@ -5,6 +5,8 @@ import { hasFailed, makeAttempt } from "./attempt.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
 import { html } from "./dom.js";
+import { makeFit } from "./fit.js";
+import { namedBy, viewOf } from "./leads.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
 import { inUse } from "./rules.js";
@@ -17,9 +19,9 @@ import { makeWork } from "./work.js";
  *
  * name      class name, the same in Python
  * title     what the picture is, in a few words
- * height    (width, state) → height of the picture in pixels
- * draw      (pen, state, {width, height}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged
- * readout   (state) → what the picture says, in one to three sentences
+ * height    (width, state, view) → height of the picture in pixels; view: {small, shows(part)}, see leads.js
+ * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged
+ * readout   (state, view) → what the picture says, in one to three sentences
  * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
  *           (rules.js) says so
  * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
@@ -30,7 +32,18 @@ import { makeWork } from "./work.js";
  */
 export function live(figure) {
   /** @type {(place: {model: Model, el: HTMLElement}) => () => void} */
-  const render = ({ model, el }) => mount(figure, model, el);
+  function render({ model, el }) {
+    let leave = mount(figure, model, el);
+    function anew() {
+      leave();
+      leave = mount(figure, model, el);
+    }
+    model.on("change:only", anew);
+    return () => {
+      model.off("change:only", anew);
+      leave();
+    };
+  }
   return { render };
 }
 
@@ -42,8 +55,9 @@ export function live(figure) {
  */
 function mount(figure, model, el) {
   const stops = new AbortController();
-  const root = html("div", { class: "rope-live", role: "group", "aria-label": figure.title, "data-live": figure.name });
   const state = makeState(model, figure.follow);
+  const { only, ...view } = viewOf(model.get("only"), state.names);
+  const root = makeRoot(figure, view.small);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
   let touched = false; // nothing is spoken before something has moved
   function moved(/** @type {State} */ changes) {
@@ -51,13 +65,13 @@ function mount(figure, model, el) {
     change();
     address?.remember();
   }
-  const picture = makePicture(figure, moved, stops.signal);
+  const picture = makePicture(figure, view, moved, stops.signal);
   const readout = makeReadout();
   const { attempt, fail } = makeAttempt(root, readout.show);
-  const controls = makeControls(state.controls, moved, readout.tell);
-  const bar = makeBar(figure, state, { moved, rested: paint, tell: readout.tell });
+  const controls = makeControls(state.controls, { ...namedBy(figure.name), only }, { moved, tell: readout.tell });
+  const bar = makeBar(figure, state, only, { moved, rested: paint, tell: readout.tell });
   const work = makeWork(figure.work, paint, fail);
-  root.append(picture.element, ...readout.elements, controls.element, bar.element);
+  root.append(picture.element, ...readout.elements, ...controls.elements, bar.element);
   keepKeys(root);
   if (model.host === "page") keepInSight(root, picture.element, stops.signal);
 
@@ -67,7 +81,7 @@ function mount(figure, model, el) {
     bar.show(now);
     attempt(() => {
       picture.paint(now);
-      if (!hasFailed(root)) readout.show(figure.readout(now), !touched || work.busy() || bar.playing());
+      if (!hasFailed(root)) readout.show(figure.readout(now, view), !touched || work.busy() || bar.playing());
     });
     root.setAttribute("aria-busy", String(work.busy()));
     root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in
@@ -86,43 +100,36 @@ function mount(figure, model, el) {
   change();
   touched = false;
   readout.stop();
-  const fit = makeFit(root, picture, [readout.elements[0], controls.element, bar.element], paint);
-  function still() {
-    work.finish();
-    return picture.still(figure.readout(state.read()));
-  }
-  Object.assign(root, { still });
-
+  const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
+  giveStill(root, work, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, fit, bar, readout, address, work]);
 }
+
+/**
+ * The picture as a file, for tools: root.still().
+ * @type {(root: HTMLElement, work: {finish: () => void}, draw: () => string) => void}
+ */
+function giveStill(root, work, draw) {
+  const still = () => {
+    work.finish();
+    return draw();
+  };
+  Object.assign(root, { still });
+}
+
+/** @type {(figure: Figure, small: boolean) => HTMLElement} */
+const makeRoot = ({ name, title }, small) =>
+  html("div", {
+    class: small ? "rope-live rl-small" : "rope-live",
+    role: "group",
+    "aria-label": title,
+    "data-live": name,
+  });
 
 /** @type {(root: HTMLElement, parts: ({stop: () => void} | undefined)[]) => void} */
 function takeAway(root, parts) {
   for (const part of parts) part?.stop();
   root.remove();
-}
-
-/**
- * The picture is drawn anew when it has another width; the other parts then find their heights again.
- * @param {HTMLElement} root
- * @param {ReturnType<typeof makePicture>} picture
- * @param {HTMLElement[]} parts
- * @param {() => void} paint
- */
-function makeFit(root, picture, parts, paint) {
-  const steady = makeSteady(parts);
-  function refit() {
-    if (!root.isConnected || !picture.measure()) return;
-    steady.release();
-    paint();
-  }
-  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // a picture that changes its height is observed again
-  watch.observe(picture.element);
-  function stop() {
-    watch.disconnect();
-    steady.stop();
-  }
-  return { stop };
 }
 
 /**
@@ -133,24 +140,4 @@ function keepKeys(root) {
   for (const input of root.querySelectorAll("input, select, textarea, button")) {
     input.setAttribute("data-lm-suppress-shortcuts", "true");
   }
-}
-
-/**
- * What stands below must not jump when a sentence takes another line: each part keeps its greatest height.
- * @param {HTMLElement[]} parts
- */
-function makeSteady(parts) {
-  const observer = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      if (!(target instanceof HTMLElement)) continue;
-      const least = Number.parseFloat(target.style.minHeight) || 0;
-      const { height } = target.getBoundingClientRect(); // not rounded, so that it changes nothing now
-      if (height > least) target.style.minHeight = `${height}px`;
-    }
-  });
-  for (const part of parts) observer.observe(part);
-  const release = () => {
-    for (const part of parts) part.style.minHeight = "";
-  };
-  return { release, stop: () => observer.disconnect() };
 }

@@ -10,10 +10,11 @@ const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last where n
 /**
  * {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file}
  * @param {Figure} figure
+ * @param {View} view
  * @param {Moved} moved
  * @param {AbortSignal} signal
  */
-export function makePicture({ title, height, draw }, moved, signal) {
+export function makePicture({ title, height, draw }, view, moved, signal) {
   const group = svg("g");
   const canvas = svg("svg", { role: "img", "aria-label": title }, group);
   const handles = makeHandles(canvas, moved, signal);
@@ -31,10 +32,10 @@ export function makePicture({ title, height, draw }, moved, signal) {
   /** @type {(state: State) => void} */
   function paint(state) {
     const across = width || UNSEEN;
-    const size = { width: across, height: height(across, state) };
+    const size = { width: across, height: height(across, state, view) };
     write(canvas, { viewBox: `0 0 ${size.width} ${size.height}`, ...size });
     pen.begin();
-    const dragged = draw(pen, state, size);
+    const dragged = draw(pen, state, { ...size, ...view });
     pen.end();
     handles.place(dragged || {});
   }

@@ -7,13 +7,13 @@ const [PLAY, PAUSE] = ["▶ Play", "⏸ Pause"];
  * How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
  * @param {{perSecond: number}} play
  * @param {Control} control
- * @returns {(milliseconds: number, value: number) => number | undefined}
+ * @returns {(milliseconds: number, value: number, speed: number) => number | undefined}
  */
 function makeClock({ perSecond }, { low, high, step, whole }) {
   let carried = 0;
-  return function after(milliseconds, value) {
+  return function after(milliseconds, value, speed) {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    carried += (milliseconds / 1000) * (calm ? 1 : perSecond);
+    carried += (milliseconds / 1000) * (calm ? 1 : perSecond) * speed;
     if (carried < (calm ? 1 : whole ? step : 1e-9)) return undefined;
     const gone = whole ? Math.floor(carried / step) * step : carried;
     carried -= gone;
@@ -22,15 +22,26 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
 }
 
 /**
- * {element, playing(), stop()}; play: {trait, perSecond}; `rested()` is called when it stops. It stops by itself when the figure
+ * How many times as fast: {element, speed()}.
+ * @param {number[]} speeds
+ */
+function makeSpeed(speeds) {
+  const element = html("select", { class: "rl-speed", "aria-label": "Speed of Play" });
+  element.append(...speeds.map((speed) => html("option", { value: speed }, `× ${speed}`)));
+  return { element, speed: () => Number(element.value) };
+}
+
+/**
+ * {elements, playing(), stop()}; play: {trait, perSecond, speeds}; `rested()` is called when it stops. It stops by itself when the figure
  * leaves the page.
- * @param {{trait: string, perSecond: number}} play
+ * @param {{trait: string, perSecond: number, speeds?: number[]}} play
  * @param {Live} state
  * @param {Moved} moved
  * @param {(() => void)} rested
  */
 export function makePlay(play, state, moved, rested) {
   const element = html("button", { type: "button", class: "rl-play" }, PLAY);
+  const chosen = play.speeds && makeSpeed(play.speeds);
   const clock = makeClock(play, state.controls[play.trait]);
   let [playing, last] = [0, 0];
 
@@ -42,9 +53,12 @@ export function makePlay(play, state, moved, rested) {
   /** @type {FrameRequestCallback} */
   function tick(now) {
     if (!element.isConnected) return stop();
-    const value = clock(now - last, state.read()[play.trait]);
+    const here = state.read()[play.trait];
+    const value = clock(now - last, here, chosen?.speed() ?? 1);
     last = now;
     if (value !== undefined) moved({ [play.trait]: value });
+    if (value !== undefined && state.read()[play.trait] === here)
+      moved({ [play.trait]: state.controls[play.trait].low });
     playing = requestAnimationFrame(tick);
   }
   element.addEventListener("click", () => {
@@ -56,5 +70,5 @@ export function makePlay(play, state, moved, rested) {
     last = performance.now();
     playing = requestAnimationFrame(tick);
   });
-  return { element, playing: () => playing !== 0, stop };
+  return { elements: chosen ? [element, chosen.element] : [element], playing: () => playing !== 0, stop };
 }

@@ -83,10 +83,12 @@ export function initialOf(controls) {
  * @param {string} figure
  * @param {Controls} controls
  * @param {State} state
+ * @param {string[]} [only]
  */
-export function pythonLine(figure, controls, state) {
+export function pythonLine(figure, controls, state, only) {
   const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
-  return `${figure}(${changed.map((name) => `${name}=${python(state[name])}`).join(", ")})`;
+  const small = only ? [`only=(${only.map(python).join(", ")}${only.length === 1 ? "," : ""})`] : [];
+  return `${figure}(${[...changed.map((name) => `${name}=${python(state[name])}`), ...small].join(", ")})`;
 }
 
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // what has no picture: control and format characters, halves of pairs

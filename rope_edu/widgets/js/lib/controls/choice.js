@@ -10,7 +10,9 @@ export const choice = {
 
   parse: String,
 
-  make({ label, options }, move) {
+  make(control, move, _, small) {
+    if (small) return buttons(control, move);
+    const { label, options } = control;
     const select = html("select", {}, ...options.map(([value, words]) => html("option", { value }, words)));
     select.addEventListener("change", () => move(select.value));
     return {
@@ -21,3 +23,24 @@ export const choice = {
     };
   },
 };
+
+/**
+ * The same in a small form of a figure: all options in sight.
+ * @param {Control} control
+ * @param {(value: any) => void} move
+ */
+function buttons({ label, options }, move) {
+  const group = `rl-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`; // no other figure's
+  const inputs = options.map(([value]) => html("input", { type: "radio", name: group, value, class: "rl-spoken" }));
+  const row = html("div", { class: "rl-row" });
+  for (const [i, [, words]] of options.entries()) {
+    inputs[i].addEventListener("change", () => move(inputs[i].value));
+    row.append(html("label", {}, inputs[i], html("span", {}, words)));
+  }
+  return {
+    element: html("fieldset", { class: "rl-control rl-options" }, html("legend", {}, label), row),
+    show(/** @type {any} */ value) {
+      for (const input of inputs) input.checked = input.value === String(value);
+    },
+  };
+}

@@ -1,0 +1,44 @@
+// A figure in a place of another width, and what stands below a part that grows.
+
+/**
+ * The picture is drawn anew when it has another width; the other parts then find their heights again.
+ * @param {HTMLElement} root
+ * @param {{element: HTMLElement, measure: () => boolean}} picture
+ * @param {HTMLElement[]} parts
+ * @param {() => void} paint
+ */
+export function makeFit(root, picture, parts, paint) {
+  const steady = makeSteady(parts);
+  function refit() {
+    if (!root.isConnected || !picture.measure()) return;
+    steady.release();
+    paint();
+  }
+  const watch = new ResizeObserver(() => requestAnimationFrame(refit)); // a picture that changes its height is observed again
+  watch.observe(picture.element);
+  function stop() {
+    watch.disconnect();
+    steady.stop();
+  }
+  return { stop };
+}
+
+/**
+ * What stands below must not jump when a sentence takes another line: each part keeps its greatest height.
+ * @param {HTMLElement[]} parts
+ */
+function makeSteady(parts) {
+  const observer = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (!(target instanceof HTMLElement)) continue;
+      const least = Number.parseFloat(target.style.minHeight) || 0;
+      const { height } = target.getBoundingClientRect(); // not rounded, so that it changes nothing now
+      if (height > least) target.style.minHeight = `${height}px`;
+    }
+  });
+  for (const part of parts) observer.observe(part);
+  const release = () => {
+    for (const part of parts) part.style.minHeight = "";
+  };
+  return { release, stop: () => observer.disconnect() };
+}

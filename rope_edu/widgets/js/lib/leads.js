@@ -1,0 +1,47 @@
+// How much of a figure is shown: its lead controls and the others, or a small form with what is asked for by name.
+import { LEADS } from "../data/leads.js";
+
+const MOST = 3; // lead controls of a figure that names none
+
+/**
+ * What a figure names: its lead controls, and the few options of a choice that a small form offers.
+ * @typedef {{lead?: string[], few?: Record<string, any[]>}} Named
+ */
+
+/** @type {Record<string, Named>} */
+const NAMED = LEADS;
+
+/** @type {(figure: string) => Named} */
+export const namedBy = (figure) => NAMED[figure] ?? {};
+
+/**
+ * A control with the options that a small form offers.
+ * @param {Control} control
+ * @param {any[] | undefined} few
+ * @returns {Control}
+ */
+export const withFew = (control, few) =>
+  few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
+
+/**
+ * Which controls are next to the picture and which are under "More": those that lead, or, in a small form, only the ones named.
+ * @param {string[]} names
+ * @param {{lead?: string[], only?: string[]}} asked
+ * @returns {[string[], string[]]}
+ */
+export function placed(names, { lead = names.slice(0, MOST), only }) {
+  if (only) return [only.filter((name) => names.includes(name)), []];
+  return [lead, names.filter((name) => !lead.includes(name))];
+}
+
+/**
+ * How much is shown: `only` these names; `small`, whether there are any; `shows(part)`, whether a part of the picture is drawn.
+ * @param {string[] | null | undefined} names
+ * @param {string[]} controls
+ * @returns {View & {only: string[] | undefined}}
+ */
+export function viewOf(names, controls) {
+  const only = names ?? undefined;
+  const parts = only?.filter((name) => !controls.includes(name)) ?? [];
+  return { only, small: Boolean(only), shows: (part) => !parts.length || parts.includes(part) };
+}
