@@ -12,7 +12,7 @@ from rope_edu import widgets
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-PAGES = {"00_rope_in_ten_minutes"}  # no chapters: they have no exercises
+PAGES = {"00_rope_in_ten_minutes", "P1_playground"}  # no chapters: they have no exercises
 MOST_WORDS = 1200  # of the page of ten minutes
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
@@ -123,6 +123,13 @@ def test_the_page_of_ten_minutes_is_short_and_its_scenes_have_an_idea_a_figure_a
             made = eval(figure, vars(widgets))
             assert len(set(made.only) & set(made.controls())) == 1, figure
         assert "def rope(" in scene or re.search(r"only=\(", scene)
+
+
+def test_the_playground_is_short_and_asks_before_it_shows():
+    (path,) = (path for path in NOTEBOOKS if path.stem == "P1_playground")
+    text = words(nbformat.read(path, as_version=4))
+    assert len(text.split()) <= 300
+    assert text.index("**Predict first**") < text.index("What you should have seen")
 
 
 def test_markdown_is_portable(path, notebook):
