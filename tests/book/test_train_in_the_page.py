@@ -36,11 +36,11 @@ RESTED = """async () => {
     await rested();
     return root.querySelector("svg").innerHTML + root.querySelector(".rl-readout").textContent;
 }"""
-NO_WORKER = "window.Worker = class { constructor() { throw new Error('not here'); } }"
+NO_WORKER = "() => { window.Worker = class { constructor() { throw new Error('not here'); } }; }"
 
 
 def test_nothing_is_trained_before_train_is_pressed(sheet):
-    sheet.evaluate("window.Worker = class { constructor() { window.started = true; } }")
+    sheet.evaluate("() => { window.Worker = class { constructor() { window.started = true; } }; }")
     figure(sheet)
     assert "Press Train" in sheet.evaluate(READ)
     assert not sheet.evaluate("window.started ?? busy()")

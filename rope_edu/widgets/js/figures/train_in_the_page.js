@@ -121,7 +121,7 @@ function plan(width) {
     const x = left.x + left.w + 62;
     return { left, right: { x, y: top, w: width - x - 16, h: CHART }, bottom: top + CHART + 46 };
   }
-  const left = { x: 44, y: top, w: width - 60, h: 110 };
+  const left = { x: 44, y: top, w: width - 66, h: 110 };
   const right = { ...left, y: top + 110 + 78, h: CHART };
   return { left, right, bottom: right.y + CHART + 46 };
 }
