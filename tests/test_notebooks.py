@@ -15,7 +15,7 @@ from rope_edu import apply_rope, inv_freq, plain, rope_angles, widgets
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-PAGES = {"00_rope_in_ten_minutes"}  # no chapters: they have no exercises
+PAGES = {"00_rope_in_ten_minutes", "P1_playground"}  # no chapters: they have no exercises
 MOST_WORDS = 1200  # of the page of ten minutes
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
@@ -146,6 +146,13 @@ def test_the_code_on_the_page_of_ten_minutes_turns_as_the_library_does(layout):
     angles = rope_angles(positions, inv_freq(64))
     turned = named["rope"](x, positions, interleaved=layout == "interleaved")
     np.testing.assert_allclose(turned, apply_rope(x, angles, layout=layout), rtol=0, atol=1e-12)
+
+
+def test_the_playground_is_short_and_asks_before_it_shows():
+    (path,) = (path for path in NOTEBOOKS if path.stem == "P1_playground")
+    text = words(nbformat.read(path, as_version=4))
+    assert len(text.split()) <= 300
+    assert text.index("**Predict first**") < text.index("What you should have seen")
 
 
 def test_markdown_is_portable(path, notebook):

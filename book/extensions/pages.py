@@ -34,13 +34,15 @@ SENTENCE = re.compile(r'<(td|th scope="row") (style="text-align: left">[^<]{25})
 PRINTS = ' onclick="window.print()"'  # an inline handler, which the policy forbids: site.js prints
 
 # 'self' does not reach files beside a page that was opened from a folder, hence file:. Style attributes are needed
-# by formulas, tables and live figures; they cannot load or run anything that another line does not allow. Firefox
-# loads the next chapter ahead, under default-src.
+# by formulas, tables and live figures; they cannot load or run anything that another line does not allow. A figure
+# that trains a model makes its worker from a blob of its own script. Firefox loads the next chapter ahead, under
+# default-src.
 RULES = {
     "default-src": "'self' file:",
     "object-src": "'none'",
     "frame-src": "'none'",
     "script-src": "'self' file:",
+    "worker-src": "'self' file: blob:",
     "style-src": "'self' file: 'unsafe-inline'",
     "img-src": "'self' file: data: blob:",
     "font-src": "'self' file:",

@@ -34,6 +34,7 @@ from .sharpness import Sharpness
 from .sinusoid_heatmap import SinusoidHeatmap
 from .state_steps import StateSteps
 from .stretched_clocks import StretchedClocks
+from .train_in_the_page import TrainInThePage
 from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
 from .what_turns import WhatTurns
@@ -64,6 +65,7 @@ __all__ = [
     "SinusoidHeatmap",
     "StateSteps",
     "StretchedClocks",
+    "TrainInThePage",
     "TrainedTurns",
     "TrainingCurves",
     "WhatTurns",

@@ -194,7 +194,7 @@ interface Figure {
   readout(state: State, view: View): string;
   follow?(before: State, changes: State): State;
   uses?(state: State): string[];
-  work?(state: State): Iterator<unknown>;
+  work?(state: State, whole?: boolean): Iterator<unknown>;
   play?: { trait: string; perSecond: number; speeds?: number[] };
   buttons?: { label: string; move(state: State): State }[];
 }

@@ -25,7 +25,7 @@ import { makeWork } from "./work.js";
  * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
  *           (rules.js) says so
  * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
- * work      (state) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices
+ * work      (state, whole) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices, see work.js
  * play      {trait, perSecond} or nothing: a button that moves a slider by itself
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
  * @param {Figure} figure

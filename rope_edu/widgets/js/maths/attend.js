@@ -1,0 +1,113 @@
+// Causal attention over many texts at once, forward and backward, with a rotation and a bias for each distance.
+import { dotAt } from "./layers.js";
+import { steadyExp } from "./steady.js";
+
+/** Sizes of a batch: texts, places in each, heads, features of a head. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
+/** What the encoding does in attention: cosines and sines by place and pair, a bias by head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
+
+/**
+ * Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back. Numbers of a token: query,
+ * key, value.
+ * @param {Float64Array} qkv
+ * @param {Doors} doors
+ * @param {Shape} shape
+ * @param {1 | -1} sense
+ */
+export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
+  if (!cos || !sin) return;
+  const half = wide / 2;
+  for (let row = 0; row < rows; row++) {
+    for (let place = 0; place < seq; place++) {
+      const token = (row * seq + place) * 3 * heads * wide;
+      for (let part = 0; part < 2 * heads; part++) {
+        for (let i = 0; i < half; i++) {
+          const at = token + part * wide + i;
+          const c = cos[place * half + i];
+          const s = sense * sin[place * half + i];
+          const a = qkv[at];
+          const b = qkv[at + half];
+          qkv[at] = a * c - b * s;
+          qkv[at + half] = a * s + b * c;
+        }
+      }
+    }
+  }
+}
+
+/**
+ * Attend: writes the weights (text, head, query, key) and the mixed values of each token.
+ * @param {Float64Array} qkv
+ * @param {Float64Array} weights
+ * @param {Float64Array} mixed
+ * @param {Doors} doors
+ * @param {Shape} shape
+ */
+export function attendAll(qkv, weights, mixed, { bias }, { rows, seq, heads, wide }) {
+  const width = heads * wide;
+  const root = 1 / Math.sqrt(wide);
+  mixed.fill(0, 0, rows * seq * width);
+  for (let each = 0; each < rows * heads; each++) {
+    const [first, head] = [Math.floor(each / heads) * seq, each % heads];
+    for (let i = 0; i < seq; i++) {
+      const at = (each * seq + i) * seq;
+      const query = (first + i) * 3 * width + head * wide;
+      let top = -Infinity;
+      for (let j = 0; j <= i; j++) {
+        let score = root * dotAt(qkv, query, qkv, (first + j) * 3 * width + width + head * wide, wide);
+        if (bias) score += bias[head * seq + i - j];
+        weights[at + j] = score;
+        if (score > top) top = score;
+      }
+      let sum = 0;
+      for (let j = 0; j <= i; j++) {
+        weights[at + j] = steadyExp(weights[at + j] - top);
+        sum += weights[at + j];
+      }
+      const out = (first + i) * width + head * wide;
+      for (let j = 0; j <= i; j++) {
+        weights[at + j] /= sum;
+        const weight = weights[at + j];
+        const value = (first + j) * 3 * width + 2 * width + head * wide;
+        for (let f = 0; f < wide; f++) mixed[out + f] += weight * qkv[value + f];
+      }
+    }
+  }
+}
+
+/**
+ * The way back: from the slopes of the mixed values to those of queries, keys and values, and of the bias.
+ * @param {Float64Array} into
+ * @param {Float64Array} from
+ * @param {{qkv: Float64Array, weights: Float64Array, biasSlope?: Float64Array}} kept
+ * @param {Shape} shape
+ */
+export function attendBack(into, from, { qkv, weights, biasSlope }, { rows, seq, heads, wide }) {
+  const width = heads * wide;
+  const root = 1 / Math.sqrt(wide);
+  const slopes = new Float64Array(seq);
+  into.fill(0, 0, 3 * rows * seq * width);
+  for (let each = 0; each < rows * heads; each++) {
+    const [first, head] = [Math.floor(each / heads) * seq, each % heads];
+    for (let i = 0; i < seq; i++) {
+      const at = (each * seq + i) * seq;
+      const [query, out] = [(first + i) * 3 * width + head * wide, (first + i) * width + head * wide];
+      let mean = 0;
+      for (let j = 0; j <= i; j++) {
+        const value = (first + j) * 3 * width + 2 * width + head * wide;
+        const weight = weights[at + j];
+        slopes[j] = dotAt(from, out, qkv, value, wide);
+        mean += weight * slopes[j];
+        for (let f = 0; f < wide; f++) into[value + f] += weight * from[out + f];
+      }
+      for (let j = 0; j <= i; j++) {
+        const slope = weights[at + j] * (slopes[j] - mean);
+        if (biasSlope) biasSlope[head * seq + i - j] += slope;
+        const [key, part] = [(first + j) * 3 * width + width + head * wide, root * slope];
+        for (let f = 0; f < wide; f++) {
+          into[query + f] += part * qkv[key + f];
+          into[key + f] += part * qkv[query + f];
+        }
+      }
+    }
+  }
+}

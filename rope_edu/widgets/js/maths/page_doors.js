@@ -1,0 +1,118 @@
+// Where a model that the page trains learns of places: vectors that are added, a rotation, or a bias for each distance.
+
+import { pageRope } from "./long_text.js";
+import { HEADS, WIDTH } from "./page_weights.js";
+import { alibiSlopes, t5Bucket } from "./relative.js";
+import { steadyPower, steadyTurn } from "./steady.js";
+
+/** @import { Doors } from "./attend.js" */
+
+const WIDE = WIDTH / HEADS;
+const ROTATE = ["rotary", "p-rope"];
+
+/**
+ * Frequencies of a head, radians per token, from powers that are the same in every engine.
+ * @param {number} wide
+ * @param {number} base
+ */
+export const steadyFreq = (wide, base) =>
+  Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
+
+/**
+ * The rotation with which a model is trained: pairs that are switched off stand still, and those that p-RoPE leaves out.
+ * @param {State} settings
+ * @returns {Rotation}
+ */
+export function trainedRope({ encoding, base, first_pair: first, last_pair: last, p }) {
+  const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
+  const invFreq = steadyFreq(WIDE, base).map((frequency, i) =>
+    turning[0] <= i + 1 && i + 1 <= turning[1] ? frequency : 0,
+  );
+  return { invFreq, attentionFactor: 1 };
+}
+
+/**
+ * The rotation under which it reads: a rule of Part IV may have changed the frequencies after the training.
+ * @param {State} settings
+ * @param {number} length tokens of a trained text
+ * @returns {Rotation}
+ */
+export function readingRope(settings, length) {
+  const { encoding, rule, times, base, first_pair, last_pair } = settings;
+  if (encoding !== "rotary" || rule === "none" || times === 1) return trainedRope(settings);
+  const ramp = { ramp_from: 0.5, ramp_to: 2 };
+  const changed = { times, factor: times, ...ramp, first_pair, last_pair, attention_factor: 1 };
+  return pageRope(rule, length, WIDE, base, changed);
+}
+
+/**
+ * Vectors that are added to the embeddings, place after place; nothing where an encoding adds none.
+ * @param {string} encoding
+ * @param {number} base
+ * @param {number} seq
+ */
+export function addedTo(encoding, base, seq) {
+  if (encoding !== "sinusoidal") return undefined;
+  const [out, frequencies] = [new Float64Array(seq * WIDTH), steadyFreq(WIDTH, base)];
+  for (let place = 0; place < seq; place++) {
+    frequencies.forEach((frequency, i) => {
+      const [c, s] = steadyTurn(place * frequency);
+      out.set([s, c], place * WIDTH + 2 * i);
+    });
+  }
+  return out;
+}
+
+/**
+ * Cosines and sines of every place and pair, times the attention factor.
+ * @param {string} encoding
+ * @param {Rotation} rope
+ * @param {number} seq
+ * @returns {Doors}
+ */
+export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
+  if (!ROTATE.includes(encoding)) return {};
+  const pairs = invFreq.length;
+  const [cos, sin] = [new Float64Array(seq * pairs), new Float64Array(seq * pairs)];
+  for (let place = 0; place < seq; place++) {
+    invFreq.forEach((frequency, i) => {
+      const [c, s] = steadyTurn(place * frequency);
+      cos[place * pairs + i] = attentionFactor * c;
+      sin[place * pairs + i] = attentionFactor * s;
+    });
+  }
+  return { cos, sin };
+}
+
+/**
+ * The bias of each head at each distance, from T5's table or ALiBi's slopes; nothing for the others.
+ * @param {string} encoding
+ * @param {number} seq
+ * @param {Float64Array} [table]
+ */
+export function biasOfDistances(encoding, seq, table) {
+  if (encoding !== "alibi" && encoding !== "t5") return undefined;
+  const bias = new Float64Array(HEADS * seq);
+  const slopes = alibiSlopes(HEADS);
+  for (let head = 0; head < HEADS; head++) {
+    for (let distance = 0; distance < seq; distance++) {
+      bias[head * seq + distance] = table ? table[t5Bucket(-distance, false) * HEADS + head] : -slopes[head] * distance;
+    }
+  }
+  return bias;
+}
+
+/**
+ * What each number of T5's table gets from the slopes of all distances.
+ * @param {Float64Array} table
+ * @param {Float64Array} slopes
+ * @param {number} seq
+ */
+export function bucketsBack(table, slopes, seq) {
+  table.fill(0);
+  for (let head = 0; head < HEADS; head++) {
+    for (let distance = 0; distance < seq; distance++) {
+      table[t5Bucket(-distance, false) * HEADS + head] += slopes[head * seq + distance];
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// The tasks that the page trains on: rows as in rope_edu/training/tasks.py, drawn as in rope_edu/widgets/maths/page_training.py.
+import { streamOf, uniformAt, wholeAt } from "./draws.js";
+
+/** Tokens and targets row by row, and whether each place counts. @typedef {{rows: number, seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
+/** Where one row is written, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
+
+const SPLITS = ["train", "test"];
+const BACK = 5; // places
+const LETTERS = 8; // of recall: letters are the first tokens, the numbers 1 … FAR follow
+const FAR = 8;
+const ASKS = 0.25;
+
+/** What each task is: its vocabulary, the steps planned for it, tokens of a text, how a row is drawn, and letters to choose from. */
+const TASKS = {
+  back: { vocab: 17, steps: 400, seq: (/** @type {number} */ length) => length + 1, draw: drawBack, letters: 16 },
+  copy: { vocab: 18, steps: 600, seq: (/** @type {number} */ length) => 2 * length + 1, draw: drawCopy, letters: 16 },
+  recall: {
+    vocab: 17,
+    steps: 400,
+    seq: (/** @type {number} */ length) => length + 1,
+    draw: drawRecall,
+    letters: LETTERS,
+  },
+};
+
+/**
+ * A task by name.
+ * @param {string} name
+ */
+export const pageTask = (name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
+
+/**
+ * A guess among a task's letters: the share of right answers, and the loss in nats.
+ * @param {string} name
+ */
+export function guessOf(name) {
+  const { letters } = pageTask(name);
+  return { right: 1 / letters, loss: Math.log(letters) };
+}
+
+/**
+ * Tokens of a text, the first one among them.
+ * @param {string} name
+ * @param {number} length
+ */
+export const placesOf = (name, length) => pageTask(name).seq(length);
+
+/**
+ * One batch: a pure function of its arguments. A row begins with a token of its own, the last of the vocabulary.
+ * @param {string} name
+ * @param {{split: string, seed: number, step: number}} which
+ * @param {number} rows
+ * @param {number} length
+ * @returns {Texts}
+ */
+export function drawTexts(name, { split, seed, step }, rows, length) {
+  const { vocab, seq, draw } = pageTask(name);
+  const keys = [SPLITS.indexOf(split), seed, step, length];
+  const stream = (/** @type {number} */ n) => streamOf([...keys, n]);
+  const n = split === "train" ? shortened(stream(3), length) : length;
+  const [long, wide] = [name === "copy" ? n : length, rows];
+  const places = seq(long);
+  const tokens = new Int32Array(wide * places);
+  const targets = new Int32Array(wide * places);
+  const counts = new Uint8Array(wide * places);
+  for (let row = 0; row < wide; row++) {
+    tokens[row * places] = vocab - 1;
+    const part = { row, tokens: rowOf(tokens, row), targets: rowOf(targets, row), counts: rowOf(counts, row) };
+    draw(part, long, stream);
+  }
+  return { rows: wide, seq: places, tokens, targets, counts };
+
+  /** @template {Int32Array | Uint8Array} Some @param {Some} all @param {number} row @returns {Some} */
+  function rowOf(all, row) {
+    return /** @type {Some} */ (all.subarray(row * places + 1, (row + 1) * places));
+  }
+}
+
+/**
+ * A length from half of it to all.
+ * @param {number} stream
+ * @param {number} length
+ */
+function shortened(stream, length) {
+  const half = Math.floor(length / 2);
+  return half + wholeAt(stream, 0, length - half + 1);
+}
+
+/**
+ * Say at every place the token that stood five places before.
+ * @param {Row} row
+ * @param {number} length
+ * @param {(n: number) => number} stream
+ */
+function drawBack({ row, tokens, targets, counts }, length, stream) {
+  const first = stream(0);
+  for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
+  for (let i = BACK; i < length; i++) {
+    targets[i] = tokens[i - BACK];
+    counts[i] = 1;
+  }
+}
+
+/**
+ * Say a sequence again after the separator.
+ * @param {Row} row
+ * @param {number} n
+ * @param {(n: number) => number} stream
+ */
+function drawCopy({ row, tokens, targets, counts }, n, stream) {
+  const first = stream(0);
+  for (let i = 0; i < n; i++) {
+    const token = wholeAt(first, row * n + i, 16);
+    tokens[i] = targets[i] = targets[n + i] = token;
+    if (i < n - 1) tokens[n + 1 + i] = token;
+    counts[n + i] = 1;
+  }
+  tokens[n] = 16;
+}
+
+/**
+ * Say the letter that stands as far back as the number just read tells.
+ * @param {Row} row
+ * @param {number} length
+ * @param {(n: number) => number} stream
+ */
+function drawRecall({ row, tokens, targets, counts }, length, stream) {
+  const [letters, far, asks] = [stream(0), stream(1), stream(2)];
+  for (let i = 0; i < length; i++) {
+    const n = row * length + i;
+    const back = 1 + wholeAt(far, n, FAR);
+    if (uniformAt(asks, n) >= ASKS) {
+      tokens[i] = wholeAt(letters, n, LETTERS);
+      continue;
+    }
+    tokens[i] = LETTERS + back - 1;
+    if (i < back || tokens[i - back] >= LETTERS) continue;
+    targets[i] = tokens[i - back];
+    counts[i] = 1;
+  }
+}

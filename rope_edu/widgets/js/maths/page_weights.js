@@ -1,0 +1,103 @@
+// The weights of a model that the page trains: their names and shapes are torch's, in one array, so that Adam is one loop.
+import { normalAt, streamOf, uniformAt } from "./draws.js";
+import { pageTask, placesOf } from "./page_tasks.js";
+
+/** A weight: rows × columns numbers, how they are drawn, and how widely. @typedef {{name: string, rows: number, columns: number, draw: "normal" | "uniform" | "same", spread: number}} Named */
+/** All weights by name, each a part of one array. @typedef {{all: Float64Array, of: Record<string, Float64Array>}} Weights */
+
+export const WIDTH = 32;
+export const HEADS = 2;
+export const HIDDEN = 64;
+export const BUCKETS = 32; // of T5
+const LONGEST = 4; // times the trained length: rows of a learned table
+
+/**
+ * The weights of a block, in the order in which they are drawn.
+ * @param {number} n
+ * @param {number} layers
+ * @returns {Named[]}
+ */
+function blockOf(n, layers) {
+  const name = (/** @type {string} */ part) => `blocks.${n}.${part}`;
+  const adds = 1 / Math.sqrt(2 * layers); // less where a matrix adds to what passes by
+  const [thin, thick] = [1 / Math.sqrt(WIDTH), 1 / Math.sqrt(HIDDEN)];
+  return [
+    ...normOf(name("norm_1")),
+    ...normOf(name("norm_2")),
+    { name: name("attention.w_qkv.weight"), rows: 3 * WIDTH, columns: WIDTH, draw: "normal", spread: thin },
+    { name: name("attention.w_o.weight"), rows: WIDTH, columns: WIDTH, draw: "normal", spread: thin * adds },
+    { name: name("mlp.0.weight"), rows: HIDDEN, columns: WIDTH, draw: "normal", spread: thin },
+    { name: name("mlp.0.bias"), rows: 1, columns: HIDDEN, draw: "uniform", spread: thin },
+    { name: name("mlp.2.weight"), rows: WIDTH, columns: HIDDEN, draw: "normal", spread: thick * adds },
+    { name: name("mlp.2.bias"), rows: 1, columns: WIDTH, draw: "uniform", spread: thick },
+  ];
+}
+
+/**
+ * @param {string} name
+ * @returns {Named[]}
+ */
+const normOf = (name) => [
+  { name: `${name}.weight`, rows: 1, columns: WIDTH, draw: "same", spread: 1 },
+  { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: "same", spread: 0 },
+];
+
+/**
+ * All weights of a model; those of its encoding come last, so that models of one seed share all others at the start.
+ * @param {string} task
+ * @param {string} encoding
+ * @param {number} layers
+ * @param {number} length
+ * @returns {Named[]}
+ */
+export function weightsOf(task, encoding, layers, length) {
+  const { vocab } = pageTask(task);
+  const places = placesOf(task, LONGEST * length);
+  const table = "encodings.0.table";
+  /** @type {Record<string, Named[]>} */
+  const own = {
+    learned: [{ name: table, rows: places, columns: WIDTH, draw: "normal", spread: 0.3 }],
+    t5: [{ name: table, rows: BUCKETS, columns: HEADS, draw: "same", spread: 0 }],
+  };
+  return [
+    { name: "embedding.weight", rows: vocab, columns: WIDTH, draw: "normal", spread: 1 },
+    ...Array.from({ length: layers }, (_, n) => blockOf(n, layers)).flat(),
+    ...normOf("norm"),
+    { name: "head.weight", rows: vocab, columns: WIDTH, draw: "normal", spread: 1 / Math.sqrt(WIDTH) },
+    ...(own[encoding] ?? []),
+  ];
+}
+
+/**
+ * Room for these weights, all 0.
+ * @param {Named[]} named
+ * @returns {Weights}
+ */
+export function roomFor(named) {
+  const all = new Float64Array(named.reduce((sum, { rows, columns }) => sum + rows * columns, 0));
+  /** @type {Record<string, Float64Array>} */
+  const of = {};
+  let start = 0;
+  for (const { name, rows, columns } of named) {
+    of[name] = all.subarray(start, start + rows * columns);
+    start += rows * columns;
+  }
+  return { all, of };
+}
+
+/**
+ * The weights with which a seed begins.
+ * @param {Named[]} named
+ * @param {number} seed
+ */
+export function drawWeights(named, seed) {
+  const weights = roomFor(named);
+  named.forEach(({ name, draw, spread }, n) => {
+    const [values, stream] = [weights.of[name], streamOf([1000 + n, seed])];
+    for (let i = 0; i < values.length; i++) {
+      const drawn = { normal: () => normalAt(stream, i), uniform: () => 2 * uniformAt(stream, i) - 1, same: () => 1 };
+      values[i] = spread * drawn[draw]();
+    }
+  });
+  return weights;
+}

@@ -1,0 +1,122 @@
+// exp, log, cos, sin, powers and GELU from additions, multiplications and divisions alone: IEEE 754 fixes these to the last bit, while
+// each engine has its own Math.exp. Training makes a last bit large; with these a run is the same in every browser.
+
+const LN_2 = [0.6931471803691238, 1.9082149292705877e-10]; // the first part has 32 bits: a whole number times it is exact
+const QUARTER = [1.5707963267341256, 6.077100506506192e-11]; // π/2 in the same way
+const GRID = 64; // nodes per unit in the table of the normal distribution
+const FAR = 9; // where Φ is 0 or 1 to the last digit
+
+/** 1/n! @type {Float64Array} */
+const OVER = new Float64Array(20).fill(1);
+for (let n = 2; n < OVER.length; n++) OVER[n] = OVER[n - 1] / n;
+
+/** 2^n for n from −1022 to 1023, exact. @type {Float64Array} */
+const POWERS = new Float64Array(2046).fill(1);
+for (let n = 1; n <= 1023; n++) POWERS[1022 + n] = 2 * POWERS[1021 + n];
+for (let n = 1; n <= 1022; n++) POWERS[1022 - n] = POWERS[1023 - n] / 2;
+
+/**
+ * e^x; 0 below −708, infinite above 709.
+ * @param {number} x
+ */
+export function steadyExp(x) {
+  if (x < -708) return 0;
+  if (x > 709) return Infinity;
+  const k = Math.round(x / (LN_2[0] + LN_2[1]));
+  const r = x - k * LN_2[0] - k * LN_2[1];
+  let sum = OVER[14];
+  for (let n = 13; n >= 0; n--) sum = sum * r + OVER[n];
+  return sum * POWERS[k + 1022];
+}
+
+/**
+ * The natural logarithm of a number above 0: that of its mantissa by 2·artanh((m − 1)/(m + 1)).
+ * @param {number} x
+ */
+export function steadyLog(x) {
+  let k = 0;
+  for (; x > 1.42; x /= 2) k++;
+  for (; x < 0.7; x *= 2) k--;
+  const s = (x - 1) / (x + 1);
+  let sum = 0;
+  for (let odd = 25; odd >= 1; odd -= 2) sum = sum * s * s + 1 / odd;
+  return 2 * s * sum + k * LN_2[1] + k * LN_2[0];
+}
+
+/**
+ * base^power, for a base above 0.
+ * @param {number} base
+ * @param {number} power
+ */
+export const steadyPower = (base, power) => steadyExp(power * steadyLog(base));
+
+/**
+ * Σ (−1)^n r^(2n + first)/(2n + first)!: the sine for first = 1, the cosine for 0.
+ * @param {number} r
+ * @param {number} first
+ */
+function series(r, first) {
+  let sum = 0;
+  for (let n = 18 + first; n >= 0; n -= 2) sum = OVER[n] - sum * r * r;
+  return first ? sum * r : sum;
+}
+
+/**
+ * [cos, sin] of an angle of at most a million radians.
+ * @param {number} angle
+ * @returns {Pair}
+ */
+export function steadyTurn(angle) {
+  const k = Math.round(angle / (QUARTER[0] + QUARTER[1]));
+  const r = angle - k * QUARTER[0] - k * QUARTER[1];
+  const [c, s] = [series(r, 0), series(r, 1)];
+  const turned = /** @type {Pair[]} */ ([
+    [c, s],
+    [-s, c],
+    [-c, -s],
+    [s, -c],
+  ]);
+  return turned[((k % 4) + 4) % 4];
+}
+
+/** Φ and φ at each node. */
+const table = { below: new Float64Array(2 * FAR * GRID + 1), density: new Float64Array(2 * FAR * GRID + 1) };
+for (let i = 0; i < table.below.length; i++) {
+  const x = i / GRID - FAR;
+  let [term, sum] = [x, x];
+  for (let odd = 3; sum + term !== sum; odd += 2) {
+    term *= (x * x) / odd;
+    sum += term;
+  }
+  table.density[i] = steadyExp((-x * x) / 2) / Math.sqrt(2 * (2 * (QUARTER[0] + QUARTER[1])));
+  table.below[i] = 0.5 + sum * table.density[i];
+}
+
+/**
+ * GELU of many numbers, and its slope at each: x·Φ(x) and Φ(x) + x·φ(x), by Taylor's series around the nearest node.
+ * @param {Float64Array} x
+ * @param {Float64Array} out
+ * @param {Float64Array} slope
+ * @param {number} count
+ */
+export function geluAll(x, out, slope, count) {
+  for (let i = 0; i < count; i++) {
+    const here = x[i];
+    if (here > FAR || here < -FAR) {
+      slope[i] = here > 0 ? 1 : 0;
+      out[i] = here * slope[i];
+      continue;
+    }
+    const node = Math.round((here + FAR) * GRID);
+    const x0 = node / GRID - FAR;
+    const d = here - x0;
+    const [h2, h3] = [x0 * x0 - 1, x0 * (x0 * x0 - 3)];
+    const h4 = x0 * h3 - 3 * h2;
+    const h5 = x0 * h4 - 4 * h3;
+    const area = d * (1 - d * (x0 / 2 - d * (h2 / 6 - d * (h3 / 24 - d * (h4 / 120 - (d * h5) / 720)))));
+    const below = table.below[node] + table.density[node] * area;
+    const around = 1 - d * (x0 - d * (h2 / 2 - d * (h3 / 6 - d * (h4 / 24 - (d * h5) / 120))));
+    out[i] = here * below;
+    slope[i] = below + here * table.density[node] * around;
+  }
+}

@@ -1,0 +1,49 @@
+"""Random numbers that are the same in Python and in every browser: a stream of 32-bit mixes of a counter."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+STEP = np.uint32(0x9E3779B9)  # 2³² over the golden ratio
+
+
+def mixed(x: np.ndarray) -> np.ndarray:
+    """Return 32 bits mixed, uint32 as `x`: each bit of it changes about half of them."""
+    x = np.asarray(x, np.uint32)
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
+        x = (x ^ (x >> 15)) * np.uint32(0x846CA68B)
+    return x ^ (x >> 16)
+
+
+def stream_of(keys: Iterable[int]) -> np.uint32:
+    """Return the start of a stream, from whole numbers."""
+    state = np.uint32(0)
+    with np.errstate(over="ignore"):
+        for key in keys:
+            state = mixed((state ^ np.uint32(key)) + STEP)[()]
+    return state
+
+
+def uniform(keys: Iterable[int], count: int) -> np.ndarray:
+    """Return the first numbers of a stream, from 0 up to, not including, 1: float64 `(count,)`.
+
+    >>> uniform([1, 2], 3).round(4).tolist()
+    [0.3949, 0.4866, 0.3085]
+    """
+    with np.errstate(over="ignore"):
+        counted = stream_of(keys) + (np.arange(count, dtype=np.uint32) + np.uint32(1)) * STEP
+    return mixed(counted) / 2**32
+
+
+def whole(keys: Iterable[int], count: int, most: int) -> np.ndarray:
+    """Return the first whole numbers of a stream, 0 to `most` − 1: int64 `(count,)`."""
+    return np.floor(uniform(keys, count) * most).astype(np.int64)
+
+
+def normal(keys: Iterable[int], count: int) -> np.ndarray:
+    """Return numbers with mean 0 and spread 1, `(count,)`: twelve uniform numbers less 6 (Irwin and Hall)."""
+    summed = np.full(count, -6.0)
+    for part in uniform(keys, 12 * count).reshape(count, 12).T:  # in JavaScript's order of additions
+        summed = summed + part
+    return summed

@@ -1,0 +1,301 @@
+"""What NumPy and torch say of the engine that trains in the page: calls and values, as in ``golden``."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+import rope_edu
+from rope_edu.encodings import alibi_bias, alibi_slopes, plain_rope, scaling, t5_bucket
+from rope_edu.nn import Encoding
+from rope_edu.training.loop import TrainingConfig, learning_rate
+from rope_edu.widgets.maths import draws
+from rope_edu.widgets.maths import page_training as page
+
+from . import torch_training
+from .golden import Call, room
+from .torch_training import CASES, SETTINGS, spec_of
+
+RNG = np.random.default_rng(1412)
+TYPED = "Float64Array.from"
+
+
+def tensor(array: Any) -> torch.Tensor:
+    return torch.tensor(np.asarray(array), requires_grad=True)
+
+
+@room
+def of_steady() -> Iterator[Call]:
+    for x in [-800.0, -700.0, -40.3, -1.0, -1e-9, 0.0, 0.3466, 1.0, 20.5]:
+        yield Call("steadyExp", [x], float(np.exp(x)))
+    for x in [1e-9, 0.3, 0.7, 1.0, 1.41, 1.42, 17.0, 5e5, 1e9]:
+        yield Call("steadyLog", [x], float(np.log(x)))
+    for base, power in itertools.product([2.0, 100.0, 1e4, 5e5], [-1.0, -0.875, -0.125, 0.0]):
+        yield Call("steadyPower", [base, power], base**power)
+    for angle in [0.0, 0.7853, 0.7854, -1.0, 1.5708, 3.0, 77.7, -256.0, 4096.0]:
+        yield Call("steadyTurn", [angle], [np.cos(angle), np.sin(angle)])
+    x = tensor(np.concatenate([RNG.normal(size=300) * 4, [-9.0, 9.0, -30.0, 30.0, 0.0, 8.9999]]))
+    active = torch.nn.functional.gelu(x)
+    (slope,) = torch.autograd.grad(active.sum(), x)
+    both = f"""(values) => {{ const x = {TYPED}(values); const [out, slope] = [x.slice(), x.slice()];
+        geluAll(x, out, slope, x.length); return [Array.from(out), Array.from(slope)]; }}"""
+    yield Call(both, [x.detach().numpy()], np.stack([active.detach().numpy(), slope.numpy()]))
+
+
+@room
+def of_draws() -> Iterator[Call]:
+    for x in [0, 1, 2**31, 2**32 - 1, 12345]:
+        yield Call("mixed", [x], int(draws.mixed(np.uint32(x))), exactly=True)
+    for keys in [[], [0], [1, 2, 3], [1007, 99], [0, 5, 700, 96, 3]]:
+        yield Call("streamOf", [keys], int(draws.stream_of(keys)), exactly=True)
+        count = "(keys, count) => Array.from({ length: count }, (_, n) => "
+        yield Call(
+            f"{count} uniformAt(streamOf(keys), n))", [keys, 40], draws.uniform(keys, 40), exactly=True
+        )
+        yield Call(
+            f"{count} wholeAt(streamOf(keys), n, 7))", [keys, 40], draws.whole(keys, 40, 7), exactly=True
+        )
+        yield Call(f"{count} normalAt(streamOf(keys), n))", [keys, 40], draws.normal(keys, 40), exactly=True)
+
+
+@room
+def of_page_tasks() -> Iterator[Call]:
+    drawn = """(...all) => { const { tokens, targets, counts } = drawTexts(...all);
+        return [tokens, targets, counts].map((part) => Array.from(part)); }"""
+    for task, split, length in itertools.product(page.VOCABULARY, page.SPLITS, [9, 24]):
+        yield Call("placesOf", [task, length], page.places_of(task, length), exactly=True)
+        for seed, step in [(0, 0), (3, 511)]:
+            texts = page.draw_texts(task, split, seed, step, 5, length)
+            given = [task, {"split": split, "seed": seed, "step": step}, 5, length]
+            expected = [part.astype(int).ravel().tolist() for part in texts]
+            yield Call(drawn, given, expected, exactly=True)
+    for task, letters in [("back", 16), ("copy", 16), ("recall", page.LETTERS)]:
+        yield Call("guessOf", [task], {"right": 1 / letters, "loss": np.log(letters)})
+    facts = "(task) => { const { vocab, steps } = pageTask(task); return [vocab, steps]; }"
+    for task in page.VOCABULARY:
+        yield Call(facts, [task], [page.VOCABULARY[task], page.PLANNED[task]], exactly=True)
+
+
+@room
+def of_products() -> Iterator[Call]:
+    start = f"(a, b, rows, columns, depth) => {{ const [x, y] = [{TYPED}(a), {TYPED}(b)]; "
+    start += "const out = new Float64Array(rows * columns); product(out, rows, columns, depth, "
+    for rows, columns, depth in [(4, 8, 5), (5, 7, 3), (1, 3, 2), (2, 4, 1), (3, 17, 32)]:
+        a, b = RNG.normal(size=(rows, depth)), RNG.normal(size=(columns, depth))
+        sizes, out = [rows, columns, depth], (a @ b.T).ravel()
+        end = "return Array.from(out); }"
+        across = f"{start} along(x, depth), along(y, depth)); {end}"
+        yield Call(across, [a.ravel(), b.ravel(), *sizes], out)
+        yield Call(
+            f"{start} down(x, rows), down(y, columns)); {end}", [a.T.ravel(), b.T.ravel(), *sizes], out
+        )
+    x, bias = RNG.normal(size=(6, 5)), RNG.normal(size=5)
+    added = f"(x, b) => {{ const out = {TYPED}(x); addBias(out, {TYPED}(b), 6); return Array.from(out); }}"
+    yield Call(added, [x.ravel(), bias], (x + bias).ravel())
+    summed = f"(x) => {{ const b = new Float64Array(5); sumTokens(b, {TYPED}(x), 6); return Array.from(b); }}"
+    yield Call(summed, [x.ravel()], x.sum(0))
+
+
+@room
+def of_norms() -> Iterator[Call]:
+    for _ in range(4):
+        x, bias = RNG.normal(size=(6, 5)), RNG.normal(size=5)
+        given, gain, shift, back = (
+            tensor(x),
+            tensor(bias),
+            tensor(RNG.normal(size=5)),
+            RNG.normal(size=(6, 5)),
+        )
+        out = torch.nn.functional.layer_norm(given, (5,), gain, shift)
+        slopes = torch.autograd.grad(out, [given, gain, shift], torch.tensor(back))
+        both = f"""(...all) => {{ const [x, gain, shift, from] = all.map((part) => {TYPED}(part));
+            const kept = {{ out: x.slice(), normed: x.slice(), scale: new Float64Array(6) }};
+            normAll(x, {{ gain, shift }}, kept, 6);
+            const [into, slopes] = [new Float64Array(30), {{ gain: gain.slice(), shift: gain.slice() }}];
+            normBack(into, from, gain, kept, slopes, 6);
+            return [kept.out, into, slopes.gain, slopes.shift].flatMap((part) => Array.from(part)); }}"""
+        expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *slopes)])
+        yield Call(both, [x.ravel(), bias, shift.detach().numpy(), back.ravel()], expected)
+
+
+@room
+def of_attend() -> Iterator[Call]:
+    both = f"""(numbers, slopes, shape, doors) => {{
+        const {"{ rows, seq, heads, wide }"} = shape;
+        for (const name in doors) doors[name] = {TYPED}(doors[name]);
+        const qkv = {TYPED}(numbers);
+        const room = (size) => new Float64Array(rows * heads * seq * size);
+        const [weights, mixed] = [room(seq), room(wide)];
+        turnAll(qkv, doors, shape, 1);
+        attendAll(qkv, weights, mixed, doors, shape);
+        const [into, biasSlope] = [new Float64Array(qkv.length), new Float64Array(heads * seq)];
+        attendBack(into, {TYPED}(slopes), {{ qkv, weights, biasSlope }}, shape);
+        turnAll(into, doors, shape, -1);
+        return [mixed, into, biasSlope].flatMap((part) => Array.from(part)); }}"""
+    for rows, seq, heads, wide in [(1, 4, 1, 2), (2, 5, 2, 4), (3, 7, 2, 16), (2, 6, 3, 2)]:
+        numbers, slopes = (
+            RNG.normal(size=(rows, seq, 3, heads, wide)),
+            RNG.normal(size=(rows, seq, heads * wide)),
+        )
+        angles, bias = 9 * RNG.random((seq, wide // 2)), RNG.normal(size=(heads, seq))
+        qkv, table = tensor(numbers), tensor(bias)
+        q, k, v = (part.transpose(1, 2) for part in qkv.unbind(2))
+        q, k = (rope_edu.apply_rope(x, torch.tensor(angles), layout="half_split") for x in (q, k))
+        distance = np.subtract.outer(np.arange(seq), np.arange(seq))
+        mask = torch.tensor(distance < 0)
+        scores = q @ k.mT / wide**0.5 + table[:, torch.tensor(distance.clip(0))]
+        weights = scores.masked_fill(mask, -torch.inf).softmax(-1)
+        mixed = (weights @ v).transpose(1, 2).reshape(rows, seq, heads * wide)
+        back = torch.autograd.grad(mixed, [qkv, table], torch.tensor(slopes))
+        expected = np.concatenate([part.detach().numpy().ravel() for part in (mixed, *back)])
+        doors = {"cos": np.cos(angles).ravel(), "sin": np.sin(angles).ravel(), "bias": bias.ravel()}
+        shape = {"rows": rows, "seq": seq, "heads": heads, "wide": wide}
+        yield Call(both, [numbers.ravel(), slopes.ravel(), shape, doors], expected)
+
+
+@room
+def of_page_weights() -> Iterator[Call]:
+    constants = [page.WIDTH, page.HEADS, page.HIDDEN, page.BUCKETS]
+    yield Call("() => [WIDTH, HEADS, HIDDEN, BUCKETS]", [], constants, exactly=True)
+    listed = "(...all) => weightsOf(...all).map(({ name, rows, columns }) => [name, rows * columns])"
+    drawn = """(task, encoding, layers, length, seed) => {
+        const { all, of } = drawWeights(weightsOf(task, encoding, layers, length), seed);
+        return [Array.from(all), ...Object.values(of).map((part) => part.length)]; }"""
+    room_for = (
+        "(...of) => { const { all } = roomFor(weightsOf(...of)); return [all.length, Math.max(...all)]; }"
+    )
+    cases = [("back", "rotary", 1, 8), ("copy", "learned", 2, 6), ("recall", "t5", 1, 9)]
+    for case in cases:
+        weights = page.draw_weights(*case, 5)
+        sizes = [[name, weight.size] for name, weight in weights.items()]
+        yield Call(listed, list(case), sizes, exactly=True)
+        values = np.concatenate([weight.ravel() for weight in weights.values()])
+        yield Call(f"(...all) => ({drawn})(...all)[0]", [*case, 5], values)
+        yield Call(room_for, list(case), [values.size, 0], exactly=True)
+
+
+@room
+def of_page_doors() -> Iterator[Call]:
+    listed = "(...all) => Array.from("
+    for base in (50.0, 1e4, 5e5):
+        yield Call("steadyFreq", [16, base], rope_edu.inv_freq(16, base))
+        yield Call(f"{listed} addedTo(...all))", ["sinusoidal", base, 30], sinusoids(base).ravel())
+    yield Call("(...all) => addedTo(...all) === undefined", ["rotary", 1e4, 9], True, exactly=True)
+    turns = "(...all) => { const { cos, sin } = turnsOfPlaces(...all); return [Array.from(cos), Array.from(sin)]; }"
+    for case in (SETTINGS, SETTINGS | CASES["p-rope"], SETTINGS | CASES["another base and fewer pairs"]):
+        spec = spec_of(case)
+        given = {"invFreq": spec.inv_freq, "attentionFactor": 1.2}
+        yield Call("trainedRope", [case], {"invFreq": spec.inv_freq, "attentionFactor": 1})
+        angles = np.outer(np.arange(97), spec.inv_freq)
+        yield Call(
+            turns,
+            [case["encoding"], given, 97],
+            1.2 * np.stack([np.cos(angles), np.sin(angles)]).reshape(2, -1),
+        )
+    for rule, times in [("none", 4), ("pi", 1), ("pi", 3), ("ntk-aware", 4), ("yarn", 2)]:
+        state = SETTINGS | {"rule": rule, "times": times}
+        yield Call("readingRope", [state, 24], turning(rule, times))
+    bias = alibi_bias(page.HEADS, 40, 40)[:, -1, ::-1]
+    yield Call(f"{listed} biasOfDistances(...all))", ["alibi", 40], bias.ravel())
+    assert (bias[:, 1] == -np.asarray(alibi_slopes(page.HEADS))).all()
+    table = RNG.normal(size=(page.BUCKETS, page.HEADS))
+    bucket = t5_bucket(-np.arange(200), bidirectional=False)
+    by_t5 = f"(table) => Array.from(biasOfDistances('t5', 200, {TYPED}(table)))"
+    yield Call(by_t5, [table.ravel()], table[bucket].T.ravel())
+    slopes, back = RNG.normal(size=(page.HEADS, 200)), np.zeros_like(table)
+    np.add.at(back, bucket, slopes.T)
+    summed = f"""(slopes) => {{ const table = new Float64Array({table.size});
+        bucketsBack(table, {TYPED}(slopes), 200); return Array.from(table); }}"""
+    yield Call(summed, [slopes.ravel()], back.ravel())
+
+
+def sinusoids(base: float) -> np.ndarray:
+    return np.asarray(rope_edu.sinusoidal(np.arange(30), page.WIDTH, base))
+
+
+def turning(rule: str, times: float) -> dict[str, Any]:
+    ramp = {"beta_slow": 0.5, "beta_fast": 2.0, "ramp": "turns"}
+    spec = {
+        "none": lambda: plain_rope(16),
+        "pi": lambda: scaling.position_interpolation(16, times),
+        "ntk-aware": lambda: scaling.ntk_aware(16, times),
+        "yarn": lambda: scaling.yarn(16, times, 24, **ramp),
+    }[rule]()
+    return {"invFreq": spec.inv_freq, "attentionFactor": spec.attention_factor}
+
+
+@room
+def of_block() -> Iterator[Call]:
+    both = f"""(of, numbers, from, rows, seq) => {{
+        for (const name in of) of[name] = {TYPED}(of[name]);
+        const slopes = Object.fromEntries(Object.entries(of).map(([name, part]) => [name, part.slice()]));
+        const model = {{ weights: {{ of }}, slopes: {{ of: slopes }} }};
+        const kept = new Kept(model, {{ rows, seq, heads: 2, wide: 16 }});
+        const [x, into] = [{TYPED}(numbers), {TYPED}(from)];
+        blockForward(kept, "blocks.0", x);
+        blockBack(kept, "blocks.0", into, into.slice());
+        return [x, into, ...Object.values(slopes)].flatMap((part) => Array.from(part)); }}"""
+    for rows, seq in [(1, 1), (1, 6), (2, 5), (3, 4)]:
+        block = torch_training.make_model(SETTINGS | {"encoding": "none"}).blocks[0]
+        named = {f"blocks.0.{name}": weight for name, weight in block.named_parameters()}
+        for weight in named.values():
+            torch.nn.init.normal_(weight, std=0.4)  # gains and biases too
+        x, back = tensor(RNG.normal(size=(rows, seq, page.WIDTH))), RNG.normal(size=(rows, seq, page.WIDTH))
+        out = block(x, Encoding(), range(seq))
+        slopes = torch.autograd.grad(out, [x, *named.values()], torch.tensor(back))
+        expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *slopes)])
+        weights = {name: weight.detach().numpy().ravel() for name, weight in named.items()}
+        yield Call(both, [weights, x.detach().numpy().ravel(), back.ravel(), rows, seq], expected)
+
+
+@room
+def of_network() -> Iterator[Call]:
+    made = f"""(of, encoding, layers, words, rope) => {{
+        for (const name in of) of[name] = {TYPED}(of[name]);
+        const model = {{ weights: {{ of }}, encoding, base: 10000, layers }};
+        const network = new Network(model, words.length, words[0].length, rope);
+        return Array.from(network.forward(Int32Array.from(words.flat()))); }}"""
+    for case in ("rotary", "learned", "t5", "sinusoidal", "copy in two layers"):
+        settings = SETTINGS | CASES[case]
+        model, words = torch_training.make_model(settings), RNG.integers(17, size=(2, 9))
+        weights = {name: weight.detach().numpy().ravel() for name, weight in model.state_dict().items()}
+        rope = {"invFreq": spec_of(settings).inv_freq, "attentionFactor": 1}
+        with torch.no_grad():
+            logits = model(torch.tensor(words)).numpy().ravel()
+        yield Call(made, [weights, settings["encoding"], settings["layers"], words, rope], logits)
+
+
+@room
+def of_page_run() -> Iterator[Call]:
+    config = TrainingConfig("back", steps=400, learning_rate=0.007)
+    for step in (1, 39, 40, 41, 220, 400):
+        yield Call("rateOf", [0.007, step, 400], learning_rate(config, step))
+    yield Call("rateOf", [0.007, 700, 400], 0.0007)
+    same = "(a, b) => runName(a) === runName(b)"
+    yield Call(same, [SETTINGS, SETTINGS | {"times": 4, "rule": "pi", "steps": 9}], True, exactly=True)
+    yield Call(same, [SETTINGS, SETTINGS | {"seed": 1}], False, exactly=True)
+    right = """(settings, reading) => {
+        const run = new Run(settings);
+        for (let i = 0; i < 3; i++) run.train();
+        return [run.step, run.right(reading).length, run.losses.length]; }"""
+    for task, times, places in [("back", 1, 25), ("copy", 2, 97), ("recall", 4, 97)]:
+        reading = {"times": times, "rule": "none"}
+        yield Call(right, [SETTINGS | {"task": task}, reading], [3, places, 3], exactly=True)
+
+
+@room
+def of_page_answer() -> Iterator[Call]:
+    asked = """(settings, untils) => untils.map((until) => {
+        const { step, losses, right } = answer({ settings, until, look: until > 2 });
+        return [step, losses.length, right ? right.length : 0]; })"""
+    state = SETTINGS | {"times": 2, "rule": "none"}
+    yield Call(asked, [state, [1, 3, 3, 2]], [[1, 1, 0], [3, 3, 49], [3, 3, 49], [2, 2, 0]], exactly=True)
+    again = """(settings) => {
+        const ask = (until) => answer({ settings, until, look: true });
+        const whole = ask(4);
+        const back = [2, 3, 4].map(ask).at(-1);
+        return JSON.stringify(whole) === JSON.stringify(back); }"""
+    for case in ("rotary", "t5", "recall"):
+        yield Call(again, [state | CASES[case]], True, exactly=True)
