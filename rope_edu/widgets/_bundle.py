@@ -7,6 +7,7 @@ can be stale.
 """
 
 import json
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -98,3 +99,12 @@ def _scope(found: Module) -> str:
     gives = ", ".join(f"{outside}: {inside}" for outside, inside in found.gives.items())
     inside = f'"use strict";\n{found.body}return {{ {gives} }};'
     return f"// js/{found.name}.js\nconst {constant(found.name)} = (() => {{\n{inside}\n}})();"
+
+
+def _engine() -> str:
+    """Return the engine that trains in the page as the text of a worker's script, without its comments."""
+    comments = re.compile(r"^\s*/\*\*.*?\*/\n|^\s*//[^\n]*\n", re.DOTALL | re.MULTILINE)
+    return f"{comments.sub('', scopes('maths/page_answer'))}\nconst {{ answer }} = $maths$page_answer;"
+
+
+DATA["engine"] = _engine  # data that is made of scripts

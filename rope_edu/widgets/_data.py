@@ -62,15 +62,6 @@ def _leads() -> dict[str, dict[str, Any]]:
     }
 
 
-def _engine() -> str:
-    """Return the engine that trains in the page as the text of a worker's script, without its comments."""
-    from ._bundle import scopes  # which reads this table
-
-    comments = re.compile(r"^\s*/\*\*.*?\*/\n|^\s*//[^\n]*\n", re.DOTALL | re.MULTILINE)
-    bare = comments.sub("", scopes("maths/page_answer"))
-    return f"{bare}\nconst {{ answer }} = $maths$page_answer;"
-
-
 def _presets() -> list[dict[str, Any]]:
     """Presets by name; of a source's address the model's name is enough, since no line of a picture holds more."""
     model = re.compile(r"https://huggingface\.co/(\S+)/blob/main/config\.json")
@@ -93,7 +84,6 @@ DATA: dict[str, Callable[[], Any]] = {
         "trained": decoding.TRAINED,
         "factor": decoding.FACTOR,
     },
-    "engine": _engine,
     "grid": grid_table,
     "leads": _leads,
     "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
