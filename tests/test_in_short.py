@@ -17,7 +17,7 @@ SHORT = {path.stem: EXTENSION.read(path)[1] for path in CHAPTERS}
 
 def test_every_chapter_is_on_the_page_once_and_in_order():
     notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    assert [path for path in notebooks if EXTENSION.number(path) != EXTENSION.FRONT] == CHAPTERS
+    assert [path for path in notebooks if path.name[:2] not in ("00", "P1")] == CHAPTERS
 
 
 @pytest.mark.parametrize("name", SHORT)

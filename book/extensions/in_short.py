@@ -17,7 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 
 EVERY_CHAPTER = True  # True: a chapter without its three sentences is an error
 MARK = "> **In short.** "
-FRONT = "00"  # the ten minutes: a chapter that is short itself
+FRONT = "00"  # the ten minutes: a page that is short itself
+PLAY = "P"  # P1, P2 …: pages to play on
 
 
 class InShort(SphinxDirective):
@@ -45,9 +46,14 @@ def parts(root: Path) -> Iterator[tuple[str, list[Path]]]:
     """Yield the caption of each part that has chapters, and their files."""
     for part in yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]:
         files = [root / f"{entry['file']}.ipynb" for entry in part["chapters"]]
-        chapters = [file for file in files if file.parent.name == "notebooks" and number(file) != FRONT]
+        chapters = [file for file in files if file.parent.name == "notebooks" and is_chapter(file)]
         if chapters:
             yield part["caption"], chapters
+
+
+def is_chapter(path: Path) -> bool:
+    """Tell a chapter or an appendix from a page that has no three sentences."""
+    return number(path) != FRONT and not path.name.startswith(PLAY)
 
 
 def number(path: Path) -> str:
