@@ -56,6 +56,8 @@ def fold_section(section: nodes.section, kind: str) -> None:
         first, *rest = rest
         if not isinstance(first, nodes.paragraph):
             raise ValueError(f"{title.astext()!r} must begin with a paragraph that says whom it serves")
+        if any(first.findall(nodes.reference)):
+            raise ValueError(f"the first paragraph of {title.astext()!r} becomes a button: it holds no link")
         words = FoldWords("", "", *first.children)
     section.children = []
     section += [title, Fold("", words, *rest, classes=[kind])]

@@ -201,6 +201,8 @@ def test_stills_with_words_stand_where_no_script_runs(plain, page):
     slots = plain.page.locator(".live-slot")
     assert slots.count() > 0 or page not in CHAPTERS
     for slot in slots.all():
+        for fold in slot.locator("xpath=ancestor::details[not(@open)]").all():
+            fold.locator("summary").first.click()
         still = slot.locator("img, .rope-plot")  # of a control that needs Python, its plot
         assert still.is_visible()
         assert still.bounding_box()["height"] > 100

@@ -169,9 +169,21 @@ function drawPlaces(pen, state, { trained, total, size, bars, guess }, box) {
   pen.line(box.x, Y(chance), box.x + box.w, Y(chance), { stroke: ink.text, width: 1.5, dash: "5 3" });
   pen.part(() => {
     if (known.length) return;
+    const middle = box.x + box.w / 2;
     const words = state.steps === 0 ? "Press Train" : "Training …";
-    pen.text(box.x + box.w / 2, box.y + box.h / 2, words, { anchor: "middle", weight: 600, size: 15 });
+    pen.text(middle, box.y + 50, words, { anchor: "middle", weight: 600, size: 15 });
+    for (const [i, line] of settings(state).entries()) {
+      pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
+    }
   });
+}
+
+/** What the next run is made of, in short lines. */
+function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }) {
+  const lines = [`${layers} layer${layers > 1 ? "s" : ""}, seed ${seed}`, `learning rate ${fmt(learning_rate, 4)}`];
+  if (encoding === "rotary") lines.push(`base ${grouped(Math.round(base))}`, `pairs ${first_pair} to ${last_pair}`);
+  if (encoding === "p-rope") lines.push(`p = ${fmt(p, 3)}`);
+  return lines;
 }
 
 function draw(pen, state, { width }) {
