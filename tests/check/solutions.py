@@ -65,7 +65,11 @@ def chapter(path: Path) -> str:
     return f"chapter_{path.name.partition('_')[0].lower()}"
 
 
-PATHS = {chapter(path): path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+PATHS = {
+    chapter(path): path
+    for path in sorted(NOTEBOOKS.glob("*.ipynb"))
+    if not path.name.startswith(("00", "P"))  # pages without exercises
+}
 
 
 @functools.cache
