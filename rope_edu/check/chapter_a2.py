@@ -121,6 +121,6 @@ def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
         if close(kv, back):
             return "It moved the other way."
         if close(kv, there):
-            return "The norm knows nothing of positions: it stays."
+            return "The norm does not depend on positions: it stays."
         return f"Moved by {by}, it is not the state of the text there."
     return True
