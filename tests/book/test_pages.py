@@ -105,8 +105,9 @@ def test_every_chapter_has_a_page_with_a_live_figure():
 
 @pytest.mark.browser
 def test_the_first_page_leads_to_the_book(visit):
-    seen = visit("index.html")
-    assert seen.page.url.endswith("/book/index.html")
+    seen = visit("index.html", wait=False)
+    seen.page.wait_for_url("**/book/index.html")
+    settle(seen.page)
     seen.assert_clean()
 
 
