@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from rope_edu.widgets import LiveFigure
+from rope_edu.widgets import LiveFigure, Question
 from rope_edu.widgets._bundle import page_script, style
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -25,6 +25,11 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
 PICTURES = ("image/png", "text/html")  # of a plot: as stored, or as panels of the page
 SCRIPTS = re.compile(r"<!-- scripts of (\w+) -->")
+SCRIPTED = {
+    "Question": Question.SCRIPT,
+    "Review": "review",
+}  # what lives in a page and is no figure, its script
+REVIEW = "The review needs JavaScript, and a browser that may run it."
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
 
 
@@ -47,6 +52,8 @@ class LiveSlots(SphinxPostTransform):
         view = shown[VIEW].children[0].astext()
         model = json.loads(re.search(r"\{.*\}", view).group())["model_id"]
         name = shown["text/plain"].astext().partition("(")[0]
+        if name in SCRIPTED:
+            return in_slot(model, name, [shown["text/html"].children[0]])
         if STILL not in shown:
             pictures = [part.children[0] for mime, part in shown.items() if mime in PICTURES]
             note = nodes.paragraph(text=NOTE, classes=["live-note"])
@@ -80,6 +87,16 @@ class LiveFigureDirective(SphinxDirective):
         return in_slot(data[VIEW]["model_id"], name, inside, svg)
 
 
+class ReviewDirective(SphinxDirective):
+    """Show the questions of all chapters, mixed: ``{review}``."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a slot, and the state that the page loader needs to find it."""
+        state = json.dumps({"state": {"review": {"state": {"_anywidget_id": "rope_edu.Review"}}}})
+        script = nodes.raw(text=f'<script type="{STATE}">{state}</script>', format="html")
+        return [script, *in_slot("review", "Review", [nodes.paragraph(text=REVIEW, classes=["live-note"])])]
+
+
 def in_slot(model: str, name: str, inside: list[nodes.Node], svg: str = "") -> list[nodes.Node]:
     """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives.
 
@@ -88,7 +105,7 @@ def in_slot(model: str, name: str, inside: list[nodes.Node], svg: str = "") -> l
     shape = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     style = f' style="--still: {shape[1]} / {shape[2]}"' if shape else ""
     opening = f'<div class="live-slot" data-model="{model}"{style}>'
-    closing = f"</div>\n<!-- scripts of {name} -->" if name in LiveFigure.figures else "</div>"
+    closing = f"</div>\n<!-- scripts of {name} -->" if name in {*LiveFigure.figures, *SCRIPTED} else "</div>"
     return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text=closing, format="html")]
 
 
@@ -129,8 +146,9 @@ def write_scripts(app: Sphinx) -> None:
     folder = Path(app.outdir) / "_static" / "live"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "figure.css").write_text(style(), encoding="utf-8")
-    for name, figure in LiveFigure.figures.items():
-        script = page_script(figure.module_name(), name)
+    modules = {name: figure.module_name() for name, figure in LiveFigure.figures.items()}
+    for name, module in (modules | SCRIPTED).items():
+        script = page_script(module, name)
         (folder / f"{name}.js").write_text(script, encoding="utf-8")
 
 
@@ -138,6 +156,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_post_transform(LiveSlots)
     app.add_directive("live-figure", LiveFigureDirective)
+    app.add_directive("review", ReviewDirective)
     app.connect("builder-inited", write_scripts)
     app.connect("html-page-context", add_figure_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
