@@ -17,6 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
+from rope_edu.check.in_page import in_page
 from rope_edu.widgets import LiveFigure, Question
 from rope_edu.widgets._bundle import page_script, style
 
@@ -63,6 +64,33 @@ class LiveSlots(SphinxPostTransform):
         svg = (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
         still["alt"] = words_of(svg)
         return in_slot(model, name, [still], svg)
+
+
+class Exercises(SphinxPostTransform):
+    """Put a place to answer behind the cell of each exercise that a page can judge without Python."""
+
+    default_priority = 2
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        """Visit every cell of the page but the solutions."""
+        for cell in list(self.document.findall(nodes.container)):
+            if cell.get("nb_element") != "cell_code" or "tag_solution" in cell.get("classes", []):
+                continue
+            code = "\n".join(block.astext() for block in cell.findall(nodes.literal_block))
+            for name in re.findall(r'^check\("([^"]+)"', code, re.MULTILINE):
+                if name in in_page():
+                    cell.parent.insert(cell.parent.index(cell) + 1, in_slot_with(in_page()[name]))
+
+
+def in_slot_with(asked: dict) -> list[nodes.Node]:
+    """Return a slot that carries the state of its exercise."""
+    state = {
+        "state": {"_anywidget_id": "rope_edu.widgets.question.Question", "questions": [asked], "given": {}}
+    }
+    held = html.escape(json.dumps(state, ensure_ascii=False), quote=True)
+    text = f'<div class="live-slot" data-state="{held}"></div>\n<!-- scripts of Question -->'
+    return [nodes.raw(text=text, format="html")]
 
 
 class LiveFigureDirective(SphinxDirective):
@@ -155,6 +183,7 @@ def write_scripts(app: Sphinx) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_post_transform(LiveSlots)
+    app.add_post_transform(Exercises)
     app.add_directive("live-figure", LiveFigureDirective)
     app.add_directive("review", ReviewDirective)
     app.connect("builder-inited", write_scripts)

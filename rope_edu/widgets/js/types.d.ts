@@ -204,8 +204,8 @@ interface Asked {
   id: string;
   chapter: string;
   kind: string;
-  figure: string;
-  page: string;
+  figure?: string;
+  page?: string;
   ask: string;
   because: string;
   show?: State;
@@ -216,6 +216,8 @@ interface Asked {
   unit?: string;
   slips?: any[][];
   otherwise?: string;
+  numbers?: (number | boolean)[];
+  hints?: string[];
   order?: string[];
   items?: string[];
   control?: string;

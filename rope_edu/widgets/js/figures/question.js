@@ -33,7 +33,7 @@ function ofKernel(model) {
  * @param {HTMLElement} root
  */
 function ofPage(root) {
-  const figure = (/** @type {Asked} */ asked) => above(root, asked.figure);
+  const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
   const tell = (/** @type {Asked} */ asked, /** @type {string} */ type, /** @type {any} */ detail) =>
     figure(asked)?.dispatchEvent(new CustomEvent(type, { detail }));
   function now(/** @type {Asked} */ asked) {
@@ -45,8 +45,10 @@ function ofPage(root) {
     tell(asked, "rl-ask", { take });
     return state;
   }
-  const link = (/** @type {Asked} */ asked) =>
-    button("See it in the figure", () => figure(asked)?.scrollIntoView({ block: "start" }), { class: "rl-look" });
+  function link(/** @type {Asked} */ asked) {
+    const look = () => figure(asked)?.scrollIntoView({ block: "start" });
+    return asked.figure ? button("See it in the figure", look, { class: "rl-look" }) : undefined;
+  }
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link };
 }
 
@@ -89,7 +91,7 @@ function render({ model, el }) {
   const figure = model.host === "page" ? ofPage(root) : ofKernel(model);
   /** @type {(asked: Asked, given: any, right: boolean, first: boolean) => void} */
   function answered(asked, given, right, first) {
-    if (first) memory?.note(asked.id, right);
+    if (first && asked.page) memory?.note(asked.id, right);
     model.set("given", { ...model.get("given"), [asked.id]: [Number.isNaN(given) ? null : given, right] });
     model.save_changes();
     figure.show(asked);

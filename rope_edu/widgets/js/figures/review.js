@@ -20,11 +20,12 @@ function namesOf(all) {
     // nothing is kept here
   }
   const isRead = (/** @type {Asked} */ { page }) => Array.isArray(read) && read.includes(`notebooks/${page}`);
-  return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));
+  const canBeAsked = (/** @type {Asked} */ { kind }) => kind !== "setting"; // that needs the figure
+  return Object.keys(ASKED).filter((name) => canBeAsked(ASKED[name]) && (all || isRead(ASKED[name])));
 }
 
 /** A link to the chapter, its figure in the state that shows why. @param {Asked} asked */
-function linkTo({ page, figure, show }) {
+function linkTo({ page = "", figure = "", show }) {
   const state = new URLSearchParams([["live", figure], ...Object.entries(show ?? {}).map(([k, v]) => [k, String(v)])]);
   const [number, ...words] = page.split("_");
   const name = number.startsWith("A") ? `Appendix ${number}` : `Chapter ${Number(number)}`;

@@ -1,6 +1,6 @@
 // One question in the page: what it asks, a way to answer, and after that, never before, why.
 import { html, say } from "./dom.js";
-import { answerOf, judge, numberOf } from "./judge.js";
+import { answerOf, judge, numberOf, numbersOf } from "./judge.js";
 import { bare, rich } from "./rich.js";
 
 /** @typedef {(given: any) => void} Give */
@@ -47,6 +47,25 @@ function number({ unit }, give) {
   return { element };
 }
 
+/** @type {(asked: Asked, give: Give, now: () => State | undefined, tell: (words: string) => void) => Way} */
+function row({ numbers = [] }, give, _, tell) {
+  const many = numbers.length;
+  const input = html("input", { type: "text", size: 24, "data-lm-suppress-shortcuts": "true" });
+  const words = many > 1 ? `Your answer, ${many} numbers with spaces between` : "Your answer";
+  const label = html("label", {}, html("span", {}, words), input);
+  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, "Check"));
+  element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const found = numbersOf(input.value);
+    if (found.length === many && !found.some(Number.isNaN)) give(found);
+    else
+      tell(
+        many > 1 ? `The answer is ${many} numbers; spaces between them keep them apart.` : "The answer is one number.",
+      );
+  });
+  return { element };
+}
+
 /** @type {(asked: Asked, give: Give) => Way} */
 function order({ items = [] }, give) {
   /** @type {string[]} */
@@ -76,8 +95,8 @@ function setting({ control = "" }, give, now) {
   return { element: html("p", {}, button("I left it there", leave)) };
 }
 
-/** @type {Record<string, (asked: Asked, give: Give, now: () => State | undefined) => Way>} */
-const WAYS = { choices, number, order, setting };
+/** @type {Record<string, (asked: Asked, give: Give, now: () => State | undefined, tell: (words: string) => void) => Way>} */
+const WAYS = { choices, number, row, order, setting };
 
 /**
  * {element}: a question. `answered(asked, given, right, first)` is called at each answer, `now()` has the state of the figure beside it;
@@ -92,8 +111,9 @@ export function makeAsk(asked, { answered, now = () => undefined, link = () => u
   /** @type {HTMLElement | undefined} */
   let leads;
   let first = true;
+  let failures = 0;
   after.hidden = true;
-  const way = WAYS[asked.kind](asked, give, now);
+  const way = WAYS[asked.kind](asked, give, now, (words) => say(reply, words));
   function tell(/** @type {string} */ lead, /** @type {string} */ words, /** @type {boolean} */ open) {
     reply.replaceChildren(html("p", {}, html("strong", {}, `${lead}. `), ...rich(words)));
     reveal.hidden = !open;
@@ -105,11 +125,17 @@ export function makeAsk(asked, { answered, now = () => undefined, link = () => u
     element.focus(); // the button goes away
     tell("The answer", `${answerOf(asked)} ${asked.because}`, false);
   }
+  function hinted(/** @type {string} */ why) {
+    const hints = asked.hints ?? [];
+    failures = Math.min(hints.length, failures + 1);
+    return `${why} Hint ${failures} of ${hints.length}: ${hints[failures - 1]}`.trim();
+  }
   function give(/** @type {any} */ given) {
     const { right, why } = judge(asked, given);
     way.mark?.(given, right);
     answered(asked, given, right, first);
     first = false;
+    if (asked.hints) return tell(right ? "Correct" : "Not yet", right ? asked.because : hinted(why), false);
     tell(right ? "Right" : "Not so", right ? asked.because : why, !right);
   }
   const element = html(

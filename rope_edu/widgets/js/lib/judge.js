@@ -20,7 +20,26 @@ const near = (/** @type {number} */ a, /** @type {number} */ b, /** @type {numbe
   a - b <= within && b - a <= within;
 
 /**
- * The verdict on an answer: the number of a choice, a number, or names in an order.
+ * Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
+ * @param {string} text
+ */
+export function numbersOf(text) {
+  const parts = text.replace(/[()[\]]/g, " ").split(/[;\s]+|,\s+/);
+  const truths = { true: 1, false: 0 };
+  return parts.flatMap((part) => {
+    const plain = part.replace(/,$/, "");
+    const truth = truths[/** @type {"true" | "false"} */ (plain.toLowerCase())];
+    return plain ? [truth ?? numberOf(plain)] : [];
+  });
+}
+
+/** Whether numbers are those wanted, each to a share of it. @type {(wanted: any[], given: number[], share: number) => boolean} */
+const alike = (wanted, given, share) =>
+  wanted.length === given.length &&
+  wanted.every((value, at) => near(Number(value), given[at], share * (value < 0 ? -value : Number(value) || 1)));
+
+/**
+ * The verdict on an answer: the number of a choice, a number, several, or names in an order.
  * @param {Asked} asked
  * @param {any} given
  * @returns {Verdict}
@@ -29,6 +48,10 @@ export function judge(asked, given) {
   if (asked.kind === "choices") {
     const right = given === asked.answer;
     return { right, why: asked.choices?.[given]?.[1] ?? "" };
+  }
+  if (asked.kind === "row") {
+    if (alike(asked.numbers ?? [], given, asked.within ?? 0)) return { right: true, why: "" };
+    return { right: false, why: asked.slips?.find(([slip]) => alike(slip, given, 1e-6))?.[1] ?? "" };
   }
   const same = (/** @type {any} */ value) =>
     asked.kind === "order" ? String(value) === String(given) : near(value, given, asked.within ?? 0);
