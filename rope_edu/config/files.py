@@ -14,7 +14,7 @@ from rope_edu.config.table import Notes
 from rope_edu.config.values import ConfigError, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
-LARGEST = 64 * 2**20  # bytes of a config.json
+LARGEST = 8 * 2**20  # bytes of a config.json, of which JSON makes twenty times as many in memory
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,8 @@ def written(path, config, **changes):
             writer.add_rope_freq_base_swa(local.base)
             writer.add_rope_dimension_count_swa(local.spec.rotary_dim)
             writer.add_key_length_swa(local.spec.head_dim)
+    if fields.get("window") is not None:
+        writer.add_sliding_window(fields["window"])
     scaling(writer, main, fields)
     writer.add_array("tokenizer.ggml.tokens", ["a token of any length"] * 1000)
     writer.add_tensor("token_embd.weight", np.zeros((4, 4), dtype=np.float32))
