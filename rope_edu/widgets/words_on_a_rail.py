@@ -26,4 +26,4 @@ class WordsOnARail(LiveFigure):
     lock = Toggle(False, label="Keep them 3 apart")
     dog = Slider(1.0, 0.0, 7.0, step=1.0, label="Place of dog")
     pig = Slider(4.0, 0.0, 7.0, step=1.0, label="Place of pig")
-    start = Slider(0.0, 0.0, 48.0, step=1.0, label="Text before the sentence", unit="words")
+    start = Slider(0.0, 0.0, 48.0, step=1.0, label="Text before", unit="words")
