@@ -10,9 +10,12 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
@@ -59,35 +62,73 @@ class LiveSlots(SphinxPostTransform):
 
 
 class LiveFigureDirective(SphinxDirective):
-    """Show, on a page that is no notebook, the first live figure of a notebook: ``{live-figure} path``."""
+    """Show, on a page that is no notebook, a live figure of a notebook: ``{live-figure} path Class``.
 
-    required_arguments = 1
+    The option ``only`` makes it a small form, with the controls and parts that it names; ``plays`` has it play from
+    the beginning until a hand touches it, unless the reader wants less motion.
+    """
+
+    required_arguments = 2
+    option_spec: ClassVar = {"only": str.split, "plays": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the slot with the state and the still that the notebook stores."""
         path, file = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(path)
-        notebook = json.loads(Path(file).read_text(encoding="utf-8"))
-        outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
-        data = next(output["data"] for output in outputs if STILL in output.get("data", {}))
-        svg = "".join(data[STILL])
-        source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-        still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(svg))}">'
-        state = json.dumps(notebook["metadata"]["widgets"][STATE]).replace("</", "<\\/")
-        script = f'<script type="{STATE}">{state}</script>'
-        name = "".join(data["text/plain"]).partition("(")[0]
-        inside = [nodes.raw(text=script + still, format="html")]
-        return in_slot(data[VIEW]["model_id"], name, inside, svg)
+        name = self.arguments[1]
+        found = next((shown for shown in figures_of(Path(file)) if shown.name == name), None)
+        if found is None:
+            raise self.error(f"{path} shows no {name} with all its controls")
+        model = f"{Path(file).stem}-{name}"
+        state = found.model | {"state": found.model["state"] | self.small()}
+        text = json.dumps({"state": {model: state}}).replace("</", "<\\/")
+        source = "data:image/svg+xml;base64," + base64.b64encode(found.svg.encode()).decode()
+        still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(found.svg))}">'
+        inside = [nodes.raw(text=f'<script type="{STATE}">{text}</script>{still}', format="html")]
+        return in_slot(model, name, inside, found.svg, plays="plays" in self.options)
+
+    def small(self) -> dict[str, list[str]]:
+        """Return what makes a state that of a small form."""
+        return {"only": self.options["only"]} if "only" in self.options else {}
 
 
-def in_slot(model: str, name: str, inside: list[nodes.Node], svg: str = "") -> list[nodes.Node]:
+@dataclass(frozen=True)
+class Shown:
+    """A live figure that a notebook shows with all its controls: class, stored model, still picture."""
+
+    name: str
+    model: dict
+    svg: str
+
+
+def figures_of(file: Path) -> list[Shown]:
+    """Return the live figures of a notebook in their order, without small forms."""
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    models = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
+    found = []
+    for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
+        data = output.get("data", {})
+        if (
+            STILL in data
+            and VIEW in data
+            and "only" not in (model := models[data[VIEW]["model_id"]])["state"]
+        ):
+            name = "".join(data["text/plain"]).partition("(")[0]
+            found.append(Shown(name, model, "".join(data[STILL])))
+    return found
+
+
+def in_slot(
+    model: str, name: str, inside: list[nodes.Node], svg: str = "", plays: bool = False
+) -> list[nodes.Node]:
     """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives.
 
     The slot knows the shape of its still, ``svg``, so that the text below need not move when that arrives.
     """
     shape = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     style = f' style="--still: {shape[1]} / {shape[2]}"' if shape else ""
-    opening = f'<div class="live-slot" data-model="{model}"{style}>'
+    moves = " data-plays" if plays else ""
+    opening = f'<div class="live-slot" data-model="{model}"{style}{moves}>'
     closing = f"</div>\n<!-- scripts of {name} -->" if name in LiveFigure.figures else "</div>"
     return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text=closing, format="html")]
 

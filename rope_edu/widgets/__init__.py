@@ -39,6 +39,7 @@ from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
 from .what_turns import WhatTurns
 from .which_bug import WhichBug
+from .words_on_a_rail import WordsOnARail
 
 __all__ = [
     "AngleChart",
@@ -70,4 +71,5 @@ __all__ = [
     "TrainingCurves",
     "WhatTurns",
     "WhichBug",
+    "WordsOnARail",
 ]

@@ -15,7 +15,7 @@ from rope_edu.results.page_models import read_page_models
 
 from ._grid import grid_table
 from ._registry import FIGURES
-from .maths import decoding, order, patients, stretch, words
+from .maths import decoding, order, patients, rail, stretch, words
 
 
 def _precision() -> dict:
@@ -91,6 +91,14 @@ DATA: dict[str, Callable[[], Any]] = {
     "patients": patients.patients,
     "precision": _precision,
     "presets": _presets,
+    "rail": lambda: {
+        "theta": rail.THETA,
+        "places": rail.PLACES,
+        "apart": rail.APART,
+        "arrows": rail.ARROWS,
+        "round": rail.ROUND,
+        "pace": rail.PACE,
+    },
     "rules": lambda: stretch.RULES,
     "words": _words,
 }
