@@ -12,6 +12,7 @@ import yaml
 
 from notebooks import KEPT, tidied
 from rope_edu import apply_rope, inv_freq, plain, rope_angles, widgets
+from rope_edu.widgets._questions import questions
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -153,6 +154,19 @@ def test_the_playground_is_short_and_asks_before_it_shows():
     text = words(nbformat.read(path, as_version=4))
     assert len(text.split()) <= 300
     assert text.index("**Predict first**") < text.index("What you should have seen")
+
+
+def test_every_question_is_asked_once_in_its_chapter_below_its_figure():
+    asked = {}
+    for path in NOTEBOOKS:
+        made = set()
+        for cell in nbformat.read(path, as_version=4).cells:
+            for output in cell.get("outputs", []):
+                made.add(str(output.get("data", {}).get("text/plain", "")).partition("(")[0])
+            for name in re.findall(r'"([^"\s]+)"', cell.source) if "import Question" in cell.source else ():
+                asked[name] = [*asked.get(name, []), path.stem]
+                assert questions()[name]["figure"] in made, f"{name} comes before its figure"
+    assert asked == {name: [each["page"]] for name, each in questions().items()}
 
 
 def test_markdown_is_portable(path, notebook):

@@ -48,7 +48,7 @@
       Object.assign(models, JSON.parse(states.textContent).state);
     }
     for (const slot of document.querySelectorAll(".live-slot:not([data-alive])")) {
-      const { state } = models[slot.dataset.model] ?? {};
+      const { state } = slot.dataset.state ? JSON.parse(slot.dataset.state) : (models[slot.dataset.model] ?? {});
       // a widget of another kind needs Python; its slot says so already
       const figure = figures[state?._anywidget_id?.split(".").pop()];
       if (!figure) continue;

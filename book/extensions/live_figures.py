@@ -20,7 +20,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from rope_edu.widgets import LiveFigure
+from rope_edu.check.in_page import in_page
+from rope_edu.widgets import LiveFigure, Question
 from rope_edu.widgets._bundle import page_script, style
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -28,6 +29,11 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
 PICTURES = ("image/png", "text/html")  # of a plot: as stored, or as panels of the page
 SCRIPTS = re.compile(r"<!-- scripts of (\w+) -->")
+SCRIPTED = {
+    "Question": Question.SCRIPT,
+    "Review": "review",
+}  # what lives in a page and is no figure, its script
+REVIEW = "The review needs JavaScript, and a browser that may run it."
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
 
 
@@ -50,6 +56,8 @@ class LiveSlots(SphinxPostTransform):
         view = shown[VIEW].children[0].astext()
         model = json.loads(re.search(r"\{.*\}", view).group())["model_id"]
         name = shown["text/plain"].astext().partition("(")[0]
+        if name in SCRIPTED:
+            return in_slot(model, name, [shown["text/html"].children[0]])
         if STILL not in shown:
             pictures = [part.children[0] for mime, part in shown.items() if mime in PICTURES]
             note = nodes.paragraph(text=NOTE, classes=["live-note"])
@@ -59,6 +67,33 @@ class LiveSlots(SphinxPostTransform):
         svg = (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
         still["alt"] = words_of(svg)
         return in_slot(model, name, [still], svg)
+
+
+class Exercises(SphinxPostTransform):
+    """Put a place to answer behind the cell of each exercise that a page can judge without Python."""
+
+    default_priority = 2
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        """Visit every cell of the page but the solutions."""
+        for cell in list(self.document.findall(nodes.container)):
+            if cell.get("nb_element") != "cell_code" or "tag_solution" in cell.get("classes", []):
+                continue
+            code = "\n".join(block.astext() for block in cell.findall(nodes.literal_block))
+            for name in re.findall(r'^check\("([^"]+)"', code, re.MULTILINE):
+                if name in in_page():
+                    cell.parent.insert(cell.parent.index(cell) + 1, in_slot_with(in_page()[name]))
+
+
+def in_slot_with(asked: dict) -> list[nodes.Node]:
+    """Return a slot that carries the state of its exercise."""
+    state = {
+        "state": {"_anywidget_id": "rope_edu.widgets.question.Question", "questions": [asked], "given": {}}
+    }
+    held = html.escape(json.dumps(state, ensure_ascii=False), quote=True)
+    text = f'<div class="live-slot" data-state="{held}"></div>\n<!-- scripts of Question -->'
+    return [nodes.raw(text=text, format="html")]
 
 
 class LiveFigureDirective(SphinxDirective):
@@ -90,6 +125,16 @@ class LiveFigureDirective(SphinxDirective):
     def small(self) -> dict[str, list[str]]:
         """Return what makes a state that of a small form."""
         return {"only": self.options["only"]} if "only" in self.options else {}
+
+
+class ReviewDirective(SphinxDirective):
+    """Show the questions of all chapters, mixed: ``{review}``."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a slot, and the state that the page loader needs to find it."""
+        state = json.dumps({"state": {"review": {"state": {"_anywidget_id": "rope_edu.Review"}}}})
+        script = nodes.raw(text=f'<script type="{STATE}">{state}</script>', format="html")
+        return [script, *in_slot("review", "Review", [nodes.paragraph(text=REVIEW, classes=["live-note"])])]
 
 
 @dataclass(frozen=True)
@@ -129,7 +174,7 @@ def in_slot(
     style = f' style="--still: {shape[1]} / {shape[2]}"' if shape else ""
     moves = " data-plays" if plays else ""
     opening = f'<div class="live-slot" data-model="{model}"{style}{moves}>'
-    closing = f"</div>\n<!-- scripts of {name} -->" if name in LiveFigure.figures else "</div>"
+    closing = f"</div>\n<!-- scripts of {name} -->" if name in {*LiveFigure.figures, *SCRIPTED} else "</div>"
     return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text=closing, format="html")]
 
 
@@ -170,15 +215,18 @@ def write_scripts(app: Sphinx) -> None:
     folder = Path(app.outdir) / "_static" / "live"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "figure.css").write_text(style(), encoding="utf-8")
-    for name, figure in LiveFigure.figures.items():
-        script = page_script(figure.module_name(), name)
+    modules = {name: figure.module_name() for name, figure in LiveFigure.figures.items()}
+    for name, module in (modules | SCRIPTED).items():
+        script = page_script(module, name)
         (folder / f"{name}.js").write_text(script, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.add_post_transform(LiveSlots)
+    app.add_post_transform(Exercises)
     app.add_directive("live-figure", LiveFigureDirective)
+    app.add_directive("review", ReviewDirective)
     app.connect("builder-inited", write_scripts)
     app.connect("html-page-context", add_figure_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

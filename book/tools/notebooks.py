@@ -190,6 +190,8 @@ def draw_still(page: Page, model: Model) -> str:
 def add_stills(notebook: NotebookNode, page: Page) -> None:
     """Put a still picture beside every widget: a live figure draws its own, others show what they printed."""
     for data, model in views(notebook):
+        if model["state"].get("_anywidget_id", "").endswith(".Question"):
+            continue  # its list, which the cell's output has, needs no script
         if "_anywidget_id" in model["state"]:
             data["image/svg+xml"] = draw_still(page, model)
         else:

@@ -25,6 +25,7 @@ from .layouts import Layouts
 from .model_in_the_page import ModelInThePage
 from .order_blindness import OrderBlindness
 from .patch_scores import PatchScores
+from .question import Question
 from .ramps import Ramps
 from .rotate_pair import RotatePair
 from .score_distance import ScoreDistance
@@ -57,6 +58,7 @@ __all__ = [
     "ModelInThePage",
     "OrderBlindness",
     "PatchScores",
+    "Question",
     "Ramps",
     "RotatePair",
     "ScoreDistance",

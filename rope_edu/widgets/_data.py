@@ -14,6 +14,7 @@ from rope_edu.results import MODELS, load_base_bound
 from rope_edu.results.page_models import read_page_models
 
 from ._grid import grid_table
+from ._questions import questions
 from ._registry import FIGURES
 from .maths import decoding, order, patients, rail, stretch, words
 
@@ -99,6 +100,7 @@ DATA: dict[str, Callable[[], Any]] = {
         "round": rail.ROUND,
         "pace": rail.PACE,
     },
+    "questions": questions,
     "rules": lambda: stretch.RULES,
     "words": _words,
 }

@@ -1,6 +1,7 @@
 """The base of every live figure: an ipywidget in a kernel, a plain script in the published page."""
 
 from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import anywidget
 import traitlets
@@ -49,6 +50,7 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
     """
 
     figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
+    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # of each class
     _script: ClassVar[str] = ""  # a subclass of a figure has its figure's
     lead: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[dict[str, tuple[Any, ...]]] = {}
@@ -77,6 +79,7 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
             {"name": name} | control.describe() | {"initial": getattr(self, name)}
             for name, control in self.controls().items()
         ]
+        LiveFigure.newest[type(self).__name__] = self
 
     @property
     def _esm(self) -> str:

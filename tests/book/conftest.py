@@ -35,6 +35,7 @@ WHERE = {
     name: page
     for page in [*CHAPTERS[:1], *reversed(CHAPTERS[1:])]  # the ten-minute page has small forms
     for name in re.findall(r'"_anywidget_id": "[\w.]+\.(\w+)"', (SITE / page).read_text(encoding="utf-8"))
+    if name not in ("Question", "Review")  # no figures
 }  # the first chapter of each figure
 
 

@@ -18,6 +18,8 @@ CELLS = [
     "from rope_edu.widgets import RotatePair\nfigure = RotatePair(position=7)\nfigure",
     "print('position is', figure.position)",
     "figure.position = 33\nfigure.lock = True",
+    'from rope_edu.widgets import Question\nQuestion("04-lock", figure=figure)',
+    "print('shown:', figure.position, figure.key_position, figure.lock)",
 ]
 
 
@@ -99,4 +101,18 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
     )
     assert figure.locator("svg").inner_html() != before
     assert figure.locator('[data-trait="lock"] input').is_checked()
+
+    # a question: its answer sets the figure in Python and on the screen
+    run(3)
+    asked = page.locator('[data-live="Question"][data-ready="true"]')
+    asked.wait_for(timeout=20_000)
+    asked.get_by_role("button", name="It changes, since both arrows point elsewhere").press("Enter")
+    assert (
+        asked.get_by_role("status").text_content().startswith("Not so. They point elsewhere, but both turned")
+    )
+    page.wait_for_function(
+        "document.querySelector('[data-trait=position] input').value === '16'", timeout=20_000
+    )
+    run(4)
+    page.get_by_text("shown: 16 12 True").wait_for(timeout=20_000)
     page.close()

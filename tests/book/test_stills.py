@@ -4,7 +4,8 @@ import nbformat
 import pytest
 
 from notebooks import STUB, draw_still, views
-from rope_edu.widgets import LiveFigure
+from rope_edu.widgets import LiveFigure, Question
+from rope_edu.widgets.question import as_list
 
 from .conftest import ROOT
 
@@ -16,7 +17,8 @@ STORED = [
     for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
     for data, model in views(nbformat.read(path, as_version=4))
 ]
-LIVE = [case for case in STORED if "_anywidget_id" in case.values[1]["state"]]
+QUESTIONS = [case for case in STORED if case.id.endswith("-Question")]
+LIVE = [case for case in STORED if "_anywidget_id" in case.values[1]["state"] and case not in QUESTIONS]
 
 
 @pytest.mark.parametrize(("data", "model"), LIVE)
@@ -43,4 +45,13 @@ def test_stored_state_is_small_and_of_today(data, model):
 
 @pytest.mark.parametrize(("data", "model"), STORED)
 def test_every_widget_has_a_picture_beside_it(data, model):
-    assert {"image/svg+xml", "image/png"} & set(data)
+    assert {"image/svg+xml", "image/png"} & set(data) or "questions" in model["state"]
+
+
+@pytest.mark.parametrize(("data", "model"), QUESTIONS)
+def test_questions_are_stored_as_their_file_has_them_today(data, model):
+    fresh = Question(*(asked["id"] for asked in model["state"]["questions"]))
+    assert model["state"]["_esm"] == STUB
+    assert model["state"]["questions"] == fresh.questions, "run `make notebooks`"
+    assert "".join(data["text/html"]) == as_list(fresh.questions)
+    assert data["text/plain"] == repr(fresh)

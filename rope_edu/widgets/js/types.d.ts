@@ -198,3 +198,36 @@ interface Figure {
   play?: { trait: string; perSecond: number; speeds?: number[] };
   buttons?: { label: string; move(state: State): State }[];
 }
+
+/** A question as rope_edu/widgets/_questions.py has it, and what is said of an answer. */
+interface Asked {
+  id: string;
+  chapter: string;
+  kind: string;
+  figure?: string;
+  page?: string;
+  ask: string;
+  because: string;
+  show?: State;
+  choices?: string[][];
+  answer?: number;
+  number?: number;
+  within?: number;
+  unit?: string;
+  slips?: any[][];
+  otherwise?: string;
+  numbers?: (number | boolean)[];
+  hints?: string[];
+  order?: string[];
+  items?: string[];
+  control?: string;
+}
+interface Verdict {
+  right: boolean;
+  why: string;
+}
+/** What is kept of a question: days between the last answer and the next, and the day on which it is due. */
+interface Card {
+  days: number;
+  due: number;
+}

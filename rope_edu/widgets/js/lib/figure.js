@@ -10,7 +10,7 @@ import { namedBy, viewOf } from "./leads.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
 import { inUse } from "./rules.js";
-import { makeState } from "./state.js";
+import { initialOf, makeState } from "./state.js";
 import { keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
@@ -93,6 +93,7 @@ function mount(figure, model, el) {
     paint();
   }
   stops.signal.addEventListener("abort", state.listen(change));
+  answerQuestions(root, state, () => address?.remember(), stops.signal);
 
   el.append(root);
   address?.recall();
@@ -103,6 +104,24 @@ function mount(figure, model, el) {
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
   giveStill(root, work, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, fit, bar, readout, address, work]);
+}
+
+/**
+ * What the questions below a figure of a page ask of it: its state, or to be in another (what differs from the first picture).
+ * @param {HTMLElement} root
+ * @param {Live} state
+ * @param {() => void} remember
+ * @param {AbortSignal} signal
+ */
+function answerQuestions(root, state, remember, signal) {
+  const ask = (/** @type {Event} */ event) => event instanceof CustomEvent && event.detail.take(state.read());
+  const show = (/** @type {Event} */ event) => {
+    if (!(event instanceof CustomEvent)) return;
+    state.set({ ...initialOf(state.controls), ...event.detail });
+    remember();
+  };
+  root.addEventListener("rl-ask", ask, { signal });
+  root.addEventListener("rl-show", show, { signal });
 }
 
 /**

@@ -1,0 +1,109 @@
+import { button, makeAsk } from "../lib/ask.js";
+import { html, say } from "../lib/dom.js";
+import { makeMemory } from "../lib/memory.js";
+
+/**
+ * The figure above an element: the nearest one of that class before it in the page.
+ * @param {Element} element
+ * @param {string} name
+ */
+function above(element, name) {
+  const before = [...document.querySelectorAll(`[data-live="${name}"]`)].filter(
+    (each) => each.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING,
+  );
+  return before[before.length - 1];
+}
+
+/**
+ * The figure beside the questions in a kernel, by way of Python: {now(asked), show(asked)}.
+ * @param {Model} model
+ */
+function ofKernel(model) {
+  let turn = 0;
+  function show(/** @type {Asked} */ { id, show: state }) {
+    turn += 1; // the same state again is news too: a hand may have moved the figure
+    model.set("_show", { id, state, turn });
+    model.save_changes();
+  }
+  return { now: () => model.get("_now"), show, link: () => undefined };
+}
+
+/**
+ * The same in a page; `link(asked)` is a button that brings the figure into view, where it is out of sight on a small window.
+ * @param {HTMLElement} root
+ */
+function ofPage(root) {
+  const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
+  const tell = (/** @type {Asked} */ asked, /** @type {string} */ type, /** @type {any} */ detail) =>
+    figure(asked)?.dispatchEvent(new CustomEvent(type, { detail }));
+  function now(/** @type {Asked} */ asked) {
+    /** @type {State | undefined} */
+    let state;
+    const take = (/** @type {State} */ found) => {
+      state = found;
+    };
+    tell(asked, "rl-ask", { take });
+    return state;
+  }
+  function link(/** @type {Asked} */ asked) {
+    const look = () => figure(asked)?.scrollIntoView({ block: "start" });
+    return asked.figure ? button("See it in the figure", look, { class: "rl-look" }) : undefined;
+  }
+  return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link };
+}
+
+/**
+ * One of several at a time, and a way to the next and back.
+ * @param {HTMLElement[]} asks
+ */
+function makeTurns(asks) {
+  let at = 0;
+  const word = html("span", { class: "rl-note" });
+  const back = button("Back", () => turn(-1));
+  const next = button("Next question", () => turn(1));
+  function show() {
+    for (const [place, each] of asks.entries()) each.hidden = place !== at;
+    say(word, `Question ${at + 1} of ${asks.length}`);
+    back.disabled = at === 0;
+    next.disabled = at === asks.length - 1;
+  }
+  function turn(/** @type {number} */ by) {
+    at += by;
+    show();
+    asks[at].focus();
+  }
+  show();
+  return html("div", { class: "rl-bar" }, back, next, word);
+}
+
+/** @type {(place: {model: Model, el: HTMLElement}) => () => void} */
+function render({ model, el }) {
+  /** @type {Asked[]} */
+  const questions = model.get("questions");
+  const label = questions.length > 1 ? "Questions" : "A question";
+  const root = html("div", {
+    class: "rope-live rl-questions",
+    role: "group",
+    "aria-label": label,
+    "data-live": "Question",
+  });
+  const memory = model.host === "page" ? makeMemory() : undefined;
+  const figure = model.host === "page" ? ofPage(root) : ofKernel(model);
+  /** @type {(asked: Asked, given: any, right: boolean, first: boolean) => void} */
+  function answered(asked, given, right, first) {
+    if (first && asked.page) memory?.note(asked.id, right);
+    model.set("given", { ...model.get("given"), [asked.id]: [Number.isNaN(given) ? null : given, right] });
+    model.save_changes();
+    figure.show(asked);
+  }
+  const asks = questions.map((asked) => {
+    const around = { answered, now: () => figure.now(asked), link: () => figure.link(asked) };
+    return makeAsk(asked, around).element;
+  });
+  root.append(...asks, ...(asks.length > 1 ? [makeTurns(asks)] : []));
+  el.append(root);
+  root.dataset.ready = "true";
+  return () => root.remove();
+}
+
+export default { name: "Question", render };

@@ -1,0 +1,136 @@
+import { QUESTIONS } from "../data/questions.js";
+import { button, makeAsk } from "../lib/ask.js";
+import { deckOf } from "../lib/deck.js";
+import { html, say } from "../lib/dom.js";
+import { dayOf, dueOn, makeMemory } from "../lib/memory.js";
+
+const READ = "rope-turn-by-turn"; // where progress.js keeps which pages were read
+const MOST = 10; // questions in a sitting
+
+/** @type {Record<string, Asked>} */
+const ASKED = QUESTIONS;
+
+/** The questions of all chapters, or of those that were read. @param {boolean} all */
+function namesOf(all) {
+  /** @type {unknown} */
+  let read = [];
+  try {
+    read = JSON.parse(localStorage.getItem(READ) ?? "{}").read;
+  } catch {
+    // nothing is kept here
+  }
+  const isRead = (/** @type {Asked} */ { page }) => Array.isArray(read) && read.includes(`notebooks/${page}`);
+  const canBeAsked = (/** @type {Asked} */ { kind }) => kind !== "setting"; // that needs the figure
+  return Object.keys(ASKED).filter((name) => canBeAsked(ASKED[name]) && (all || isRead(ASKED[name])));
+}
+
+/** A link to the chapter, its figure in the state that shows why. @param {Asked} asked */
+function linkTo({ page = "", figure = "", show }) {
+  const state = new URLSearchParams([["live", figure], ...Object.entries(show ?? {}).map(([k, v]) => [k, String(v)])]);
+  const [number, ...words] = page.split("_");
+  const name = number.startsWith("A") ? `Appendix ${number}` : `Chapter ${Number(number)}`;
+  return html("a", { class: "rl-look", href: `../notebooks/${page}.html#${state}` }, `${name}, “${words.join(" ")}”`);
+}
+
+/** Save a text as a file. @param {string} text @param {string} name */
+function save(text, name) {
+  const href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  html("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 1000);
+}
+
+/** @type {(count: number, what: string) => string} */
+const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/**
+ * A sitting: what is due now, the next question first. One that is missed comes once more in the same sitting.
+ * @param {ReturnType<typeof makeMemory>} memory
+ * @param {() => string[]} names
+ */
+function makeSitting(memory, names) {
+  const today = () => dayOf(new Date());
+  /** @type {string[]} */
+  let queue = [];
+  function begin() {
+    queue = dueOn(names(), memory.cards(), today(), MOST);
+  }
+  function note(/** @type {string} */ name, /** @type {boolean} */ right) {
+    memory.note(name, right);
+    queue.shift();
+    if (!right) queue.push(name);
+  }
+  function ending() {
+    if (!names().length) return "No chapter is marked as read in this browser yet: its end has to have been in sight.";
+    const cards = memory.cards();
+    const days = names().flatMap((name) => (Object.hasOwn(cards, name) ? [cards[name].due - today()] : []));
+    return `That is all for today. The next questions come in ${counted(Math.max(1, Math.min(...days)), "day")}.`;
+  }
+  const status = () => (queue.length ? `${counted(queue.length, "question")} to go in this sitting.` : ending());
+  const more = () => !queue.length && dueOn(names(), memory.cards(), today(), 1).length > 0;
+  return { begin, note, status, more, next: () => queue[0] };
+}
+
+/** The buttons and lines of the page. @param {{show: () => void, begin: () => void, write: () => void, clear: () => void}} calls */
+function makeParts({ show, begin, write, clear }) {
+  const all = html("input", { type: "checkbox" });
+  const status = html("p", { class: "rl-readout", role: "status" });
+  const place = html("div");
+  const next = button("Next question", show);
+  const again = button("More questions", begin);
+  const deck = button("Save the questions for Anki", write);
+  const forget = button("Forget my answers", clear);
+  const root = html(
+    "div",
+    { class: "rope-live rl-questions", role: "group", "aria-label": "Review", "data-live": "Review" },
+    status,
+    place,
+    html("div", { class: "rl-bar" }, next, again),
+    html("label", { class: "rl-control rl-toggle" }, all, html("span", {}, "Also chapters that I have not read")),
+    html("div", { class: "rl-bar" }, deck, forget),
+  );
+  return { root, all, status, place, next, again, deck, forget };
+}
+
+/** @type {(place: {el: HTMLElement}) => () => void} */
+function render({ el }) {
+  const memory = makeMemory();
+  const names = () => namesOf(all.checked);
+  const sitting = makeSitting(memory, names);
+  const write = () => save(deckOf(names().map((name) => ASKED[name])), "rope-turn-by-turn.txt");
+  const { root, all, status, place, next, again, deck, forget } = makeParts({ show, begin, write, clear });
+  function begin() {
+    sitting.begin();
+    show();
+  }
+  function clear() {
+    memory.clear();
+    begin();
+    say(status, `Every answer is forgotten. ${status.textContent}`);
+  }
+  /** @type {(asked: Asked, given: any, right: boolean, first: boolean) => void} */
+  function answered(asked, _, right, first) {
+    if (first) sitting.note(asked.id, right);
+    next.hidden = forget.hidden = false;
+  }
+  function show() {
+    const name = sitting.next();
+    const moved = root.contains(document.activeElement) && document.activeElement !== all;
+    next.hidden = true;
+    again.hidden = !sitting.more();
+    deck.hidden = !names().length;
+    forget.hidden = !Object.keys(memory.cards()).length;
+    say(status, sitting.status());
+    place.replaceChildren();
+    if (!name) return;
+    const { element } = makeAsk(ASKED[name], { answered, link: () => linkTo(ASKED[name]) });
+    place.append(element);
+    if (moved) element.focus();
+  }
+  all.addEventListener("change", begin);
+  begin();
+  el.append(root);
+  root.dataset.ready = "true";
+  return () => root.remove();
+}
+
+export default { name: "Review", render };

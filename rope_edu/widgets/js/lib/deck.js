@@ -1,0 +1,42 @@
+// Questions as a text that Anki imports (File → Import): a note for each, known again by its id when it is imported anew.
+import { answerOf } from "./judge.js";
+
+const HEAD = [
+  "#separator:tab",
+  "#html:true",
+  "#notetype:Basic",
+  "#deck:RoPE, Turn by Turn",
+  "#guid column:1",
+  "#tags column:4",
+];
+/** @type {Record<string, string>} */
+const SAFE = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+/** Words as HTML in one line. @param {string} text */
+const written = (text) =>
+  text
+    .replace(/[&<>"]/g, (sign) => SAFE[sign])
+    .replace(/\s+/g, " ")
+    .replace(/`([^`]+)`/g, "<code>$1</code>")
+    .replace(/\*([^*]+)\*/g, "<i>$1</i>");
+
+/** @param {string[]} items */
+const list = (items) => (items.length ? `<ul>${items.map((each) => `<li>${written(each)}</li>`).join("")}</ul>` : "");
+
+/**
+ * The note of a question: guid, front, back, tags.
+ * @param {Asked} asked
+ */
+function note(asked) {
+  const offered = asked.choices?.map(([words]) => words) ?? asked.items ?? [];
+  const wrong = (asked.choices ?? []).filter(([, why]) => why).map(([words, why]) => `“${words}”: ${why}`);
+  const back = `<b>${written(answerOf(asked))}</b> ${written(asked.because)}${list(wrong)}`;
+  const unit = asked.unit ? ` (${asked.unit})` : "";
+  return [`rope-turn-${asked.id}`, written(asked.ask + unit) + list(offered), back, `chapter::${asked.chapter}`];
+}
+
+/**
+ * The whole text.
+ * @param {Asked[]} questions
+ */
+export const deckOf = (questions) => `${[...HEAD, ...questions.map((asked) => note(asked).join("\t"))].join("\n")}\n`;

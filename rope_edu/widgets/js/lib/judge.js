@@ -1,0 +1,71 @@
+// What is right about an answer, and the sentence for what is not. Pure: nothing here touches the page.
+
+/**
+ * The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
+ * @param {string} text
+ */
+export function numberOf(text) {
+  const plain = text
+    .trim()
+    .replace(/[−–]/g, "-")
+    .replace(/[\s_]|[^\d]+$/g, "")
+    .replace(/^([-+]?\d{1,3})((?:,\d{3})+)(?=\.|$)/, (_, first, rest) => first + rest.replace(/,/g, ""))
+    .replace(/,/, ".");
+  const [above, below, more] = plain.split("/");
+  if (!/\d/.test(plain) || more !== undefined) return NaN;
+  return below === undefined ? Number(above) : Number(above) / Number(below);
+}
+
+const near = (/** @type {number} */ a, /** @type {number} */ b, /** @type {number} */ within) =>
+  a - b <= within && b - a <= within;
+
+/**
+ * Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
+ * @param {string} text
+ */
+export function numbersOf(text) {
+  const parts = text.replace(/[()[\]]/g, " ").split(/[;\s]+|,\s+/);
+  const truths = { true: 1, false: 0 };
+  return parts.flatMap((part) => {
+    const plain = part.replace(/,$/, "");
+    const truth = truths[/** @type {"true" | "false"} */ (plain.toLowerCase())];
+    return plain ? [truth ?? numberOf(plain)] : [];
+  });
+}
+
+/** Whether numbers are those wanted, each to a share of it. @type {(wanted: any[], given: number[], share: number) => boolean} */
+const alike = (wanted, given, share) =>
+  wanted.length === given.length &&
+  wanted.every((value, at) => near(Number(value), given[at], share * (value < 0 ? -value : Number(value) || 1)));
+
+/**
+ * The verdict on an answer: the number of a choice, a number, several, or names in an order.
+ * @param {Asked} asked
+ * @param {any} given
+ * @returns {Verdict}
+ */
+export function judge(asked, given) {
+  if (asked.kind === "choices") {
+    const right = given === asked.answer;
+    return { right, why: asked.choices?.[given]?.[1] ?? "" };
+  }
+  if (asked.kind === "row") {
+    if (alike(asked.numbers ?? [], given, asked.within ?? 0)) return { right: true, why: "" };
+    return { right: false, why: asked.slips?.find(([slip]) => alike(slip, given, 1e-6))?.[1] ?? "" };
+  }
+  const same = (/** @type {any} */ value) =>
+    asked.kind === "order" ? String(value) === String(given) : near(value, given, asked.within ?? 0);
+  if (same(asked.kind === "order" ? asked.order : asked.number)) return { right: true, why: "" };
+  const slip = asked.slips?.find(([value]) => same(value));
+  return { right: false, why: slip?.[1] ?? asked.otherwise ?? "" };
+}
+
+/**
+ * The right answer in words.
+ * @param {Asked} asked
+ */
+export function answerOf({ kind, choices, answer, order, number, unit }) {
+  if (kind === "choices") return `${choices?.[answer ?? 0]?.[0]}.`;
+  if (kind === "order") return `${order?.join(", ")}.`;
+  return `${number?.toLocaleString("en")}${unit ? ` ${unit}` : ""}.`;
+}

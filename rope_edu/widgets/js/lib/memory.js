@@ -1,0 +1,87 @@
+// What a reader answered, for the review: kept in this browser and nowhere else. A question that is missed comes back in the same
+// sitting; each right answer after that doubles the days until it comes again.
+
+/** @typedef {Record<string, Card>} Cards */
+
+export const KEY = "rope-turn-by-turn.review";
+const KNOWN = 4; // days until a question comes again that was right at first sight
+const MOST = 180; // days
+const DAY = 86_400_000; // ms
+
+/**
+ * The card of a question after an answer.
+ * @param {Card | undefined} card
+ * @param {boolean} right
+ * @param {number} today
+ * @returns {Card}
+ */
+export function after(card, right, today) {
+  if (!right) return { days: 0, due: today };
+  if (card && card.due > today) return card; // answered again before its day: that proves nothing new
+  const days = card ? Math.min(MOST, Math.max(1, 2 * card.days)) : KNOWN;
+  return { days, due: today + days };
+}
+
+/** A number that mixes: the same for the same words. @param {string} text */
+function mixed(text) {
+  let hash = 2166136261;
+  for (const letter of text) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 16777619);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+/**
+ * Which questions a day brings: those that are due, the longest overdue first, then new ones, mixed anew every day; `most` at once.
+ * @param {string[]} names
+ * @param {Cards} cards
+ * @param {number} today
+ * @param {number} most
+ */
+export function dueOn(names, cards, today, most) {
+  const chance = Object.fromEntries(names.map((name) => [name, mixed(`${name} ${today}`)]));
+  const seen = names.filter((name) => Object.hasOwn(cards, name) && cards[name].due <= today);
+  const fresh = names.filter((name) => !Object.hasOwn(cards, name));
+  seen.sort((a, b) => cards[a].due - cards[b].due || chance[a] - chance[b]);
+  fresh.sort((a, b) => chance[a] - chance[b]);
+  return [...seen, ...fresh].slice(0, most);
+}
+
+/** The day, counted from 1970, by the reader's own clock. @param {Date} now */
+export const dayOf = (now) => Math.floor((now.getTime() - 60_000 * now.getTimezoneOffset()) / DAY);
+
+/** What is kept of a text that may be anything. @param {string | null} text @returns {Cards} */
+export function readCards(text) {
+  try {
+    const found = Object.entries(JSON.parse(text ?? "{}"));
+    const whole = (/** @type {unknown} */ value) => Number.isInteger(value);
+    return Object.fromEntries(found.filter(([, card]) => whole(card?.days) && whole(card?.due)));
+  } catch {
+    return {};
+  }
+}
+
+/** {cards(), note(id, right), clear()}: the cards of this browser; where nothing may be kept they last as long as the page. */
+export function makeMemory() {
+  /** @type {Cards} */
+  let own = {};
+  function cards() {
+    try {
+      return readCards(localStorage.getItem(KEY));
+    } catch {
+      return own;
+    }
+  }
+  function keep(/** @type {Cards} */ next) {
+    own = next;
+    try {
+      if (Object.keys(next).length) localStorage.setItem(KEY, JSON.stringify(next));
+      else localStorage.removeItem(KEY);
+    } catch {
+      // it lasts as long as the page
+    }
+  }
+  function note(/** @type {string} */ id, /** @type {boolean} */ right) {
+    const now = cards();
+    keep({ ...now, [id]: after(Object.hasOwn(now, id) ? now[id] : undefined, right, dayOf(new Date())) });
+  }
+  return { cards, note, clear: () => keep({}) };
+}

@@ -1,0 +1,230 @@
+"""Questions in their chapters: asked before they are explained, by keyboard and pointer; the figure shows why."""
+
+import re
+
+import pytest
+
+from rope_edu.check.in_page import in_page
+from rope_edu.widgets._questions import chapters, questions
+from rope_edu.widgets.question import answer_of
+
+from .conftest import SITE
+from .test_engines import until
+from .test_pages import AXE, AXE_RUNS
+
+pytestmark = pytest.mark.browser
+REVIEW = "book/review.html"
+STORE = 'localStorage.getItem("rope-turn-by-turn.review")'
+STATE = """(el) => {
+    let state;
+    el.dispatchEvent(new CustomEvent("rl-ask", { detail: { take: (found) => (state = found) } }));
+    return state;
+}"""
+
+SHOW = """(el, detail) => el.dispatchEvent(new CustomEvent("rl-show", { detail }))"""
+EVERY_KIND = (
+    "01",
+    "04",
+    "06",
+    "09",
+    "13",
+    "18",
+    "21",
+    "A1",
+)  # of question, and figures that compute for long
+
+
+def bare(text: str) -> str:
+    """Return words as a screen reader hears them."""
+    return re.sub(r"[*`]", "", text)
+
+
+def answers(asked: dict) -> tuple[list, object]:
+    """Return the wrong answers of a question, each with its sentence, and the right one."""
+    if asked["kind"] == "choices":
+        wrong = [(words, why) for words, why in asked["choices"] if why]
+        return wrong, asked["choices"][asked["answer"]][0]
+    return asked["slips"], asked.get("order", asked.get("number"))
+
+
+def give(ask, asked: dict, answer: object, figure=None) -> None:
+    """Answer as a hand does: by the keyboard."""
+    if asked["kind"] == "choices":
+        ask.get_by_role("button", name=bare(answer), exact=True).press("Enter")
+    elif asked["kind"] == "number":
+        box = ask.get_by_role("textbox", name=re.compile("^Your answer"))
+        box.fill(f"{answer:,}")
+        box.press("Enter")
+    elif asked["kind"] == "order":
+        for item in answer:
+            ask.get_by_role("button", name=item, exact=True).press("Enter")
+    else:
+        figure.evaluate(SHOW, {asked["control"]: answer})
+        ask.get_by_role("button", name="I left it there").press("Enter")
+
+
+@pytest.mark.parametrize("chapter", EVERY_KIND)
+def test_a_wrong_answer_gets_its_sentence_a_right_one_the_reason_and_both_set_the_figure(visit, chapter):
+    file = chapters()[chapter]
+    seen = visit(f"notebooks/{file['page']}.html", maths=False, fresh=True)
+    asks = seen.page.locator(".rl-ask")
+    assert asks.count() == len(file["question"])
+    assert asks.locator("visible=true").count() > 0
+    for number, entry in enumerate(file["question"]):
+        asked, ask = questions()[entry["id"]], asks.nth(number)
+        figure = seen.page.locator(f'[data-live="{asked["figure"]}"]').first
+        assert ask.get_by_role("status").text_content() == ""
+        assert asked["because"][:20] not in ask.text_content()
+        wrong, right = answers(asked)
+        give(ask, asked, wrong[0][0], figure)
+        assert ask.get_by_role("status").text_content() == f"Not so. {bare(wrong[0][1])}"
+        shown = figure.evaluate(STATE)
+        assert {name: shown[name] for name in asked["show"]} == asked["show"]
+        give(ask, asked, right, figure)
+        assert ask.get_by_role("status").text_content() == f"Right. {bare(asked['because'])}"
+        if number + 1 < len(file["question"]):
+            ask.locator("xpath=..").get_by_role("button", name="Next question").click()
+            assert asks.nth(number + 1).evaluate("(el) => el === document.activeElement")
+            assert not ask.is_visible()
+    seen.assert_clean()
+
+
+def test_a_reader_who_gives_up_is_told_and_finds_the_figure(visit):
+    seen = visit("notebooks/04_rotate_one_pair.html", maths=False, fresh=True)
+    page, asked = seen.page, questions()["04-move"]
+    ask = page.locator('[data-question="04-move"]')
+    assert not ask.get_by_role("button", name="Show the answer").is_visible()
+    ask.get_by_role("button", name=bare(answers(asked)[0][0][0])).click()
+    ask.get_by_role("button", name="Show the answer").click()
+    said = ask.get_by_role("status").text_content()
+    assert said == f"The answer. {bare(answer_of(asked))} {bare(asked['because'])}"
+    ask.get_by_role("button", name="See it in the figure").click()
+    top = page.locator('[data-live="RotatePair"]').first.evaluate("(el) => el.getBoundingClientRect().top")
+    assert -10 < top < 200
+    page.wait_for_url(re.compile("#live=RotatePair&position=16"))
+    page.evaluate(AXE)
+    assert page.evaluate(AXE_RUNS) == []
+
+
+def test_without_a_script_the_questions_are_a_list_with_folds():
+    text = (SITE / "notebooks/04_rotate_one_pair.html").read_text(encoding="utf-8")
+    slots = text.split('<div class="live-slot"')
+    (held,) = (slot for slot in slots if "<summary>The answer</summary>" in slot)
+    assert "live/Question.js" in held
+    assert held.count("<details><summary>The answer</summary>") == len(chapters()["04"]["question"])
+    assert held.index("Does the score change?") < held.index("because the distance changes")
+
+
+def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(visit):
+    seen = visit(REVIEW, fresh=True)
+    page, review = seen.page, seen.page.locator('[data-live="Review"]')
+    assert "No chapter is marked as read" in review.get_by_role("status").first.text_content()
+    read = '{"read": ["notebooks/04_rotate_one_pair"], "path": ""}'
+    page.evaluate(f"localStorage.setItem('rope-turn-by-turn', '{read}')")
+    page.reload()
+    asked = []
+    for missed in (True, False, False, False):
+        ask = review.locator(".rl-ask")
+        name = ask.get_attribute("data-question")
+        asked.append(name)
+        wrong, right = answers(questions()[name])
+        give(ask, questions()[name], wrong[0][0] if missed else right)
+        if missed:
+            link = ask.get_by_role("link").get_attribute("href")
+            assert link.startswith("../notebooks/04_rotate_one_pair.html#live=RotatePair")
+        review.get_by_role("button", name="Next question").press("Enter")
+    assert set(asked[:3]) == {"04-move", "04-lock", "04-key"}
+    assert asked[3] == asked[0], "what was missed comes back in the same sitting"
+    assert "The next questions come in 1 day." in review.text_content()
+    page.evaluate(AXE)
+    assert page.evaluate(AXE_RUNS) == []
+    with page.expect_download() as download:
+        review.get_by_role("button", name="Save the questions for Anki").click()
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert [line.partition("\t")[0] for line in lines if line.startswith("rope-turn")] == [
+        "rope-turn-04-move",
+        "rope-turn-04-lock",
+        "rope-turn-04-key",
+    ]
+    review.get_by_role("button", name="Forget my answers").press("Enter")
+    assert page.evaluate(STORE) is None
+    assert "3 questions to go" in review.text_content()
+    seen.assert_clean()
+
+
+def test_every_question_can_be_answered_in_the_review(visit):
+    seen = visit(REVIEW, fresh=True)
+    review = seen.page.locator('[data-live="Review"]')
+    review.get_by_label("Also chapters that I have not read").check()
+    met, expected = set(), {name for name, asked in questions().items() if asked["kind"] != "setting"}
+    while met != expected:
+        if not review.locator(".rl-ask").count():
+            review.get_by_role("button", name="More questions").click()
+        name = review.locator(".rl-ask").get_attribute("data-question")
+        assert name not in met
+        give(review.locator(".rl-ask"), questions()[name], answers(questions()[name])[1])
+        said = review.locator(".rl-reply").text_content()
+        assert said == f"Right. {bare(questions()[name]['because'])}"
+        review.get_by_role("button", name="Next question").click()
+        met.add(name)
+    assert "The next questions come in 4 days." in review.text_content()
+    seen.assert_clean()
+
+
+def test_an_exercise_is_answered_in_the_page_with_the_words_of_check(visit):
+    seen = visit("notebooks/16_blend_by_wavelength.html", maths=False, fresh=True)
+    asked, hints = in_page()["16.4"], in_page()["16.4"]["hints"]
+    ask = seen.page.locator('[data-question="16.4"]')
+    box = ask.get_by_role("textbox", name="Your answer, 3 numbers with spaces between")
+    said = ask.get_by_role("status")
+    box.fill("15")
+    box.press("Enter")
+    assert said.text_content() == "The answer is 3 numbers; spaces between them keep them apart."
+    for number, (slip, why) in enumerate(asked["slips"][:2]):
+        box.fill(" ".join(map(str, slip)))
+        box.press("Enter")
+        assert (
+            said.text_content() == f"Not yet. {why} Hint {number + 1} of {len(hints)}: {bare(hints[number])}"
+        )
+    box.fill("15, 3, 14")
+    ask.get_by_role("button", name="Check").click()
+    assert said.text_content() == f"Correct. {bare(asked['because'])}"
+    assert seen.page.evaluate(STORE) is None, "exercises are not reviewed"
+    seen.assert_clean()
+
+
+STEP = """const ask = document.querySelector('[data-live="Review"] .rl-ask');
+const first = ask.querySelector(".rl-choices button, input");
+first.focus();
+return [ask.dataset.question, ask.querySelector("input") ? "number" : "buttons"];"""
+SAID = "return document.querySelector('[data-live=\"Review\"] .rl-reply').textContent"
+
+
+def test_questions_are_answered_in_every_engine_by_their_names(engine, watched):
+    engine.open(f"{watched}{REVIEW}")
+    until(engine, "return document.querySelector('[data-live=\"Review\"]')?.dataset.ready === 'true'")
+    engine.js("document.querySelector('[data-live=\"Review\"] [type=checkbox]').click()")
+    met = set()
+    for _ in range(6):
+        name, kind = engine.js(STEP)
+        asked = questions()[name]
+        if kind == "number":
+            assert "Your answer" in engine.label('[data-live="Review"] .rl-ask input')
+            engine.press("1")
+        elif asked["kind"] == "choices":
+            said = engine.label('[data-live="Review"] .rl-choices button')
+            assert said == bare(asked["choices"][0][0])
+        if asked["kind"] == "order":
+            for _ in asked["items"]:
+                engine.press("Enter", "Tab")
+        else:
+            engine.press("Enter")
+        until(engine, f"{SAID} !== ''")
+        assert engine.js(SAID).startswith(("Right. ", "Not so. "))
+        met.add(name)
+        engine.js(
+            "[...document.querySelectorAll('[data-live=\"Review\"] button')]"
+            ".find((el) => el.textContent === 'Next question').click()"
+        )
+    assert len(met) == 6
+    assert engine.js("return book.errors") == []

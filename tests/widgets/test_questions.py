@@ -1,0 +1,146 @@
+"""Questions: complete, accepted by their figures, right in Python, and judged by the page as their file says."""
+
+import math
+import re
+
+import pytest
+
+import rope_edu
+from rope_edu.widgets import LiveFigure, Question, RotatePair
+from rope_edu.widgets._questions import KINDS, chapters, questions
+from rope_edu.widgets.question import answer_of, as_list, rich
+
+from .v8 import scripts
+
+ASKED = questions()
+of_each = pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+FIELDS = {"id", "ask", "because", "show", *KINDS, "wrong", "within", "unit", "slips", "otherwise", "computed"}
+NAMES = {"rope_edu": rope_edu, "math": math}
+
+
+@pytest.fixture(scope="module")
+def page():
+    """The judge of the page, in V8."""
+    with scripts("lib/judge", "lib/rich") as started:
+        yield started
+
+
+def judged(page, asked, given):
+    return page.answer([("judge", [asked, given])])[0]
+
+
+def test_files_hold_nothing_that_nobody_reads_and_ids_begin_with_their_chapter():
+    for chapter, file in chapters().items():
+        assert set(file) <= {"figure", "page", "question"}
+        assert file["page"].startswith(f"{chapter}_")
+        for entry in file["question"]:
+            assert set(entry) <= FIELDS, entry["id"]
+            assert re.fullmatch(rf"{chapter}-[a-z0-9-]+", entry["id"])
+    assert len(ASKED) == sum(len(file["question"]) for file in chapters().values())
+
+
+@of_each
+def test_a_question_says_why_and_every_wrong_answer_has_a_sentence_of_its_own(asked):
+    assert asked["ask"].rstrip().endswith(("?", ".", ":"))
+    assert asked["because"].endswith((".", "?", ".)"))
+    replies = asked.get("choices", asked.get("slips", []))
+    sentences = [why for answer, why in replies if answer != asked.get("answer") and why]
+    assert len(set(sentences)) == len(sentences) >= (2 if asked["kind"] != "setting" else 1)
+    assert all(re.search(r"[.?!]\)?$", why) for why in sentences)
+    if asked["kind"] == "choices":
+        assert len(asked["choices"]) - len(sentences) == 1
+        assert len({answer for answer, _ in asked["choices"]}) == len(asked["choices"]) >= 3
+    else:
+        assert asked["otherwise"].endswith((".", "?"))
+        assert len({str(answer) for answer, _ in asked["slips"]}) == len(asked["slips"])
+
+
+@of_each
+def test_the_figure_takes_the_state_that_shows_why(asked):
+    figure = LiveFigure.figures[asked["figure"]](**asked["show"])
+    assert {name: getattr(figure, name) for name in asked["show"]} == asked["show"]
+    assert set(asked["show"]) <= set(figure.controls())
+    if asked["kind"] == "setting":
+        assert asked["control"] in figure.controls()
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_numbers_are_those_that_python_computes(chapter):
+    for entry in chapters()[chapter]["question"]:
+        if "computed" in entry:
+            assert abs(eval(entry["computed"], NAMES) - entry["number"]) <= entry["within"], entry["id"]
+
+
+@of_each
+def test_the_page_finds_the_right_answer_right_and_gives_each_wrong_one_its_sentence(asked, page):
+    if asked["kind"] == "choices":
+        right, others = asked["answer"], [(n, why) for n, (_, why) in enumerate(asked["choices"]) if why]
+    else:
+        right, others = asked.get("order", asked.get("number")), asked["slips"]
+        away = asked.get("items", 1e9)
+        assert judged(page, asked, away) in (
+            {"right": False, "why": asked["otherwise"]},
+            {"right": False, "why": dict(map(str, pair) for pair in others).get(str(away))},
+        )
+    assert judged(page, asked, right) == {"right": True, "why": ""}
+    for given, why in others:
+        assert judged(page, asked, given) == {"right": False, "why": why}
+
+
+TYPED = [("15.9", 15.9), ("15,9", 15.9), ("1,707", 1707), ("70,700.5", 70700.5), ("1/3", 1 / 3), ("−2", -2)]
+TYPED += [
+    ("50 %", 50),
+    (" 16 cells", 16),
+    ("1e-3", 1e-3),
+    ("none", math.nan),
+    ("", math.nan),
+    ("1/2/3", math.nan),
+]
+
+
+@pytest.mark.parametrize(("text", "number"), TYPED)
+def test_a_number_is_read_as_people_type_it(text, number, page):
+    found = page.answer([("numberOf", [text])])[0]
+    assert found == ("NaN" if math.isnan(number) else pytest.approx(number))  # no JSON has NaN
+
+
+@of_each
+def test_the_list_without_a_script_has_the_answer_in_a_fold_and_says_what_the_page_says(asked, page):
+    text = as_list([asked])
+    before, fold = text.split("<details>")
+    assert rich(asked["because"]) in fold
+    assert rich(asked["because"]) not in before
+    assert page.answer([("answerOf", [asked])])[0] == answer_of(asked)
+
+
+def test_an_answer_sets_the_figure_that_was_given_and_nothing_else():
+    first, second = RotatePair(position=3), RotatePair(position=4)
+    asked = Question("04-lock", figure=first)
+    asked.set_state({"_show": {"id": "04-lock", "state": {"position": 16, "lock": True}, "turn": 1}})
+    assert (first.position, first.lock, second.position) == (16, True, 4)
+    asked.set_state({"_show": {"id": "04-move", "state": {}, "turn": 2}})
+    assert (first.position, first.lock) == (3, False)
+
+
+def test_without_a_figure_the_newest_of_its_class_is_set_and_its_values_are_known():
+    figure = RotatePair(position=5)
+    asked = Question("04-lock")
+    assert asked.figure is figure
+    figure.position = 9
+    assert asked._now["position"] == 9
+
+
+def test_a_question_without_any_figure_still_asks():
+    LiveFigure.newest.clear()
+    asked = Question("04-lock")
+    asked.set_state({"_show": {"id": "04-lock", "state": {"position": 16}, "turn": 1}})
+    assert asked.figure is None
+
+
+def test_wrong_arguments_get_a_sentence():
+    with pytest.raises(ValueError, match="name one question or more"):
+        Question()
+    with pytest.raises(ValueError, match="figure must be one of AngleChart"):
+        Question("04-lock", figure="Rotate")
+    with pytest.raises(ValueError, match="a question must be one of 04-move"):
+        Question("04-look")
