@@ -63,7 +63,8 @@ export function makeHandles(picture, moved, signal) {
   function place(wanted) {
     for (const name in wanted) {
       const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box } = wanted[name];
-      const grip = (handles[name] ??= make(name, at));
+      handles[name] ??= make(name, at);
+      const grip = handles[name];
       Object.assign(grip, { at, trait });
       write(grip.circle, { cx: x, cy: y });
       const [width, height] = box ?? [2 * RING, 2 * RING];
