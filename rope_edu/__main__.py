@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     reading.add_argument("files", nargs="+", metavar="FILE", help="config.json, a folder with one, or a GGUF")
     comparing = commands.add_parser("compare", description=compare_files.__doc__)
     weighing = commands.add_parser("weights", description=compare_rows.__doc__)
-    weighing.add_argument("--head-dim", type=int, help="width of a head, where no config.json is beside A")
+    weighing.add_argument("--head-dim", type=int, help="width of a head, where neither file states it")
     for each in (comparing, weighing):
         each.add_argument("wanted", metavar="A", help="the one that is right")
         each.add_argument("found", metavar="B", help="the one that is held against it")

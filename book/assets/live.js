@@ -5,7 +5,7 @@
   "use strict";
   const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
   const figures = {}; // by class name, as their scripts arrive
-  let models;
+  const models = {}; // by id, as the states arrive
 
   /** The part of a Jupyter widget model that the figures use, without a kernel. */
   function pageModel(state) {
@@ -43,7 +43,10 @@
 
   /** Bring to life every slot so far whose figure is here. */
   function mount() {
-    models ??= JSON.parse(document.querySelector(STATE)?.textContent ?? '{"state": {}}').state;
+    for (const states of document.querySelectorAll(`${STATE}:not([data-read])`)) {
+      states.dataset.read = "";
+      Object.assign(models, JSON.parse(states.textContent).state);
+    }
     for (const slot of document.querySelectorAll(".live-slot:not([data-alive])")) {
       const { state } = slot.dataset.state ? JSON.parse(slot.dataset.state) : (models[slot.dataset.model] ?? {});
       // a widget of another kind needs Python; its slot says so already

@@ -14,23 +14,23 @@
       .replace(/\.html$/, "");
   const here = called(location.href);
 
-  /** @returns {{ read: string[], path: string }} */
+  const texts = (/** @type {unknown} */ list) =>
+    Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
+
+  /** @returns {{ read: string[], seen: string[], path: string }} */
   function kept() {
     try {
-      const { read, path } = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-      return {
-        read: Array.isArray(read) ? read.filter((page) => typeof page === "string") : [],
-        path: typeof path === "string" ? path : "",
-      };
+      const { read, seen, path } = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+      return { read: texts(read), seen: texts(seen), path: typeof path === "string" ? path : "" };
     } catch {
-      return { read: [], path: "" };
+      return { read: [], seen: [], path: "" };
     }
   }
   let state = kept();
 
   function keep() {
     try {
-      if (state.read.length || state.path) localStorage.setItem(KEY, JSON.stringify(state));
+      if (state.read.length || state.seen.length || state.path) localStorage.setItem(KEY, JSON.stringify(state));
       else localStorage.removeItem(KEY);
     } catch {
       // it lasts as long as the page
@@ -53,25 +53,27 @@
   foot.append(button, told);
   sidebar?.append(foot);
   button.addEventListener("click", () => {
-    state = { read: [], path: "" };
+    state = { read: [], seen: [], path: "" };
     keep();
     told.textContent = "Nothing is marked as read, and no path is chosen.";
     told.focus();
   });
 
   // A tick for the eye, a word for the ear.
+  function tick(/** @type {Element} */ link, /** @type {boolean} */ done, /** @type {string} */ said) {
+    link.classList.toggle("is-read", done);
+    link.querySelector(".read-word")?.remove();
+    if (!done) return;
+    const word = document.createElement("span");
+    word.className = "read-word visually-hidden";
+    word.textContent = `, ${said}`;
+    link.append(word);
+  }
+  const stills = [...document.querySelectorAll("a[data-figure]")];
   function show() {
-    for (const link of links) {
-      const read = state.read.includes(called(link.href));
-      link.classList.toggle("is-read", read);
-      link.querySelector(".read-word")?.remove();
-      if (!read) continue;
-      const word = document.createElement("span");
-      word.className = "read-word visually-hidden";
-      word.textContent = ", read";
-      link.append(word);
-    }
-    button.hidden = !state.read.length && !state.path;
+    for (const link of links) tick(link, state.read.includes(called(link.href)), "read");
+    for (const still of stills) tick(still, state.seen.includes(still.getAttribute("data-figure") ?? ""), "moved");
+    button.hidden = !state.read.length && !state.seen.length && !state.path;
     if (!button.hidden) told.textContent = "";
     showNext();
   }
@@ -82,6 +84,16 @@
     state.read.push(here);
     keep();
   }
+
+  // A figure is seen when a hand has moved it.
+  function moved(/** @type {Event} */ { target }) {
+    const figure = target instanceof Element && target.closest("[data-live]")?.getAttribute("data-live");
+    if (!figure || state.seen.includes(figure)) return;
+    state = kept();
+    state.seen.push(figure);
+    keep();
+  }
+  for (const hand of ["input", "click"]) document.addEventListener(hand, moved);
 
   // What is next on the chosen path, where this page is on it.
   const island = document.getElementById("paths");

@@ -90,6 +90,28 @@
   addEventListener("DOMContentLoaded", unfold);
   addEventListener("hashchange", unfold);
 
+  // A figure that plays by itself does so while its picture is in sight, until a hand comes; never for who wants less motion.
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  for (const slot of calm ? [] : document.querySelectorAll(".live-slot[data-plays]")) {
+    const [button, picture] = [slot.querySelector(".rl-play"), slot.querySelector(".rl-picture")];
+    if (!button || !picture) continue; // it could not be drawn
+    let plays = false;
+    const play = (wanted) => {
+      if (plays !== wanted) button.dispatchEvent(new MouseEvent("click")); // it does not bubble: no hand was there
+      plays = wanted;
+    };
+    const watch = new IntersectionObserver((seen) => play(seen.at(-1).isIntersecting), { threshold: 0.6 });
+    const touched = ({ target, key }) => {
+      if (key === "Tab") return;
+      watch.disconnect();
+      if (!button.contains(target)) play(false);
+      for (const hand of HANDS) slot.removeEventListener(hand, touched);
+    };
+    const HANDS = ["pointerdown", "keydown"];
+    for (const hand of HANDS) slot.addEventListener(hand, touched);
+    watch.observe(picture);
+  }
+
   // A screen reader hears that code was copied: the button's own words change where nobody listens.
   const said = document.createElement("p");
   said.className = "visually-hidden";

@@ -1,8 +1,9 @@
 """Sphinx extension: put live figures and their stills into the site.
 
 A notebook's output that holds a live figure becomes a slot: a still picture with its words as alt text, which the
-page loader (``book/assets/live.js``) replaces by the figure. Any other widget keeps its picture and says where
-to run it. Scripts and style come from ``rope_edu.widgets``, one cached file a figure for all pages.
+page loader (``book/assets/live.js``) replaces by the figure. A link in the text to a state of it, ``#live=…``,
+finds the slot also where no script runs. Any other widget keeps its picture and says where to run it. Scripts and
+style come from ``rope_edu.widgets``, one cached file a figure for all pages.
 """
 
 import base64
@@ -10,10 +11,15 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
+from urllib.parse import parse_qsl
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
@@ -31,7 +37,22 @@ SCRIPTED = {
     "Review": "review",
 }  # what lives in a page and is no figure, its script
 REVIEW = "The review needs JavaScript, and a browser that may run it."
+CHIP = "#live="  # how a link to a state begins
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
+
+
+class Chips(SphinxTransform):
+    """Leave links to a state of a figure as they are, before MyST looks for headings of their names."""
+
+    default_priority = 870
+
+    def apply(self, **kwargs: object) -> None:
+        """Mark each link."""
+        for link in self.document.findall(nodes.reference):
+            if link.get("id_link") and link["refuri"].startswith(CHIP):
+                del link["id_link"]
+                link["internal"] = True
+                link["classes"].append("rl-chip")
 
 
 class LiveSlots(SphinxPostTransform):
@@ -41,6 +62,8 @@ class LiveSlots(SphinxPostTransform):
 
     def run(self, **kwargs: object) -> None:
         """Visit every output of the page."""
+        chips = [link["refuri"] for link in self.document.findall(nodes.reference) if is_chip(link)]
+        self.states = sorted({uri[1:] for uri in chips})
         for bundle in list(self.document.findall(nodes.container)):
             if bundle.get("nb_element") != "mime_bundle":
                 continue
@@ -63,7 +86,24 @@ class LiveSlots(SphinxPostTransform):
         still["classes"].append("live-still")
         svg = (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
         still["alt"] = words_of(svg)
-        return in_slot(model, name, [still], svg)
+        return [*self.places(name), *in_slot(model, name, [still], svg)]
+
+    def places(self, name: str) -> list[nodes.Node]:
+        """Return a place of the page for each of the figure's states that links name; a second figure has none."""
+        own = [state for state in self.states if figure_of(state) == name]
+        self.states = [state for state in self.states if state not in own]
+        spans = "".join(f'<span id="{html.escape(state)}"></span>' for state in own)
+        return [nodes.raw(text=spans, format="html")] if own else []
+
+
+def is_chip(link: nodes.reference) -> bool:
+    """Return whether the link leads to a state of a figure of its page."""
+    return link.get("refuri", "").startswith(CHIP)
+
+
+def figure_of(state: str) -> str:
+    """Return the figure that a state's address names first."""
+    return dict(parse_qsl(state))["live"]
 
 
 class Exercises(SphinxPostTransform):
@@ -94,25 +134,34 @@ def in_slot_with(asked: dict) -> list[nodes.Node]:
 
 
 class LiveFigureDirective(SphinxDirective):
-    """Show, on a page that is no notebook, the first live figure of a notebook: ``{live-figure} path``."""
+    """Show, on a page that is no notebook, a live figure of a notebook: ``{live-figure} path Class``.
 
-    required_arguments = 1
+    The option ``only`` makes it a small form, with the controls and parts that it names; ``plays`` has it play from
+    the beginning until a hand touches it, unless the reader wants less motion.
+    """
+
+    required_arguments = 2
+    option_spec: ClassVar = {"only": str.split, "plays": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the slot with the state and the still that the notebook stores."""
         path, file = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(path)
-        notebook = json.loads(Path(file).read_text(encoding="utf-8"))
-        outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
-        data = next(output["data"] for output in outputs if STILL in output.get("data", {}))
-        svg = "".join(data[STILL])
-        source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-        still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(svg))}">'
-        state = json.dumps(notebook["metadata"]["widgets"][STATE]).replace("</", "<\\/")
-        script = f'<script type="{STATE}">{state}</script>'
-        name = "".join(data["text/plain"]).partition("(")[0]
-        inside = [nodes.raw(text=script + still, format="html")]
-        return in_slot(data[VIEW]["model_id"], name, inside, svg)
+        name = self.arguments[1]
+        found = next((shown for shown in figures_of(Path(file)) if shown.name == name), None)
+        if found is None:
+            raise self.error(f"{path} shows no {name} with all its controls")
+        model = f"{Path(file).stem}-{name}"
+        state = found.model | {"state": found.model["state"] | self.small()}
+        text = json.dumps({"state": {model: state}}).replace("</", "<\\/")
+        source = "data:image/svg+xml;base64," + base64.b64encode(found.svg.encode()).decode()
+        still = f'<img class="live-still" src="{source}" alt="{html.escape(words_of(found.svg))}">'
+        inside = [nodes.raw(text=f'<script type="{STATE}">{text}</script>{still}', format="html")]
+        return in_slot(model, name, inside, found.svg, plays="plays" in self.options)
+
+    def small(self) -> dict[str, list[str]]:
+        """Return what makes a state that of a small form."""
+        return {"only": self.options["only"]} if "only" in self.options else {}
 
 
 class ReviewDirective(SphinxDirective):
@@ -125,14 +174,43 @@ class ReviewDirective(SphinxDirective):
         return [script, *in_slot("review", "Review", [nodes.paragraph(text=REVIEW, classes=["live-note"])])]
 
 
-def in_slot(model: str, name: str, inside: list[nodes.Node], svg: str = "") -> list[nodes.Node]:
+@dataclass(frozen=True)
+class Shown:
+    """A live figure that a notebook shows with all its controls: class, stored model, still picture."""
+
+    name: str
+    model: dict
+    svg: str
+
+
+def figures_of(file: Path) -> list[Shown]:
+    """Return the live figures of a notebook in their order, without small forms."""
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    models = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
+    found = []
+    for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
+        data = output.get("data", {})
+        if (
+            STILL in data
+            and VIEW in data
+            and "only" not in (model := models[data[VIEW]["model_id"]])["state"]
+        ):
+            name = "".join(data["text/plain"]).partition("(")[0]
+            found.append(Shown(name, model, "".join(data[STILL])))
+    return found
+
+
+def in_slot(
+    model: str, name: str, inside: list[nodes.Node], svg: str = "", plays: bool = False
+) -> list[nodes.Node]:
     """Return a slot for the widget ``model`` of the figure ``name``; ``inside`` stands there until it lives.
 
     The slot knows the shape of its still, ``svg``, so that the text below need not move when that arrives.
     """
     shape = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     style = f' style="--still: {shape[1]} / {shape[2]}"' if shape else ""
-    opening = f'<div class="live-slot" data-model="{model}"{style}>'
+    moves = " data-plays" if plays else ""
+    opening = f'<div class="live-slot" data-model="{model}"{style}{moves}>'
     closing = f"</div>\n<!-- scripts of {name} -->" if name in {*LiveFigure.figures, *SCRIPTED} else "</div>"
     return [nodes.raw(text=opening, format="html"), *inside, nodes.raw(text=closing, format="html")]
 
@@ -182,6 +260,7 @@ def write_scripts(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
+    app.add_transform(Chips)
     app.add_post_transform(LiveSlots)
     app.add_post_transform(Exercises)
     app.add_directive("live-figure", LiveFigureDirective)

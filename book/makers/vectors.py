@@ -1,9 +1,15 @@
-r"""Write the test vectors: PYTHONPATH=book python -m makers.vectors. Same bytes on every run and machine."""
+r"""Write the test vectors: PYTHONPATH=book python -m makers.vectors.
+
+A case that is published keeps its bytes: its line is copied as long as the numbers computed anew are near it. With
+`--release 1.2.0` the version is raised and the new lines are recorded in vectors_published.json.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +17,7 @@ import numpy as np
 
 import rope_edu.vectors
 from makers import vector_reference as reference
+from makers import vectors_beyond as beyond
 from makers.hostile_configs import CONFIGS, ROTATIONS
 from rope_edu.clinic import BROKEN
 from rope_edu.config import ConfigError, rope_from_config
@@ -36,6 +43,8 @@ SIZES = {  # name: (head_dim, rotary_dim, base, attention_factor, positions, sou
     "a whole head of Llama 3": (128, 128, 500_000.0, 1.0, (8191,), ROFORMER),
     "backwards": (8, 8, 10_000.0, 1.0, (-1, -100), ROFORMER),
     "unsorted, repeated, from the middle": (8, 8, 10_000.0, 1.0, (900, 7, 7, 0, 31), ROFORMER),
+    "gaps": (8, 8, 10_000.0, 1.0, (0, 5, 6, 4000, 4001), ROFORMER),
+    "one token, far from 0": (8, 8, 10_000.0, 1.0, (77,), ROFORMER),
 }
 FACTOR = "attention_factor"
 LISTS = {"short_factor": [1.0 + i / 16 for i in range(8)], "long_factor": [1.0 + i * i for i in range(8)]}
@@ -164,20 +173,87 @@ def _field_refused(config: object, options: dict) -> str:
     raise AssertionError(f"read as {spec}, but it must be refused, or stated in ROTATIONS")
 
 
-FILES = {"rotate": rotation_cases, "frequencies": frequency_cases, "configs": config_cases}
+FILES = {
+    "rotate": rotation_cases,
+    "frequencies": frequency_cases,
+    "configs": config_cases,
+    "batch": lambda: beyond.batch_cases(numbers, tolerances),
+    "axes": lambda: beyond.axes_cases(numbers, tolerances),
+    "shift": lambda: beyond.shift_cases(numbers, tolerances),
+    "scale": lambda: beyond.scale_cases(),
+}
+PUBLISHED = Path(__file__).with_name("vectors_published.json")
 
 
-def text_of(name: str) -> str:
-    """Text of a file: a case on each line."""
-    cases = ",\n".join(json.dumps(case, ensure_ascii=False) for case in FILES[name]())
-    return f'{{"format": "{FORMAT}", "what": "{name}", "cases": [\n{cases}\n]}}\n'
+def nearly(found: object, expected: object) -> bool:
+    """Whether two JSON values are equal, numbers to 12 digits: another machine's last bit may be another."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return found.keys() == expected.keys() and all(nearly(found[key], expected[key]) for key in expected)
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(found) == len(expected) and all(map(nearly, found, expected))
+    if isinstance(expected, float) and isinstance(found, float):
+        return abs(found - expected) <= 1e-12 * max(1.0, abs(expected))
+    return found == expected
 
 
-def main() -> None:
+def lines_of(text: str) -> dict[str, str]:
+    """Cases of a file by name, each as the line that it has there."""
+    lines = [line.removesuffix(",") for line in text.splitlines() if line.startswith('{"name"')]
+    return {json.loads(line)["name"]: line for line in lines}
+
+
+def committed(name: str) -> dict[str, str]:
+    """Lines of a file as it is in the repository."""
+    path = HERE / f"{name}.json"
+    return lines_of(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def text_of(name: str, version: str | None = None) -> str:
+    """Text of a file: a case on each line, those that are there before those that are new."""
+    old = committed(name)
+    new = {case["name"]: case for case in FILES[name]()}
+    lines = []
+    for each in [*(one for one in old if one in new), *(one for one in new if one not in old)]:
+        line = json.dumps(new[each], ensure_ascii=False)
+        same = each in old and nearly(json.loads(line), json.loads(old[each]))
+        lines.append(old[each] if same else line)
+    cases = ",\n".join(lines)
+    head = f'"format": "{FORMAT}", "version": "{version or published()[-1][0]}", "what": "{name}"'
+    return f'{{{head}, "cases": [\n{cases}\n]}}\n'
+
+
+def published() -> list[tuple[str, dict[str, dict[str, str]]]]:
+    """Versions in order, each with the fingerprints of the lines that it added: file, name, SHA-256."""
+    return list(json.loads(PUBLISHED.read_text(encoding="utf-8")).items())
+
+
+def fingerprint(line: str) -> str:
+    """SHA-256 of a line, its first 16 digits."""
+    return hashlib.sha256(line.encode()).hexdigest()[:16]
+
+
+def release(version: str) -> None:
+    """Record all lines that no version has published, as those of a new one."""
+    found = dict(published()) if PUBLISHED.exists() else {}
+    known = {(name, case) for added in found.values() for name, cases in added.items() for case in cases}
+    found[version] = {
+        name: {
+            case: fingerprint(line)
+            for case, line in lines_of(text_of(name, version)).items()
+            if (name, case) not in known
+        }
+        for name in FILES
+    }
+    PUBLISHED.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str]) -> None:
     """Write all files."""
+    if arguments[:1] == ["--release"]:
+        release(arguments[1])
     for name in FILES:
         (HERE / f"{name}.json").write_text(text_of(name), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -2,7 +2,7 @@
 
 Into the site (``_build/html``) go each page as Markdown beside it, ``llms.txt`` and ``llms-full.txt``, and, where
 ``_config.yml`` names the site, ``sitemap.xml`` and ``404.html``. Into ``_build/dist`` go a zip of the site that
-opens from a folder, with ``--wheel`` the library's wheel, and ``SHA256SUMS`` of both.
+opens from a folder, with ``--wheel`` the wheels of the library and of the test vectors, and ``SHA256SUMS`` of both.
 """
 
 import hashlib
@@ -233,7 +233,7 @@ def wheel(root: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         shutil.copytree(root / "rope_edu", source / "rope_edu", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
+        for name in ("pyproject.toml", "README.md", "LICENSE", "rope_edu_pytest.py"):
             shutil.copy(root / name, source)
         command = [
             sys.executable,
@@ -247,6 +247,20 @@ def wheel(root: Path, target: Path) -> None:
             source,
         ]
         subprocess.run(command, check=True)
+
+
+def vectors_wheel(root: Path, target: Path, *options: str) -> None:
+    """Build the wheel of the test vectors, which depends on nothing, from their data and ``book/adopt``."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source"
+        shutil.copytree(root / "book" / "adopt", source, ignore=shutil.ignore_patterns("__pycache__"))
+        for data in (root / "rope_edu" / "vectors").glob("*.json"):
+            shutil.copy(data, source / "rope_vectors")
+        for name in ("runner.c", "runner.mjs"):
+            shutil.move(source / name, source / "rope_vectors")
+        shutil.copy(root / "LICENSE", source)
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", *options]
+        subprocess.run([*command, "--wheel-dir", target, source], check=True)
 
 
 def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
@@ -265,6 +279,7 @@ def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
     zipped(built / "html", target / f"{NAME}-{version}.zip")
     if "--wheel" in arguments:
         wheel(root, target)
+        vectors_wheel(root, target)
     write(target / "SHA256SUMS", sums(target))
     for path in sorted(target.iterdir()):
         print(f"{path.stat().st_size / 1e6:7.2f} MB  {path.name}")

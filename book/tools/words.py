@@ -4,8 +4,8 @@
     python book/tools/words.py 18 A1      # of these only
 
 A word is a run of characters with a letter or a digit in it. A formula counts as one word, a link by what it says;
-code and what it prints do not count. Minutes are those of a slow reading, `PACE` words a minute, a minute for each
-unfolded cell of code, and two for each exercise.
+code and what it prints do not count. `read` is the minutes of a slow reading of the spine, `PACE` words per minute;
+`done` adds a minute for each unfolded cell of code and another for each exercise.
 """
 
 import re
@@ -67,10 +67,11 @@ class Chapter:
         if not (self.rank or {"hide-cell", "hide-input", "remove-input"} & set(tags)):
             self.code.append(source)
 
-    def minutes(self) -> int:
-        """Minutes of a slow reading of the spine."""
+    def minutes(self) -> tuple[float, int]:
+        """Minutes of a slow reading of the spine: of its words, and with its cells and exercises."""
+        words = count("\n\n".join(self.spine)) / PACE
         exercises = sum("\ncheck(" in source for source in self.code)
-        return round(count("\n\n".join(self.spine)) / PACE + len(self.code) + exercises)
+        return words, round(words + len(self.code) + exercises)
 
 
 def read(path: Path) -> dict[str, int]:
@@ -82,7 +83,8 @@ def read(path: Path) -> dict[str, int]:
         else:
             chapter.add_code(cell.source, cell.metadata.get("tags", []))
     spine, folds = (count("\n\n".join(text)) for text in (chapter.spine, chapter.folds))
-    return {"spine": spine, "folds": folds, "minutes": chapter.minutes()}
+    reading, minutes = chapter.minutes()
+    return {"spine": spine, "folds": folds, "read": reading, "minutes": minutes}
 
 
 def main(wanted: list[str]) -> None:
@@ -91,12 +93,12 @@ def main(wanted: list[str]) -> None:
     rows = {name: row for name, row in rows.items() if not wanted or name.split("_")[0] in wanted}
     chapters = [row for name, row in rows.items() if not name.startswith(ALONE)]
     rows["chapters and appendices"] = {
-        key: sum(row[key] for row in chapters) for key in ("spine", "folds", "minutes")
+        key: sum(row[key] for row in chapters) for key in ("spine", "folds", "read", "minutes")
     }
-    print(f"{'':34}{'whole':>8}{'spine':>8}{'folds':>8}{'minutes':>9}")
+    print(f"{'':34}{'whole':>8}{'spine':>8}{'folds':>8}{'read':>6}{'done':>6}")
     for name, row in rows.items():
         whole = row["spine"] + row["folds"]
-        print(f"{name:34}{whole:8,}{row['spine']:8,}{row['folds']:8,}{row['minutes']:9,}")
+        print(f"{name:34}{whole:8,}{row['spine']:8,}{row['folds']:8,}{row['read']:6.0f}{row['minutes']:6}")
 
 
 if __name__ == "__main__":

@@ -6,13 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rope_edu.command.read_files import name_of, rule_of
-from rope_edu.config.files import Statement, read_file, read_kinds
-from rope_edu.config.gguf import shortest
+from rope_edu.config.files import Statement, read_file
 from rope_edu.config.gguf_rotation import KEYS
 from rope_edu.config.reader import STILL, Reading
 from rope_edu.config.values import ConfigError, format_value
@@ -87,46 +85,30 @@ class Comparison:
         return "\n".join([verdict, *map(str, self.differences), *(f"Note: {note}" for note in self.notes)])
 
 
-def compare(wanted: str | Path, found: str | Path) -> Comparison:
+def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Comparison:
     """Compare the rotations of two files, config.json or GGUF, for each kind of layers.
 
     A GGUF keeps numbers in float32, so a config beside one is read with its numbers rounded likewise.
+
+    Args:
+        wanted, found: a path, or what `read_file` has returned for it.
 
     Raises:
         ConfigError: a file could not be read; the sentence says why.
         OSError: there is no such file.
     """
-    files = read_file(wanted), read_file(found)
-    readings = [reading for file in files for reading in file.readings]
+    first, second = (each if isinstance(each, Statement) else read_file(each) for each in (wanted, found))
+    readings = [*first.readings, *second.readings]
     length = max(each.longest or each.trained or UNKNOWN_LENGTH for each in readings)
     grows = any(remark.kind == "depends on length" for each in readings for remark in each.remarks)
+    if first.form != second.form:
+        first, second = first.kept, second.kept
+    pairs = [(first, second), *([(first.at(length), second.at(length))] if grows else [])]
     differences: dict[tuple[str, str], Difference] = {}
-    for seq_len in (None, length) if grows else (None,):
-        first, second = _as_kept((read_file(wanted, seq_len), read_file(found, seq_len)), seq_len)
-        sides = _Sides(first, second, length)
-        for difference in sides.differences():
+    for a, b in pairs:
+        for difference in _Sides(a, b, length).differences():
             differences.setdefault((difference.what, difference.layers), difference)
-    return Comparison(length, tuple(differences.values()), tuple(_notes(*files)))
-
-
-def _as_kept(files: tuple[Statement, Statement], seq_len: int | None) -> list[Statement]:
-    """Return the files with all numbers as a GGUF keeps them, if one of the two is a GGUF."""
-    if files[0].form == files[1].form:
-        return list(files)
-    return [
-        Statement(each.path, each.form, each.model, read_kinds(_rounded(each.config), seq_len), each.config)
-        if each.config is not None
-        else each
-        for each in files
-    ]
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_rounded(each) for each in value]
-    return shortest(value) if isinstance(value, float) and abs(value) < 1e30 else value
+    return Comparison(length, tuple(differences.values()), tuple(_notes(first, second)))
 
 
 def _notes(wanted: Statement, found: Statement) -> Iterator[str]:

@@ -1,4 +1,4 @@
-r"""rope-edu weights A B: in which order the rows of q and k are in two checkpoints of one model."""
+r"""rope-edu weights A B: in which order the rows of q and k are in two checkpoints, safetensors or GGUF."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from rope_edu.config.files import read_file
-from rope_edu.config.tensors import Stored, read_tensors
+from rope_edu.config.gguf import is_gguf
+from rope_edu.config.tensors import Stored, files_of, read_tensors
+from rope_edu.config.values import ConfigError
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.spec import RopeSpec
 
@@ -21,7 +23,7 @@ SAME, TO_HALVES, TO_PAIRS = "as they were", "permuted to half_split", "permuted 
 OTHER, ANOTHER = "other weights", "in another order"
 PROJECTION = re.compile(
     r"(?:\.|^)(?:(?P<a>[qk])_proj|w(?P<b>[qk])|attn_(?P<c>[qk]))\."
-    r"(?P<lora>lora_B\.(?:\w+\.)?)?(?P<kind>weight|bias)$"
+    r"(?P<lora>lora_B\.(?:\w+\.)?)?(?P<kind>weight|bias)(?P<ggml>\.lora_b)?$"
 )
 
 
@@ -67,13 +69,14 @@ class Rows:
 
 
 def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | None = None) -> Rows:
-    """Compare the rows of q and k in two checkpoints of one model: safetensors files, or folders of them.
+    """Compare the rows of q and k in two checkpoints of one model: safetensors files, GGUFs, or folders of them.
 
-    With a config.json beside both, the order wanted follows from their layouts; else it is that of the first
-    projection, which is right only if nothing was permuted.
+    A GGUF states its layout, and for safetensors a config.json beside them does. Where both layouts are known, the
+    order wanted follows from them; else it is that of the first projection, which is right only if nothing was
+    permuted.
 
     Args:
-        head_dim: width of a head, where no config.json is beside the first checkpoint.
+        head_dim: width of a head, where neither checkpoint states it.
 
     Raises:
         ValueError: a file could not be read, no projection is in both, or the width of a head is not known.
@@ -83,7 +86,7 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
     spec = specs[0] or specs[1]
     width = spec.head_dim if head_dim is None and spec else head_dim
     if width is None:
-        raise ValueError("no config.json is beside the checkpoints: state --head-dim")
+        raise ValueError("no config.json is beside the checkpoints, and neither is a GGUF: state --head-dim")
     rotary_dim = spec.rotary_dim if spec and spec.head_dim == width else width
     first, second = (_projections(read_tensors(Path(path))) for path in (wanted, found))
     both = [key for key in first if key in second]
@@ -99,9 +102,17 @@ def compare_weights(wanted: str | Path, found: str | Path, *, head_dim: int | No
 
 
 def _spec_beside(path: Path) -> RopeSpec | None:
-    """Return the rotation of the config.json beside a checkpoint, of its first kind of layers; None without one."""
-    config = (path if path.is_dir() else path.parent) / "config.json"
-    return read_file(config).readings[0].spec if config.is_file() else None
+    """Return the rotation of a checkpoint's first kind of layers, from a GGUF itself or a config.json beside it."""
+    stating = next(iter(files_of(path)), path)
+    if stating.is_file() and is_gguf(stating):
+        try:
+            return read_file(stating).readings[0].spec
+        except ConfigError as error:
+            if error.reason != "missing":
+                raise
+            return None  # a LoRA adapter states no rotation
+    stating = (path if path.is_dir() else path.parent) / "config.json"
+    return read_file(stating).readings[0].spec if stating.is_file() else None
 
 
 def _projections(tensors: dict[str, Stored]) -> dict[tuple[str, ...], tuple[str, Stored]]:
@@ -111,7 +122,7 @@ def _projections(tensors: dict[str, Stored]) -> dict[tuple[str, ...], tuple[str,
         if match := PROJECTION.search(name):
             layer = re.search(r"\d+", name)
             part = match["a"] or match["b"] or match["c"]
-            kind = ("LoRA " if match["lora"] else "") + match["kind"]
+            kind = ("LoRA " if match["lora"] or match["ggml"] else "") + match["kind"]
             found[layer[0] if layer else "", part, kind] = name, stored
     return dict(sorted(found.items(), key=lambda each: (each[0][2] != "weight", len(each[0][0]), each[0])))
 

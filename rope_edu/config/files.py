@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rope_edu.config.gguf import is_gguf
+from rope_edu.config.gguf import is_gguf, shortest
 from rope_edu.config.gguf_rotation import FACTS, read_gguf
 from rope_edu.config.layers import body_of
 from rope_edu.config.reader import Reading, loaded, read_config, rope_from_config
@@ -14,7 +15,7 @@ from rope_edu.config.table import Notes
 from rope_edu.config.values import ConfigError, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
-LARGEST = 64 * 2**20  # bytes of a config.json
+LARGEST = 8 * 2**20  # bytes of a config.json, of which JSON makes twenty times as many in memory
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,20 @@ class Statement:
     readings: tuple[Reading, ...]
     config: dict[str, Any] | None = None
 
+    def at(self, seq_len: int | None) -> Statement:
+        """Return the statement for a text of so many tokens; it differs for rules that depend on the length."""
+        if self.config is None:
+            return replace(self, readings=read_gguf(self.path, seq_len)[1])
+        return replace(self, readings=read_kinds(self.config, seq_len))
+
+    @cached_property
+    def kept(self) -> Statement:
+        """The statement with its numbers in float32, as a GGUF keeps them."""
+        if self.config is None:
+            return self
+        config = _in_float32(self.config)
+        return replace(self, config=config, readings=read_kinds(config))
+
     @property
     def permuted(self) -> bool:
         """Tell whether this GGUF's rows of q and k are in another order than in the checkpoint it was made of."""
@@ -48,6 +63,14 @@ class Statement:
         names = [each.layer_type for each in self.readings if each.layer_type]
         reason = "choose" if layer_type is None else "no such layer type"
         raise config_error(reason, "layer_type", choices=names, allowed=listed(names), value=layer_type)
+
+
+def _in_float32(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _in_float32(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_in_float32(each) for each in value]
+    return shortest(value) if isinstance(value, float) and abs(value) < 1e30 else value
 
 
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:

@@ -92,7 +92,9 @@ def _kinds(keys: _Keys) -> dict[str | None, dict[str, Any] | None]:
     slides = bool(keys.get("attention.sliding_window"))
     still = FACTS["still"].get(keys.arch)
     if still == "nope":
-        return {None: {}, "nope": None}
+        window = keys.get("attention.sliding_window")
+        all_turn = keys.arch in FACTS["rotates_everywhere_without_window"] and window == 0
+        return {None: {}} if all_turn else {None: {}, "nope": None}
     if still and slides:
         return {"sliding_attention": {}, "full_attention": None}
     own = {
@@ -105,7 +107,8 @@ def _kinds(keys: _Keys) -> dict[str | None, dict[str, Any] | None]:
     if not own and known is None:
         return {None: {}}
     if known is not None:
-        own = ({"rope_theta": known["base"]} if "base" in known else {}) | own | {"rope_scaling": None}
+        own = ({"rope_theta": known["base"]} if "base" in known else {}) | own
+        own |= {"rope_scaling": None} if known.get("factor") == 1 else {}
     return {"full_attention": {}, "sliding_attention": own}
 
 
@@ -135,10 +138,10 @@ def _fields(keys: _Keys, lists: dict[str, np.ndarray | None]) -> dict[str, Any]:
         wanted = ["original_max_position_embeddings", "beta_fast", "beta_slow"] if sort == "yarn" else []
         if sort == "yarn" and stated["original_max_position_embeddings"] is None:
             stated["original_max_position_embeddings"] = fields["max_position_embeddings"]
-        if sort == "yarn" and stated["mscale_all_dim"]:
-            tenths = arch in FACTS["log_multiplier_in_tenths"]
-            scale = stated["mscale_all_dim"] * (10 if tenths else 1)
-            scaling |= {"mscale": scale if tenths else 1.0, "mscale_all_dim": scale}
+        if sort == "yarn" and stated["mscale_all_dim"] and arch not in FACTS["log_multiplier_unread"]:
+            scale = stated["mscale_all_dim"] * (10 if arch in FACTS["log_multiplier_in_tenths"] else 1)
+            equal = arch in FACTS["mscale_is_all_dim"]
+            scaling |= {"mscale": scale if equal else 1.0, "mscale_all_dim": scale}
     scaling |= {name: stated[name] for name in wanted if stated[name] is not None}
     if isinstance(stated["mrope_section"], list) and any(stated["mrope_section"]):
         scaling["mrope_section"] = [each for each in stated["mrope_section"] if each]

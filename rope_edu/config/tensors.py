@@ -1,4 +1,4 @@
-r"""The tensors of a checkpoint in safetensors files: their places from the headers, and a few columns of each.
+r"""The tensors of a checkpoint, safetensors or GGUF: their places from the headers, and a few columns of each.
 
 Nothing in a header is trusted: sizes are checked against the file before anything is read.
 """
@@ -12,8 +12,29 @@ from pathlib import Path
 
 import numpy as np
 
-LARGEST = 100 * 2**20  # bytes of a header
+from rope_edu.config.gguf import is_gguf, read_header
+
+LARGEST = 16 * 2**20  # bytes of a header, of which JSON makes twenty times as many in memory
+MOST_ROWS = 2**18
 WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+GGML = {
+    0: "F32",
+    1: "F16",
+    28: "F64",
+    30: "BF16",
+}  # those that are read, and the quantized ones that are usual
+GGML |= {
+    2: "Q4_0",
+    3: "Q4_1",
+    6: "Q5_0",
+    7: "Q5_1",
+    8: "Q8_0",
+    10: "Q2_K",
+    11: "Q3_K",
+    12: "Q4_K",
+    13: "Q5_K",
+}
+GGML |= {14: "Q6_K", 39: "MXFP4"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +54,8 @@ class Stored:
             )
         if not 1 <= len(self.shape) <= 2 or not math.prod(self.shape):
             raise ValueError(f"{self.path} has a projection of shape {self.shape}, and 1 or 2 axes are read")
+        if self.shape[0] > MOST_ROWS:
+            raise ValueError(f"{self.path} has a projection of {self.shape[0]} rows, more than {MOST_ROWS}")
         kept = np.memmap(self.path, WIDTHS[self.dtype], "r", self.start, self.shape)
         found = np.array(kept.reshape(self.shape[0], -1)[:, :most])
         if self.dtype == "BF16":
@@ -41,11 +64,31 @@ class Stored:
 
 
 def read_tensors(path: Path) -> dict[str, Stored]:
-    """Return the tensors of a safetensors file, or of all that a folder holds, by name."""
-    files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
+    """Return the tensors of a safetensors file, a GGUF, or all files that a folder holds, by name."""
+    files = files_of(path)
     if not files:
-        raise ValueError(f"{path} holds no file named *.safetensors")
-    return {name: stored for file in files for name, stored in _header(file).items()}
+        raise ValueError(f"{path} holds no file named *.safetensors or *.gguf")
+    read = {True: _of_gguf, False: _header}
+    return {name: stored for file in files for name, stored in read[is_gguf(file)](file).items()}
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a checkpoint: itself, or a folder's safetensors; its GGUFs if it has none."""
+    if not path.is_dir():
+        return [path]
+    return sorted(path.glob("*.safetensors")) or sorted(path.glob("*.gguf"))
+
+
+def _of_gguf(path: Path) -> dict[str, Stored]:
+    size, found = path.stat().st_size, {}
+    for name, tensor in read_header(path).tensors.items():
+        dtype = GGML.get(tensor.kind, f"{tensor.kind} of ggml")
+        if dtype in WIDTHS:
+            width = np.dtype(WIDTHS[dtype]).itemsize
+            if tensor.start + width * math.prod(tensor.shape) > size:
+                raise ValueError(f"{path} is cut: the tensor {name[:60]} lies outside the file")
+        found[name] = Stored(path, dtype, tensor.shape, tensor.start)
+    return found
 
 
 def _header(path: Path) -> dict[str, Stored]:

@@ -1,7 +1,8 @@
-r"""Run the vectors on a function: rope-edu vectors module:function [--width float32].
+r"""Run the vectors on a function: rope-edu vectors module:function [--width float32] [--cases batch].
 
-The function takes `(x, positions, *, layout, rotary_dim, base, attention_factor)`, NumPy in and out. The exit
-status is 0 if all cases pass, 1 if one fails, 2 if the function cannot be called in this way.
+The function takes `(x, positions, *, layout, rotary_dim, base, attention_factor)`, NumPy in and out; for --cases
+axes also `axes`, the coordinate of each pair, and for --cases shift the rotated keys and a `shift` instead of
+positions. The exit status is 0 if all cases pass, 1 if one fails, 2 if the function cannot be called in this way.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from dataclasses import asdict
 
 from rope_edu.clinic.__main__ import find
-from rope_edu.vectors.runner import WIDTHS, run
+from rope_edu.vectors.runner import CALLS, WIDTHS, run
 
 
 def main(arguments: list[str] | None = None, prog: str = "python -m rope_edu.vectors") -> int:
@@ -26,11 +27,13 @@ def main(arguments: list[str] | None = None, prog: str = "python -m rope_edu.vec
     parser.add_argument(
         "--width", choices=WIDTHS, default="float64", help="number format of the function (float64)"
     )
+    parser.add_argument("--cases", choices=CALLS, default="rotate", help="the file of cases (rotate)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     chosen = parser.parse_args(arguments)
     sys.path.insert(0, "")
     try:
-        results = run(find(chosen.function, as_torch=False), width=chosen.width)
+        function = find(chosen.function, as_torch=False)
+        results = run(function, width=chosen.width, cases=chosen.cases)
     except ValueError as error:
         parser.error(str(error))
     failed = [result for result in results if not result.passed]

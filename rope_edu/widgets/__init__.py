@@ -40,6 +40,7 @@ from .trained_turns import TrainedTurns
 from .training_curves import TrainingCurves
 from .what_turns import WhatTurns
 from .which_bug import WhichBug
+from .words_on_a_rail import WordsOnARail
 
 __all__ = [
     "AngleChart",
@@ -72,4 +73,5 @@ __all__ = [
     "TrainingCurves",
     "WhatTurns",
     "WhichBug",
+    "WordsOnARail",
 ]

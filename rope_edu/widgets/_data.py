@@ -16,7 +16,7 @@ from rope_edu.results.page_models import read_page_models
 from ._grid import grid_table
 from ._questions import questions
 from ._registry import FIGURES
-from .maths import decoding, order, patients, stretch, words
+from .maths import decoding, order, patients, rail, stretch, words
 
 
 def _precision() -> dict:
@@ -92,6 +92,14 @@ DATA: dict[str, Callable[[], Any]] = {
     "patients": patients.patients,
     "precision": _precision,
     "presets": _presets,
+    "rail": lambda: {
+        "theta": rail.THETA,
+        "places": rail.PLACES,
+        "apart": rail.APART,
+        "arrows": rail.ARROWS,
+        "round": rail.ROUND,
+        "pace": rail.PACE,
+    },
     "questions": questions,
     "rules": lambda: stretch.RULES,
     "words": _words,

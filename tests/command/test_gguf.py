@@ -1,6 +1,7 @@
 """A GGUF's header is read as the gguf package writes it, and never trusted."""
 
 import json
+import math
 import os
 import random
 import struct
@@ -10,6 +11,7 @@ import gguf
 import numpy as np
 import pytest
 
+from rope_edu import inv_freq
 from rope_edu.config import ConfigError, preset
 from rope_edu.config.files import read_file
 from rope_edu.config.gguf import read_header
@@ -52,8 +54,64 @@ def test_every_architecture_of_the_package_is_known():
     known = FACTS["interleaved"] + FACTS["half_split"] + FACTS["does_not_rotate"]
     assert set(gguf.MODEL_ARCH_NAMES.values()) <= set(known)
     assert len(known) == len(set(known))
-    for name in ("sections_in_turn", "rows_permuted", "sliding_layers", "still", "log_multiplier_in_tenths"):
+    for name in FACTS.keys() - {"source"}:
         assert set(FACTS[name]) <= set(known)
+
+
+def test_every_architecture_whose_rows_are_permuted_has_its_converter_named():
+    named = [
+        arch
+        for archs in FACTS["source"]["rows_permuted"].values()
+        if isinstance(archs, list)
+        for arch in archs
+    ]
+    assert sorted(named) == sorted(FACTS["rows_permuted"])
+    assert set(FACTS["rows_permuted"]) <= set(FACTS["interleaved"])
+    assert FACTS.keys() - {"source"} <= {name for each in FACTS["source"] for name in each.split(", ")}
+
+
+def test_llama_4_rotates_all_layers_if_its_window_is_0(tmp_path):
+    config = preset("Llama 4 (defaults)").config
+    kinds = [
+        [each.layer_type for each in read_file(written(tmp_path / "a.gguf", config, window=window)).readings]
+        for window in (None, 8192, 0)
+    ]
+    assert kinds == [[None, "nope"], [None, "nope"], [None]]
+
+
+@pytest.mark.parametrize(("arch", "factor"), [("gemma3", 1), ("modern-bert", 4)])
+def test_sliding_layers_keep_the_factor_where_llama_cpp_keeps_it(arch, factor, tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "a.gguf", arch)
+    writer.add_key_length(8)
+    writer.add_sliding_window(128)
+    writer.add_rope_freq_base(160_000.0)
+    writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+    writer.add_rope_scaling_factor(4.0)
+    for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
+        getattr(writer, step)()
+    sliding = read_file(tmp_path / "a.gguf").of("sliding_attention").spec
+    np.testing.assert_allclose(sliding.inv_freq, inv_freq(8, 10_000.0) / factor)
+
+
+@pytest.mark.parametrize(
+    ("arch", "stated", "factor"),
+    [
+        ("deepseek2", 0.0707, 1.0),  # a tenth, and mscale is the same
+        ("mistral3", 0.707, (0.1 * math.log(4) + 1) / (0.0707 * math.log(4) + 1)),
+        ("mistral4", 0.0707, (0.1 * math.log(4) + 1) / (0.0707 * math.log(4) + 1)),
+        ("glm-dsa", 0.0707, 0.1 * math.log(4) + 1),  # never read
+    ],
+)
+def test_the_multiplier_of_yarn_is_read_as_each_architecture_reads_it(arch, stated, factor, tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "a.gguf", arch)
+    writer.add_key_length(8)
+    writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+    writer.add_rope_scaling_factor(4.0)
+    writer.add_rope_scaling_orig_ctx_len(4096)
+    writer.add_rope_scaling_yarn_log_mul(stated)
+    for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
+        getattr(writer, step)()
+    assert read_file(tmp_path / "a.gguf").readings[0].spec.attention_factor == pytest.approx(factor)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 from rope_edu import inv_freq
 from rope_edu.config import to_config
 from rope_edu.config.files import read_kinds
+from rope_edu.config.gguf_rotation import FACTS
 
 ARCHITECTURES = {
     "llama": "llama",
@@ -33,7 +34,35 @@ ARCHITECTURES = {
     "modernbert": "modern-bert",
     "mimo_v2_flash": "mimo2",
     "ernie4_5": "ernie4_5",
+    "gpt_oss": "gpt-oss",
+    "gemma3n_text": "gemma3n",
+    "olmo3": "olmo2",
+    "mistral4": "mistral4",
+    "ministral3": "mistral3",
 }
+LOST = {"gpt_oss": "truncate"}  # a field that no key of a GGUF holds
+CONTAINERS = {  # of models that llama.cpp does not convert: an architecture of the same layout and kinds of layers
+    "gptj": "command-r",
+    "codegen": "command-r",
+    "longcat_flash": "command-r",
+    "helium": "command-r",
+    "roformer": "command-r",
+    "hy_v3": "qwen2",
+    "lfm3": "gemma4",
+}
+
+
+def spelled(config, spelling):
+    """Return a config in the spelling of transformers 4 or 5; as it is where kinds of layers differ in width."""
+    kinds = read_kinds(config)
+    if len(kinds) == 1:
+        return to_config(kinds[0], spelling=spelling)
+    widths = {(each.spec.head_dim, each.spec.rotary_dim, each.rope_type == "nope") for each in kinds}
+    if spelling == 4 or len(widths) > 1:
+        return config
+    made = {each.layer_type: to_config(each) for each in kinds}
+    rules = {label: each.pop("rope_parameters") for label, each in made.items()}
+    return next(iter(made.values())) | {"rope_parameters": rules}
 
 
 def written(path, config, **changes):
@@ -42,7 +71,7 @@ def written(path, config, **changes):
     main = readings.get("full_attention", next(iter(readings.values())))
     local = readings.get("sliding_attention")
     main = local if main.rope_type == "nope" else main
-    writer = gguf.GGUFWriter(path, ARCHITECTURES[config["model_type"]])
+    writer = gguf.GGUFWriter(path, (ARCHITECTURES | CONTAINERS)[config["model_type"]])
     fields = {"base": main.base, "factor": main.factor, "rotary_dim": main.spec.rotary_dim} | changes
     writer.add_context_length(main.longest)
     writer.add_key_length(
@@ -54,10 +83,12 @@ def written(path, config, **changes):
     writer.add_rope_freq_base(fields["base"])
     if local is not None:
         writer.add_sliding_window(4096)
-        if local.spec != main.spec and writer.arch != "gemma3":  # llama.cpp knows gemma3's
+        if local.spec != main.spec and writer.arch not in ("gemma3", "gemma3n"):  # llama.cpp knows theirs
             writer.add_rope_freq_base_swa(local.base)
             writer.add_rope_dimension_count_swa(local.spec.rotary_dim)
             writer.add_key_length_swa(local.spec.head_dim)
+    if fields.get("window") is not None:
+        writer.add_sliding_window(fields["window"])
     scaling(writer, main, fields)
     writer.add_array("tokenizer.ggml.tokens", ["a token of any length"] * 1000)
     writer.add_tensor("token_embd.weight", np.zeros((4, 4), dtype=np.float32))
@@ -78,8 +109,10 @@ def scaling(writer, reading, fields):
         writer.add_rope_scaling_orig_ctx_len(keys["original_max_position_embeddings"])
         if "beta_fast" in keys:
             writer.add_rope_scaling_yarn_beta_fast(keys["beta_fast"])
+            writer.add_rope_scaling_yarn_beta_slow(keys["beta_slow"])
         if "mscale_all_dim" in keys:
-            writer.add_rope_scaling_yarn_log_mul(0.1 * keys["mscale_all_dim"])
+            tenth = 0.1 if writer.arch in FACTS["log_multiplier_in_tenths"] else 1
+            writer.add_rope_scaling_yarn_log_mul(tenth * keys["mscale_all_dim"])
     if reading.rope_type in ("llama3", "proportional"):
         plain = inv_freq(reading.spec.head_dim, reading.base)
         turned = np.where(reading.spec.inv_freq > 0, reading.spec.inv_freq, plain / 1e30)

@@ -404,6 +404,21 @@ def test_where_theta_is_said_to_be_lost_the_installed_transformers_loses_it(how)
         assert 7e5 not in bases | kept
 
 
+@pytest.mark.parametrize(("label", "is_lost"), [("full_attention", False), ("sliding_attention", True)])
+def test_a_base_is_said_to_be_lost_where_the_file_declares_no_such_layer(label, is_lost):
+    kinds = {"full_attention": STATED, label: STATED}
+    config = LLAMA | {
+        "model_type": "gemma3_text",
+        "num_hidden_layers": 2,
+        "layer_types": ["full_attention"] * 2,
+        "rope_parameters": kinds,
+    }
+    said = [remark.text for remark in read_config(config, layer_type="full_attention").remarks]
+    lost = [text for text in said if "belongs to no layer type" in text]
+    assert len(lost) == is_lost
+    assert all(f"rope_parameters.{label}" in text for text in lost)
+
+
 def _sections_of_the_module(family):
     """Return the sections that the model's rotary module takes where the file has none, read in its source."""
     folder = re.sub("_text$", "", family)

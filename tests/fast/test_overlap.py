@@ -108,6 +108,19 @@ def test_reversed_views_that_overlap_are_refused_at_every_call(compiled):
     rotate(buffer[9:4:-1], table=TABLE, out=buffer[14:9:-1], compiled=compiled)  # next to it: apart
 
 
+@kinds
+def test_sharing_one_number_is_refused_and_lying_next_to_it_is_not(make):
+    buffer = make(example(80))
+
+    def rows(first):
+        return buffer[first : first + 40].reshape(5, 8)
+
+    rotate(rows(0), table=TABLE, out=rows(40), compiled=True)
+    for first, second in ((0, 39), (39, 0)):
+        with pytest.raises(ValueError, match="share no memory"):
+            rotate(rows(first), table=TABLE, out=rows(second), compiled=True)
+
+
 @dtypes
 @both_ways
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -303,6 +303,17 @@ def test_gradient_of_a_sum_comes_back_though_it_is_one_broadcast_number(layout, 
 
 
 @layouts
+@compiled_or_not
+def test_gradient_that_arrives_transposed_comes_back_right(layout, compiled):
+    x = torch.tensor(example(50, 64), requires_grad=True)
+    upstream = torch.tensor(example(64, 50, seed=1)).mT  # features far apart, tokens side by side
+    turned = rotate(x, table=RotaryTable(inv_freq(64), layout=layout), compiled=compiled)
+    (found,) = torch.autograd.grad(turned, x, upstream)
+    expected = apply_rope(upstream.contiguous(), -rope_angles(range(50), inv_freq(64)), layout=layout)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@layouts
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_no_tensor_is_saved_for_the_backward_pass_as_the_table_is_there(dtype, layout):
     q, k = (torch.ones(2, 8, 50, 32, dtype=dtype, requires_grad=True) for _ in "qk")

@@ -44,6 +44,7 @@ from rope_edu.widgets.maths import (
     example_bias,
     gained,
     order,
+    rail,
     sharpness,
     stretch,
     words,
@@ -455,6 +456,19 @@ def of_words():
 
 
 @room
+def of_rail():
+    places = (0, 0.5, 1, 3.2, 4, 6.9, 7)
+    for dog, pig in itertools.product(places, places):
+        yield Call("otherPlaces", [dog, pig], rail.other_places(dog, pig), exactly=True)
+        yield Call("passed", [dog, 2, pig], rail.passed(dog, 2, pig))
+        yield Call("keptApart", [dog, pig], rail.kept_apart(dog, pig))
+        yield Call("railScore", [pig - dog], rail.rail_score(pig - dog))
+        for start, more in itertools.product((0, 11.9, 12, 30, 47.5), (0.01, 0.3, 9)):
+            yield Call("strolled", [dog, pig, start, more], rail.strolled(dog, pig, start, more))
+    for word, position in itertools.product(rail.ARROWS, (0, 3, 7.25, 48)):
+        yield Call("turnedArrow", [word, position], rail.turned_arrow(word, position))
+
+
 def of_order():
     for text in TEXTS:
         yield Call("wordDirection", [text], order.word_direction(text))

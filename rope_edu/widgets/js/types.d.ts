@@ -66,6 +66,24 @@ interface Handle {
   x: number;
   y: number;
   at: (px: number, py: number) => unknown;
+  ink?: string; // the colour of the thing
+  box?: number[]; // its width and height, where it is no dot
+  trait?: string; // what it moves, where that is not its name
+}
+
+/** A box of a picture that can be clicked, and what a click sets. */
+interface Tap {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  set: State;
+}
+
+/** Between two states: the first one, and the share of the way, from 0 to 1. */
+interface Way {
+  from: State;
+  share: number;
 }
 
 /** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */
@@ -83,6 +101,7 @@ interface Control {
   whole: boolean;
   limit: number;
   options: [any, string][];
+  buttons?: boolean;
   max_words: number;
   most: number;
   rules?: ControlRule[];
@@ -153,6 +172,12 @@ type Moved = (changes: State) => void;
 /** Speaks at once. */
 type Tell = (text: string) => void;
 
+/** The address of a state, and how to show it to a reader. */
+interface Link {
+  text(): string;
+  show(): void;
+}
+
 /** A kind of control: the nearest value that it allows, what a text in an address means, and its element. */
 interface ControlKind {
   allowed(control: Control, value: any, current: any): any;
@@ -181,6 +206,9 @@ interface View {
   shows(part: string): boolean;
 }
 
+/** What can be taken in a picture: things to drag by name, and boxes to click. */
+type Grasp = { [name: string]: any; taps?: Record<string, Tap> };
+
 /** What a figure gives; see lib/figure.js. */
 interface Figure {
   name: string;
@@ -189,13 +217,17 @@ interface Figure {
   draw(
     pen: import("./lib/pen.js").Pen,
     state: State,
-    size: { width: number; height: number } & View,
-  ): Record<string, Handle> | void;
+    size: { width: number; height: number; way?: Way } & View,
+  ): Grasp | void;
   readout(state: State, view: View): string;
   follow?(before: State, changes: State): State;
   uses?(state: State): string[];
   work?(state: State, whole?: boolean): Iterator<unknown>;
   play?: { trait: string; perSecond: number; speeds?: number[] };
+  panel?(width: number, state: State, view: View): Pair;
+  smooth?: string[];
+  time?: number;
+  unfolds?: boolean;
   buttons?: { label: string; move(state: State): State }[];
 }
 

@@ -213,5 +213,7 @@ export default live({
   height,
   draw,
   readout,
+  panel: (width) => [0, stacked(width) ? places(width).bias.y - 44 : height(width)],
+  unfolds: true,
   buttons: [{ label: "Next query", move: ({ query, length }) => ({ query: (query + 1) % length }) }],
 });

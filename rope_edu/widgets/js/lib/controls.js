@@ -33,12 +33,13 @@ export function parsed(control, text) {
 
 /**
  * The controls of a figure: {elements, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
- * one, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
+ * a slider, `leapt` when it sets another control at once, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
+ * `unfolds`: "More" opens when a control in it begins to mean something.
  * @param {Controls} controls
- * @param {{lead?: string[], few?: Record<string, any[]>, only?: string[]}} asked
- * @param {{moved: Moved, tell: Tell}} calls
+ * @param {{lead?: string[], few?: Record<string, any[]>, only?: string[], unfolds?: boolean}} asked
+ * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls
  */
-export function makeControls(controls, asked, { moved, tell }) {
+export function makeControls(controls, asked, { moved, leapt, tell }) {
   const places = placed(Object.keys(controls), asked);
   const small = Boolean(asked.only);
   /** @type {Record<string, ReturnType<ControlKind["make"]>>} */
@@ -47,7 +48,8 @@ export function makeControls(controls, asked, { moved, tell }) {
     const grid = html("div", { class: "rl-controls" });
     for (const name of names) {
       const control = small ? withFew(controls[name], asked.few?.[name]) : controls[name];
-      parts[name] = KINDS[control.kind].make(control, (value) => moved({ [name]: value }), tell, small);
+      const move = control.kind === "slider" ? moved : leapt;
+      parts[name] = KINDS[control.kind].make(control, (value) => move({ [name]: value }), tell, small);
       parts[name].element.setAttribute("data-trait", name);
       grid.append(parts[name].element);
     }
@@ -75,6 +77,8 @@ export function makeControls(controls, asked, { moved, tell }) {
   }
   /** @type {(state: State, used: string[]) => void} */
   function show(state, used) {
+    const fresh = used.some((name) => places[1].includes(name) && !inUse.includes(name));
+    if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
     hide(document.activeElement);

@@ -1,17 +1,19 @@
 // A live figure, from what it draws and says. The rest of this room gives it a pen, native controls, a readout, Reset, the
 // state as a line of Python and as a link; the figure itself holds no state.
 import { makeAddress } from "./address.js";
+import { answerQuestions } from "./answer.js";
 import { hasFailed, makeAttempt } from "./attempt.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
 import { html } from "./dom.js";
 import { makeFit } from "./fit.js";
+import { makeGlide, makeHand } from "./glide.js";
 import { namedBy, viewOf } from "./leads.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
 import { inUse } from "./rules.js";
-import { initialOf, makeState } from "./state.js";
-import { keepInSight } from "./view.js";
+import { makeState } from "./state.js";
+import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
 /**
@@ -20,13 +22,19 @@ import { makeWork } from "./work.js";
  * name      class name, the same in Python
  * title     what the picture is, in a few words
  * height    (width, state, view) → height of the picture in pixels; view: {small, shows(part)}, see leads.js
- * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged
+ * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged; in it
+ *           taps: {name: {x, y, w, h, set: {trait: value}}} for what can be clicked. On the way from another state the last
+ *           argument has way: {from, share}
  * readout   (state, view) → what the picture says, in one to three sentences
  * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
  *           (rules.js) says so
  * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
  * work      (state, whole) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices, see work.js
- * play      {trait, perSecond} or nothing: a button that moves a slider by itself
+ * play      {trait, perSecond, speeds} or nothing: a button that moves a slider by itself
+ * panel     (width, state, view) → [top, bottom] of the leading panel: what is seen where the whole picture has no room
+ * time      milliseconds for a way from one state to another, where 400 are too few to follow
+ * unfolds   "More" opens when a choice gives a control in it a meaning
+ * smooth    names of whole numbers that the picture draws between two whole ones too, on their way (glide.js)
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
  * @param {Figure} figure
  */
@@ -58,36 +66,36 @@ function mount(figure, model, el) {
   const state = makeState(model, figure.follow);
   const { only, ...view } = viewOf(model.get("only"), state.names);
   const root = makeRoot(figure, view.small);
-  const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
-  let touched = false; // nothing is spoken before something has moved
-  function moved(/** @type {State} */ changes) {
-    state.move(changes);
-    change();
-    address?.remember();
-  }
-  const picture = makePicture(figure, view, moved, stops.signal);
+  const glide = makeGlide(state.controls, figure, { draw: () => attempt(draw), arrived: paint });
+  const isSteady = () => Boolean(figure.work) || hasFailed(root);
+  const { moved, leapt } = makeHand(state, glide, { change, paint, isSteady, remember: () => address?.remember() });
+  const picture = makePicture(figure, view, { moved, leapt }, stops.signal);
   const readout = makeReadout();
   const { attempt, fail } = makeAttempt(root, readout.show);
-  const controls = makeControls(state.controls, { ...namedBy(figure.name), only }, { moved, tell: readout.tell });
-  const bar = makeBar(figure, state, only, { moved, rested: paint, tell: readout.tell });
+  const address = model.host === "page" ? makeAddress(figure.name, state, root, leapt, stops.signal) : undefined;
+  const calls = { moved, leapt, rested: paint, tell: readout.tell, link: address?.link };
+  const controls = makeControls(state.controls, { ...namedBy(figure.name), only, unfolds: figure.unfolds }, calls);
+  const bar = makeBar(figure, state, only, calls);
   const work = makeWork(figure.work, paint, fail);
   root.append(picture.element, ...readout.elements, ...controls.elements, bar.element);
   keepKeys(root);
-  if (model.host === "page") keepInSight(root, picture.element, stops.signal);
+  if (address) address.follow(keepInSight(root, picture, () => attempt(draw), stops.signal).use);
+  invite(root, picture.element, stops.signal);
 
+  const draw = () => picture.paint(glide.shown(state.read()), glide.way());
   function paint() {
     const now = state.read();
     controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));
     bar.show(now);
     attempt(() => {
-      picture.paint(now);
-      if (!hasFailed(root)) readout.show(figure.readout(now, view), !touched || work.busy() || bar.playing());
+      draw();
+      if (!hasFailed(root)) readout.show(figure.readout(now, view), !isTouched(root) || work.busy() || bar.playing());
     });
-    root.setAttribute("aria-busy", String(work.busy()));
+    root.setAttribute("aria-busy", String(work.busy() || glide.busy()));
     root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in
   }
   function change() {
-    touched = true;
+    root.classList.add(TOUCHED);
     delete root.dataset.failed;
     work.start(state.read());
     paint();
@@ -99,30 +107,17 @@ function mount(figure, model, el) {
   address?.recall();
   picture.measure();
   change();
-  touched = false;
+  root.classList.remove(TOUCHED);
   readout.stop();
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
   giveStill(root, work, () => picture.still(figure.readout(state.read(), view)));
-  return () => takeAway(root, [{ stop: () => stops.abort() }, fit, bar, readout, address, work]);
+  return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work]);
 }
 
-/**
- * What the questions below a figure of a page ask of it: its state, or to be in another (what differs from the first picture).
- * @param {HTMLElement} root
- * @param {Live} state
- * @param {() => void} remember
- * @param {AbortSignal} signal
- */
-function answerQuestions(root, state, remember, signal) {
-  const ask = (/** @type {Event} */ event) => event instanceof CustomEvent && event.detail.take(state.read());
-  const show = (/** @type {Event} */ event) => {
-    if (!(event instanceof CustomEvent)) return;
-    state.set({ ...initialOf(state.controls), ...event.detail });
-    remember();
-  };
-  root.addEventListener("rl-ask", ask, { signal });
-  root.addEventListener("rl-show", show, { signal });
-}
+const TOUCHED = "rl-touched"; // of a figure that has moved: nothing is spoken before
+
+/** @type {(root: HTMLElement) => boolean} */
+const isTouched = (root) => root.classList.contains(TOUCHED);
 
 /**
  * The picture as a file, for tools: root.still().

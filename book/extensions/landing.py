@@ -1,0 +1,120 @@
+"""Sphinx extension: what the first page is made of: honest hours, and a wall of all figures.
+
+``{time}`course` `` says how long a path of ``book/data/paths.yml`` takes. ``{wall}`` shows every live figure
+as its still picture, each a link to the figure in its chapter; ``book/assets/progress.js`` ticks those that were
+moved. ``{miniature} Class`` shows one of them alone.
+"""
+
+import html
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from docutils.parsers.rst.states import Inliner
+from live_figures import Shown, figures_of, words_of
+from paths import PATHS, minutes, paths, spoken, titled
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+
+STILLS = "_static/stills"
+
+
+def figures(root: Path) -> dict[str, tuple[str, Shown]]:
+    """Return {class: (page, figure)} of the whole book in the order of its pages, each where it is first shown."""
+    parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]
+    pages = [entry["file"] for part in parts for entry in part["chapters"]]
+    found: dict[str, tuple[str, Shown]] = {}
+    for page in pages:
+        file = root / f"{page}.ipynb"
+        for shown in figures_of(file) if file.is_file() else []:
+            found.setdefault(shown.name, (page, shown))
+    return found
+
+
+def picture(env: BuildEnvironment, docname: str, page: str, shown: Shown) -> str:
+    """Return a link to a figure: its still, its title and its chapter."""
+    builder = env.app.builder
+    up = "../" * docname.count("/")
+    where = builder.get_relative_uri(docname, page)
+    title = words_of(shown.svg).partition(". ")[0]
+    return (
+        f'<a class="still-link" href="{where}#live={shown.name}" data-figure="{shown.name}">'
+        f'<img src="{up}{STILLS}/{shown.name}.svg" loading="lazy" alt="Still picture of {shown.name}">'
+        f"<span>{html.escape(title)}</span> <em>{html.escape(titled(env, page))}</em></a>"
+    )
+
+
+class Stills(nodes.General, nodes.Element):
+    """Pictures of figures by name, written once all pages have their titles and numbers."""
+
+
+class Wall(SphinxDirective):
+    """Show all figures as stills."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list."""
+        root = Path(self.env.srcdir)
+        for file in (root / "_toc.yml", *sorted((root / "notebooks").glob("*.ipynb"))):
+            self.env.note_dependency(str(file))
+        return [Stills("", names=list(figures(root)), wall=True, page="")]
+
+
+class Miniature(SphinxDirective):
+    """Show one figure as a still that leads to it, or to its small form: ``{miniature} Class page``."""
+
+    required_arguments = 1
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture."""
+        if self.arguments[0] not in (found := figures(Path(self.env.srcdir))):
+            raise self.error(f"miniature must be one of {', '.join(found)}, got {self.arguments[0]}")
+        page = self.env.relfn2path(self.arguments[1])[0] if len(self.arguments) > 1 else ""
+        return [Stills("", names=[self.arguments[0]], wall=False, page=page)]
+
+
+def write_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Write the pictures of a page."""
+    for node in list(doctree.findall(Stills)):
+        found = figures(Path(app.srcdir))
+        links = [
+            picture(app.env, docname, node["page"] or found[name][0], found[name][1])
+            for name in node["names"]
+        ]
+        items = "".join(f"<li>{link}</li>" for link in links)
+        text = f'<ul class="wall">{items}</ul>' if node["wall"] else links[0]
+        node.replace_self(nodes.raw(text=text, format="html"))
+
+
+def time(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Inliner, *_: object
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """Return how long a path takes, or a warning."""
+    env = inliner.document.settings.env
+    path = next((path for path in paths(env) if path["key"] == text), None)
+    if path is None:
+        message = f"time must be that of a path in {PATHS.name}, got {text!r}"
+        return [nodes.Text(text)], [inliner.reporter.warning(message, line=lineno)]
+    return [nodes.Text(spoken(minutes(Path(env.srcdir), path)))], []
+
+
+def write_stills(app: Sphinx) -> None:
+    """Write every figure's still picture into the site."""
+    if app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / STILLS
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (_, shown) in figures(Path(app.srcdir)).items():
+        (folder / f"{name}.svg").write_text(shown.svg, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect the extension."""
+    app.add_node(Stills)
+    app.add_directive("wall", Wall)
+    app.add_directive("miniature", Miniature)
+    app.add_role("time", time)
+    app.connect("doctree-resolved", write_links)
+    app.connect("builder-inited", write_stills)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

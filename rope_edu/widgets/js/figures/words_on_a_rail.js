@@ -1,0 +1,146 @@
+import { RAIL } from "../data/rail.js";
+import { ink } from "../lib/colour.js";
+import { live } from "../lib/figure.js";
+import { polar } from "../lib/geometry.js";
+import { clamp, fmt, range } from "../lib/numbers.js";
+import { counted, shortened, textWidth } from "../lib/words.js";
+import { TURN } from "../maths/frequencies.js";
+import { keptApart, otherPlaces, passed, railScore, strolled, turnedArrow } from "../maths/rail.js";
+
+const OTHERS = ["the", "chases", "the"];
+
+/** Where everything is at a width: the rail above, the needle below. */
+function plan(width) {
+  const slot = (width - 4) / RAIL.places;
+  const size = clamp(slot * 0.3, 12, 26); // of the words
+  const radius = Math.min(42, slot * 0.44);
+  const rail = 2 * (size + 4) + 6 + radius; // the centres of the clocks
+  const numbers = rail + radius + 20;
+  const reach = clamp(width * 0.22, 92, 136); // of the needle
+  const hub = numbers + 62 + reach;
+  return { slot, size, radius, rail, numbers, reach, hub, height: hub + 38, X: (place) => 2 + slot * (place + 0.5) };
+}
+
+/** Every word with its place; dog and pig come last, so that they lie over the others. */
+function wordsOf({ dog, pig }) {
+  return [
+    ...otherPlaces(dog, pig).map((place, i) => ({
+      word: OTHERS[i],
+      place,
+      colour: ink.muted,
+      words: ink.muted,
+      bold: false,
+    })),
+    { word: "pig", place: pig, colour: ink.k, words: ink.kWords, bold: true },
+    { word: "dog", place: dog, colour: ink.q, words: ink.qWords, bold: true },
+  ];
+}
+
+/** The text as a tape that runs under the words: its positions. */
+function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
+  pen.line(0, rail, width, rail, { stroke: ink.grid, width: 3 });
+  const free = range(0, RAIL.places - 1).map((place) => [X(place), rail, 4]);
+  pen.circles(free, { fill: ink.paper, stroke: ink.grid, width: 2 });
+  const places = range(Math.ceil(start - 0.25), Math.floor(start + RAIL.places - 0.75)).map((t) => t - start);
+  const marks = places.map((place) => [X(place), rail + radius - 1, X(place), rail + radius + 5]);
+  pen.part(() => {
+    pen.lines(marks, { stroke: ink.muted, width: 1.5 });
+    const size = slot < 60 ? 12 : 13;
+    for (const place of places) {
+      pen.text(X(place), numbers, Math.round(start + place), { anchor: "middle", size, fill: ink.muted });
+    }
+  });
+}
+
+/** A clock for each word, and the word above it. */
+function drawWords(pen, state, { X, slot, size, radius, rail }) {
+  const { dog, pig, start } = state;
+  const close = Math.abs(dog - pig) * slot < textWidth("dog", size, true) + 4;
+  for (const { word, place, colour, words, bold } of wordsOf(state)) {
+    const [x, y] = [X(place), rail];
+    const [dx, dy] = turnedArrow(word, start + place);
+    const far = 0.84 * radius;
+    pen.circle(x, y, radius, { fill: ink.paper, stroke: bold ? colour : ink.grid, width: bold ? 2.5 : 2 });
+    const style = { stroke: colour, width: bold ? 4 : 2.5, head: bold ? 11 : 8 };
+    pen.arrow(x - 0.35 * far * dx, y + 0.35 * far * dy, x + far * dx, y - far * dy, style);
+    const above = word === "dog" && close ? size + 4 : 0;
+    const text = bold ? word : shortened(word, 2 * slot - textWidth("the", size) - 6, size);
+    const baseline = rail - radius - 8 - above;
+    pen.text(x, baseline, text, { anchor: "middle", size, fill: words, weight: bold ? 700 : undefined });
+  }
+}
+
+/** How far dog and pig are apart, as a bracket under the tape. */
+function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
+  const y = numbers + 14;
+  const style = { stroke: ink.position, width: lock ? 6 : 4 };
+  pen.line(X(dog), y, X(pig), y, style);
+  const text = `${apart(dog, pig)} apart`;
+  const half = textWidth(text, 15, true) / 2;
+  const middle = clamp((X(dog) + X(pig)) / 2, half + 2, width - half - 2);
+  pen.text(middle, y + 20, text, { anchor: "middle", size: 15, fill: ink.positionWords, weight: 600 });
+}
+
+/** The score as a needle from −1 on the left to 1 on the right. */
+function drawNeedle(pen, score, { hub, reach }, width) {
+  const x = width / 2;
+  const at = (value) => (TURN / 4) * (1 - value);
+  pen.arc(x, hub, reach, at(1), at(-1), { stroke: ink.grid, width: 10 });
+  pen.arc(x, hub, reach, at(Math.max(score, 0)), at(Math.min(score, 0)), { stroke: ink.score, width: 10 });
+  const ends = { size: 13, fill: ink.muted, anchor: "middle" };
+  pen.text(x - reach, hub + 20, "−1", ends);
+  pen.text(x + reach, hub + 20, "1", ends);
+  pen.arrow(x, hub, ...polar(x, hub, at(score), reach - 8), { stroke: ink.text, width: 5, head: 16 });
+  pen.circle(x, hub, 8, { fill: ink.text });
+  const words = { anchor: "middle", size: 17, fill: ink.scoreWords, weight: 700 };
+  pen.text(x, hub + 30, `score ${fmt(score)}`, words);
+}
+
+function draw(pen, state, { width }) {
+  const at = plan(width);
+  const { dog, pig } = state;
+  drawTape(pen, state, at, width);
+  drawWords(pen, state, at);
+  drawDistance(pen, state, at, width);
+  drawNeedle(pen, railScore(pig - dog), at, width);
+  const handle = (place) => ({
+    x: at.X(place),
+    y: at.rail,
+    at: (px) => Math.round(clamp((px - 2) / at.slot - 0.5, 0, RAIL.places - 1)),
+  });
+  return { pig: handle(pig), dog: handle(dog) };
+}
+
+/** A number of places, whole where it is. */
+const apart = (a, b) => fmt(Math.abs(a - b), Number.isInteger(a - b) ? 0 : 1);
+
+function readout({ dog, pig, lock, start }) {
+  const far = `dog and pig are ${apart(dog, pig)} apart, and their score is ${fmt(railScore(pig - dog))}`;
+  const first = start
+    ? `${counted(Math.round(start), "word")} of other text ${Math.round(start) === 1 ? "comes" : "come"} first: every arrow has turned on.`
+    : "Each word has turned its arrow by 30° times its position.";
+  return `${first} ${far[0].toUpperCase()}${far.slice(1)}${lock ? ", wherever they are" : ""}.`;
+}
+
+/** The lock keeps both together; a word that is dropped on the other passes it; without the lock Play lets the pig stroll. */
+function follow(before, held) {
+  const { dog, pig, lock, start } = { ...before, ...held };
+  if (lock && ("lock" in held || "dog" in held)) return pair("dog", keptApart(dog, before.pig));
+  if (lock && "pig" in held) return pair("pig", keptApart(pig, before.dog));
+  if ("dog" in held && !("pig" in held)) return { dog: passed(dog, before.dog, pig) };
+  if ("pig" in held && !("dog" in held)) return { pig: passed(pig, before.pig, dog) };
+  const words = start - before.start;
+  return !lock && words > 0 && words < 0.5 ? { pig: strolled(dog, pig, before.start, words) } : {};
+}
+
+const pair = (name, [place, other]) => ({ [name]: place, [name === "dog" ? "pig" : "dog"]: other });
+
+export default live({
+  name: "WordsOnARail",
+  title: "The dog chases the pig: each word with an arrow that turns by its position, and a needle for the score",
+  height: (width) => plan(width).height,
+  draw,
+  readout,
+  follow,
+  play: { trait: "start", perSecond: 1 },
+});

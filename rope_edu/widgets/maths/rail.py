@@ -1,0 +1,94 @@
+"""Five words on a rail, each with an arrow that turns by its place: the picture of the first page.
+
+The arrow of "dog" is its query, that of "pig" its key; both are made up, of length 1. At a twelfth of a turn per
+word, as the hour hand goes, the score at distance 3 is 0.8.
+"""
+
+import math
+
+import numpy as np
+
+from rope_edu.encodings import rotate_pair
+
+THETA = math.pi / 6  # radians per word
+PLACES = 8  # on the rail, counted from 0
+APART = 3  # dog and pig in "the dog chases the pig"
+ARROWS = {"dog": [0.6, 0.8], "pig": [1.0, 0.0], "the": [0.8, 0.6], "chases": [0.0, 1.0]}
+ROUND = 24.0  # words of the text in which a pig that nobody keeps strolls away and comes back
+PACE = 0.25  # places that it goes per word
+
+
+def other_places(dog: float, pig: float) -> list[int]:
+    """Return the places of "the", "chases" and "the": the first three of the rail that are a whole place from both.
+
+    >>> other_places(1, 4), other_places(4, 1), other_places(0.5, 4)
+    ([0, 2, 3], [0, 2, 3], [2, 3, 5])
+
+    Chapter 12.
+    """
+    free = (place for place in range(PLACES) if abs(place - dog) >= 1 and abs(place - pig) >= 1)
+    return [place for place, _ in zip(free, range(3), strict=False)]
+
+
+def turned_arrow(word: str, position: float) -> list[float]:
+    """Return a word's arrow, turned by its position in the text.
+
+    >>> [round(part, 12) for part in turned_arrow("pig", 3)]
+    [0.0, 1.0]
+
+    Chapter 12.
+    """
+    return rotate_pair(np.array(ARROWS[word]), position * THETA).tolist()
+
+
+def rail_score(distance: float) -> float:
+    """Return the score of dog and pig, the pig ``distance`` places after the dog.
+
+    >>> round(rail_score(3), 12), round(rail_score(0), 12), rail_score(6) < 0
+    (0.8, 0.6, True)
+
+    Chapter 12.
+    """
+    return float(np.dot(turned_arrow("dog", 0), turned_arrow("pig", distance)))
+
+
+def strolled(dog: float, pig: float, start: float, words: float) -> float:
+    """Return where the pig is after ``words`` more words of text, on its side of the dog: out and back.
+
+    >>> strolled(1, 4, 0, 1), strolled(1, 4, 13, 1), strolled(1, 6.9, 0, 1), strolled(5, 3, 13, 20)
+    (4.25, 3.75, 7.0, 0.0)
+
+    Chapter 12.
+    """
+    way = 1 if start % ROUND < ROUND / 2 else -1
+    low, high = (dog + 1, PLACES - 1) if pig > dog or dog < 1 else (0, dog - 1)
+    return float(min(high, max(low, pig + way * PACE * words)))
+
+
+def passed(moved: float, before: float, other: float) -> float:
+    """Return a place for a word that was moved onto another one: beyond it, or before it at the end of the rail.
+
+    >>> passed(4, 3, 4), passed(4, 5, 4), passed(7, 1, 7), passed(2, 1, 4)
+    (5.0, 3.0, 6.0, 2.0)
+
+    Chapter 12.
+    """
+    if abs(moved - other) >= 1:
+        return float(moved)
+    way = 1 if before < other else -1
+    beyond = other + way
+    return float(beyond if 0 <= beyond <= PLACES - 1 else other - way)
+
+
+def kept_apart(moved: float, other: float) -> list[float]:
+    """Return places of a moved word and of the other, ``APART`` from each other on the side where it is.
+
+    >>> kept_apart(1, 4), kept_apart(6, 4), kept_apart(4, 6.3), kept_apart(6, 7)
+    ([1.0, 4.0], [6.0, 3.0], [4.0, 7.0], [4.0, 7.0])
+
+    Chapter 12.
+    """
+    way = 1 if other > moved else -1
+    low, high = (0, PLACES - 1 - APART) if way > 0 else (APART, PLACES - 1)
+    place = min(high, max(low, math.floor(moved + 0.5)))
+    return [float(place), float(place + way * APART)]
