@@ -44,6 +44,7 @@ from rope_edu.widgets.maths import (
     example_bias,
     gained,
     order,
+    pair_angle,
     sharpness,
     stretch,
     words,
@@ -97,6 +98,18 @@ def of_frequencies():
         yield Call("turnsOf", [angle], angle / (2 * np.pi))
         yield Call("withinTurn", [angle], np.mod(angle, 2 * np.pi))
         yield Call("reachWithin", [abs(angle), 0.3], np.clip(0.3 * abs(angle), 0, 2 * np.pi))
+
+
+@room
+def of_pair_angle():
+    arrows = [(1.2, 0.3), (0.8, 0.8), (-1.0, 0.0), (-0.4, -1.1), (0.0, 1.0)]
+    for q, k in itertools.product(arrows, repeat=2):
+        yield Call("contentAngle", [q, k], pair_angle.content_angle(q, k))
+        for distance, rate in [(4, 0.25), (-37, 0.9), (64, 1.0), (0, 0.3), (8, 0.0)]:
+            between = pair_angle.angle_between(q, k, distance, rate)
+            yield Call("angleBetween", [q, k, distance, rate], between)
+            told = pair_angle.position_towards(q, abs(distance), rate, k, 64)
+            yield Call("positionTowards", [q, abs(distance), rate, k, 64], told, exactly=True)
 
 
 @room

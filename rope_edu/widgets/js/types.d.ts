@@ -61,11 +61,12 @@ interface TextStyle {
   opacity?: number;
 }
 
-/** Where a picture can be taken, and the value that a place in pixels means. */
+/** Where a picture can be taken, and the value that a place in pixels means; `press`, whether a press is enough. */
 interface Handle {
   x: number;
   y: number;
   at: (px: number, py: number) => unknown;
+  press?: boolean;
 }
 
 /** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */
