@@ -61,12 +61,11 @@ interface TextStyle {
   opacity?: number;
 }
 
-/** Where a picture can be taken, and the value that a place in pixels means; `press`, whether a press is enough. */
+/** Where a picture can be taken, and the value that a place in pixels means. */
 interface Handle {
   x: number;
   y: number;
   at: (px: number, py: number) => unknown;
-  press?: boolean;
 }
 
 /** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */

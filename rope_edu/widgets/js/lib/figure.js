@@ -20,7 +20,7 @@ import { makeWork } from "./work.js";
  * name      class name, the same in Python
  * title     what the picture is, in a few words
  * height    (width, state, view) → height of the picture in pixels; view: {small, shows(part)}, see leads.js
- * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged (see handles.js)
+ * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged
  * readout   (state, view) → what the picture says, in one to three sentences
  * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
  *           (rules.js) says so

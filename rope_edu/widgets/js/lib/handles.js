@@ -1,11 +1,11 @@
-// What can be dragged or pressed in a picture: circles that lie over it. Keyboards use the native controls.
+// What can be dragged in a picture: circles that lie over it. Keyboards use the native controls.
 import { svg, write } from "./dom.js";
 
 const RADIUS = 20;
 
 /**
  * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value}}; `moved({trait: value})` is called when
- * a hand drags. Several things may move one trait: "position:arrow" is a name too. One with `press` answers before it is moved.
+ * a hand drags.
  * @param {SVGSVGElement} picture
  * @param {Moved} moved
  * @param {AbortSignal} signal
@@ -14,8 +14,6 @@ export function makeHandles(picture, moved, signal) {
   const element = svg("g");
   /** @type {Record<string, {circle: SVGCircleElement, at: Handle["at"]}>} */
   const handles = {};
-  /** @type {Set<string>} */
-  const presses = new Set();
   /** @type {{name: string, pointer: number} | undefined} */
   let held; // what is dragged
 
@@ -32,7 +30,6 @@ export function makeHandles(picture, moved, signal) {
     held = { name, pointer: event.pointerId };
     handles[name].circle.setPointerCapture(event.pointerId);
     event.preventDefault();
-    if (presses.has(name)) drag(event);
   }
   /** @type {(event: PointerEvent) => void} */
   function drag(event) {
@@ -40,7 +37,7 @@ export function makeHandles(picture, moved, signal) {
     const box = picture.getBoundingClientRect();
     const scale = box.width / picture.viewBox.baseVal.width;
     const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
-    moved({ [held.name.split(":")[0]]: handles[held.name].at(x, y) });
+    moved({ [held.name]: handles[held.name].at(x, y) });
   }
   element.addEventListener("pointermove", drag, { signal });
   /** @type {(event: PointerEvent) => void} */
@@ -56,7 +53,6 @@ export function makeHandles(picture, moved, signal) {
     for (const name in wanted) {
       handles[name] ??= make(name, wanted[name].at);
       handles[name].at = wanted[name].at;
-      if (wanted[name].press) presses.add(name);
       write(handles[name].circle, { cx: wanted[name].x, cy: wanted[name].y });
     }
     for (const name in handles) {
