@@ -1,8 +1,11 @@
 """What figures share: words are cut between characters, labels keep inside and apart, numbers read well."""
 
+import json
 from contextlib import ExitStack
 
+import numpy as np
 import pytest
+from traitlets import TraitError
 
 from rope_edu.widgets import LiveFigure
 
@@ -148,3 +151,81 @@ def test_a_line_of_python_names_what_a_small_form_has(lib):
     assert lib("state", line % (controls, 1, "undefined")) == "Clocks()"
     assert lib("state", line % (controls, 2, '["m"]')) == "Clocks(m=2, only=('m',))"
     assert lib("state", line % (controls, 1, '["m", "faces"]')) == "Clocks(only=('m', 'faces'))"
+
+
+def reached(figure: str, share: float, smooth: str = "[]") -> str:
+    """Return a script that gives the states between the figure's first one and others, at a share of the way."""
+    return f"""(() => {{
+        const controls = Object.fromEntries(described["{figure}"].map((each) => [each.name, each]));
+        return states["{figure}"].map((to) => between(controls, initialOf(controls), to, {share}, {smooth}));
+    }})()"""
+
+
+@pytest.fixture(scope="module")
+def gliding():
+    """V8 with the rule of glides, and for each figure its controls and some states that Python allows."""
+    rng = np.random.default_rng(11)
+    described, states = {}, {}
+    for name, figure in LiveFigure.figures.items():
+        first = figure()
+        described[name] = first.get_state()["_controls"]
+        states[name] = [somewhere(figure, rng) for _ in range(12)]
+    with scripts("lib/glide", "lib/state") as started:
+        told = json.dumps([described, states])
+        started.engine.eval(f"const [described, states] = JSON.parse({json.dumps(told)}); 0")
+        yield started, states
+
+
+def somewhere(figure, rng) -> dict:
+    """Return a state that a reader can reach, one control after the other."""
+    made = figure()
+    for name, control in figure.controls().items():
+        value = control.default_value
+        if control.kind == "slider":
+            value = control.low + rng.random() * (control.high - control.low)
+            value = int(value) if control.whole else float(value)
+        elif control.kind == "point":
+            value = (rng.uniform(-1, 1, 2) * control.limit).round(2).tolist()
+        elif control.kind == "choice":
+            value = list(control.options)[rng.integers(len(control.options))]
+        try:
+            setattr(made, name, value)
+        except TraitError:
+            continue  # a rule between controls refuses it
+    return {name: getattr(made, name) for name in figure.controls()}
+
+
+@pytest.mark.parametrize("figure", sorted(LiveFigure.figures))
+def test_a_glide_ends_where_a_jump_would_and_every_state_on_the_way_is_one(gliding, figure):
+    started, states = gliding
+    cls = LiveFigure.figures[figure]
+    assert started.evaluate(reached(figure, 1)) == json.loads(json.dumps(states[figure]), parse_int=float)
+    for share in (0.1, 0.5, 0.9):
+        for now, to in zip(started.evaluate(reached(figure, share)), states[figure], strict=True):
+            chosen = {name: to[name] for name, each in cls.controls().items() if each.kind != "slider"}
+            moving = {name: v for name, v in now.items() if name not in chosen}
+            for name, value in moving.items():
+                cls.controls()[name].clean(value)
+            if not any(rule.word == "preset" for each in cls.controls().values() for rule in each.rules):
+                cls(**(chosen | moving | {n: now[n] for n in chosen if cls.controls()[n].kind == "point"}))
+
+
+def test_whole_numbers_leave_at_once_and_logarithms_glide_evenly(lib):
+    whole = '{ n: { kind: "slider", whole: true, low: 0, high: 100 } }'
+    log = '{ n: { kind: "slider", log: true, low: 1, high: 10000 } }'
+    assert lib("glide", f"between({whole}, {{ n: 2 }}, {{ n: 3 }}, 0.01)") == {"n": 3}
+    assert lib("glide", f"between({whole}, {{ n: 9 }}, {{ n: 3 }}, 0.5)") == {"n": 6}
+    assert lib("glide", f'between({whole}, {{ n: 2 }}, {{ n: 3 }}, 0.5, ["n"])') == {"n": 2.5}
+    assert lib("glide", f"between({log}, {{ n: 1 }}, {{ n: 10000 }}, 0.5)")["n"] == pytest.approx(100)
+
+
+@pytest.mark.parametrize("room", [120, 300, 422])
+@pytest.mark.parametrize(("width", "across"), [(316, 390), (286, 360), (760, 792)])
+def test_words_of_a_held_picture_stay_legible(lib, room, width, across):
+    size = f"{{ width: {width}, height: 900 }}"
+    box = lib("picture", f"heldBox({size}, [20, 700], {{ across: {across}, room: {room} }})")
+    assert box["y"] == 20
+    assert box["y"] + box["h"] <= 700
+    assert 12 * min(across / width, room / box["h"]) >= 11 - 1e-9
+    small = lib("picture", f"heldBox({size}, [0, 90], {{ across: {across}, room: {room} }})")
+    assert small["h"] == 90

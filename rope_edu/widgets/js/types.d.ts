@@ -66,6 +66,9 @@ interface Handle {
   x: number;
   y: number;
   at: (px: number, py: number) => unknown;
+  ink?: string; // the colour of the thing
+  box?: number[]; // its width and height, where it is no dot
+  trait?: string; // what it moves, where that is not its name
 }
 
 /** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */
@@ -153,6 +156,12 @@ type Moved = (changes: State) => void;
 /** Speaks at once. */
 type Tell = (text: string) => void;
 
+/** The address of a state, and how to show it to a reader. */
+interface Link {
+  text(): string;
+  show(): void;
+}
+
 /** A kind of control: the nearest value that it allows, what a text in an address means, and its element. */
 interface ControlKind {
   allowed(control: Control, value: any, current: any): any;
@@ -196,5 +205,7 @@ interface Figure {
   uses?(state: State): string[];
   work?(state: State, whole?: boolean): Iterator<unknown>;
   play?: { trait: string; perSecond: number; speeds?: number[] };
+  panel?(width: number, state: State, view: View): Pair;
+  smooth?: string[];
   buttons?: { label: string; move(state: State): State }[];
 }

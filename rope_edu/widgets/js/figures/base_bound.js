@@ -148,4 +148,5 @@ export default live({
   height,
   draw,
   readout,
+  panel: () => [0, 316],
 });

@@ -213,5 +213,6 @@ export default live({
   height,
   draw,
   readout,
+  panel: (width) => [0, stacked(width) ? places(width).bias.y - 44 : height(width)],
   buttons: [{ label: "Next query", move: ({ query, length }) => ({ query: (query + 1) % length }) }],
 });

@@ -429,6 +429,7 @@ export default live({
   height,
   draw,
   readout,
+  panel: (width) => [0, narrow(width) ? width + 100 : height(width)],
   buttons: [
     { label: "Next line", move: ({ line }) => ({ line: (line % 6) + 1 }) },
     {

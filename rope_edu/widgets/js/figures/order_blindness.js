@@ -70,11 +70,20 @@ function drawSentences(pen, { first, second, to, looked }, width) {
   };
   for (const [m, word] of first.words.entries()) box(word, m, top, false, m === looked, to[m] < 0);
   for (const [n, word] of second.words.entries()) box(word, n, bottom, true, n === to[looked], !to.includes(n));
-  if (to[looked] < 0 || second.words.length < 2) return {};
-  const middle = clamp(X(to[looked]), x0 + 62, width - 62);
-  pen.text(middle, bottom + boxHeight + 16, "← drag this word →", { size: 12, anchor: "middle", fill: ink.muted });
-  const at = (px) => movedTo(second.words, to[looked], clamp(Math.floor((px - x0) / step), 0, count - 1));
-  return { rearranged: { x: X(to[looked]), y: bottom + boxHeight / 2, at } };
+  if (second.words.length < 2) return {};
+  const middle = clamp(X(Math.max(0, to[looked])), x0 + 62, width - 62);
+  pen.text(middle, bottom + boxHeight + 16, "← drag any word →", { size: 12, anchor: "middle", fill: ink.muted });
+  const seat = (px) => clamp(Math.floor((px - x0) / step), 0, count - 1);
+  const grip = (place) => ({
+    trait: "rearranged",
+    x: X(place),
+    y: bottom + boxHeight / 2,
+    at: (px) => movedTo(second.words, place, seat(px)),
+    ink: place === to[looked] ? ink.text : ink.value,
+    box: [step - 2, boxHeight + 4],
+  });
+  const kept = [looked, ...to.keys()].filter((m, n, all) => to[m] >= 0 && all.indexOf(m) === n); // the one looked at is first
+  return Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])]));
 }
 
 /** The words as a sentence, with the one at `from` taken out and put at `place`. */

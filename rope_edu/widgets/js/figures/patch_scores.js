@@ -56,7 +56,7 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   pen.text(x + side, scaleTop + 27, "1 (own)", { ...muted, anchor: "end" });
   const index = (at, start) => clamp(Math.floor((at - start) / cell), 0, SIDE - 1);
   const at = (px, py) => index(py, y) * SIDE + index(px, x);
-  return { query: { x: left + cell / 2, y: top + cell / 2, at } };
+  return { query: { x: left + cell / 2, y: top + cell / 2, at, box: [cell + 8, cell + 8] } };
 }
 
 /** One line for each pair: where it turns fastest, and how fast. */

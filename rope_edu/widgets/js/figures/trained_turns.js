@@ -130,7 +130,7 @@ function drawMap(pen, box, state, pairs) {
   pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 2 });
   pen.circle(box.x + box.w, y, 6.5, { fill: ink.paper, stroke: ink.text, width: 2 });
   const at = (_, py) => clamp((box.y + box.h - py) / box.h, 0, 1) * MOST;
-  return { times: { x: box.x + box.w, y, at } };
+  return { times: { x: box.x + box.w, y, at, ink: ink.text } };
 }
 
 function draw(pen, state, { width, shows }) {

@@ -166,7 +166,7 @@ function draw(pen, state, { width }) {
   drawWaves(pen, all, state, width);
   const [{ cell, y, centre }] = seats;
   const at = (px) => clamp(Math.floor((px - 2) / cell), 0, state.head_dim - 1);
-  return { feature: { x: centre(state.feature), y: y + CELL / 2, at } };
+  return { feature: { x: centre(state.feature), y: y + CELL / 2, at, ink: ink.text, box: [cell + 4, CELL + 6] } };
 }
 
 const tokens = (wave) => (wave < 100 ? fmt(wave, 1) : grouped(wave));

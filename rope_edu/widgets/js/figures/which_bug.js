@@ -157,5 +157,6 @@ export default live({
   height,
   draw,
   readout,
+  panel: (width) => [0, narrow(width) ? frames(width)[2].y - 26 : height(width)],
   follow,
 });

@@ -74,24 +74,32 @@ function nameIn(page, root, figure) {
   return place > 0 ? `${figure}.${place + 1}` : figure;
 }
 
+/** Whether a click asks for another tab or window. */
+const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
+  button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
+
 /**
- * {recall(), remember(), stop()} of a figure in a page: recall takes the state from the address and shows the figure.
+ * {recall(), remember(), link, follow(use), stop()} of a figure in a page: recall takes the state from the address and shows the
+ * figure, link gives the state's address. A link in the text to a state of this figure moves it where the reader is;
+ * `use(link)` then keeps the picture in sight.
  * @param {string} figure
  * @param {Live} state
  * @param {HTMLElement} root
+ * @param {Moved} leapt
  * @param {AbortSignal} signal
  */
-export function makeAddress(figure, state, root, signal) {
+export function makeAddress(figure, state, root, leapt, signal) {
   /** @type {number | undefined} */
   let writing;
   const stop = () => clearTimeout(writing);
   const name = () => nameIn(document, root, figure);
 
+  const own = () => /** @type {[string, Texts]} */ ([name(), textsOf(state.controls, state.read())]);
   function write() {
     const others = sections(location.hash).filter(([other]) => other !== name());
-    const hash = toHash([[name(), textsOf(state.controls, state.read())], ...others]);
-    history.replaceState(history.state, "", hash);
+    history.replaceState(history.state, "", toHash([own(), ...others]));
   }
+  const link = { text: () => `${location.href.split("#")[0]}${toHash([own()])}`, show: write };
   function remember() {
     stop();
     writing = setTimeout(write, REST);
@@ -104,6 +112,18 @@ export function makeAddress(figure, state, root, signal) {
     state.set(stateOf(state.controls, texts));
     if (linked[0]?.[0] === name()) keepInView(root, signal);
   }
+  /** @type {(use: (link: Element) => void) => void} */
+  function follow(use) {
+    function clicked(/** @type {MouseEvent} */ event) {
+      const chip = event.target instanceof Element && event.target.closest('a[href^="#live="]');
+      const linked = chip instanceof HTMLAnchorElement ? sections(chip.hash)[0] : undefined;
+      if (!chip || linked?.[0] !== name() || elsewhere(event)) return;
+      event.preventDefault();
+      leapt(stateOf(state.controls, linked[1]));
+      use(chip);
+    }
+    document.addEventListener("click", clicked, { signal });
+  }
   addEventListener("hashchange", recall, { signal });
-  return { recall, remember, stop };
+  return { recall, remember, link, follow, stop };
 }

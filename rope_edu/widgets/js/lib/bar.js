@@ -15,30 +15,53 @@ function button(words, click, attributes = {}) {
 }
 
 /**
- * A button that copies the words of an element; where there is no clipboard they are selected, to be copied by hand.
- * @param {HTMLElement} from
+ * A button that copies a text; where there is no clipboard, `byHand` puts it where a reader can copy it and says so.
+ * @param {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} what
  * @param {Tell} tell
  */
-function makeCopy(from, tell) {
-  const word = html("span", {}, "Copy");
-  const done = (/** @type {string} */ text) => {
-    say(word, text);
-    tell(`${text}: ${from.textContent}`);
-    setTimeout(() => say(word, "Copy"), 1500);
+function makeCopy({ name, rest, kind, text, byHand }, tell) {
+  const word = html("span", {}, name);
+  const done = (/** @type {string} */ how) => {
+    say(word, how);
+    tell(`${how}: ${text()}`);
+    setTimeout(() => say(word, name), 1500);
   };
   async function copy() {
     try {
-      await navigator.clipboard.writeText(from.textContent ?? "");
+      await navigator.clipboard.writeText(text());
       done("Copied");
     } catch {
-      getSelection()?.selectAllChildren(from);
-      done("Selected");
+      done(byHand());
     }
   }
-  const element = button("", copy, { class: "rl-copy" });
-  element.append(word, html("span", { class: "rl-spoken" }, " this state as Python"));
+  const element = button("", copy, { class: kind });
+  element.append(word, html("span", { class: "rl-spoken" }, rest));
   return element;
 }
+
+/** @type {(code: HTMLElement) => Parameters<typeof makeCopy>[0]} */
+const asPython = (code) => ({
+  name: "Copy",
+  rest: " this state as Python",
+  kind: "rl-copy",
+  text: () => code.textContent ?? "",
+  byHand() {
+    getSelection()?.selectAllChildren(code);
+    return "Selected";
+  },
+});
+
+/** @type {(link: Link) => Parameters<typeof makeCopy>[0]} */
+const asLink = (link) => ({
+  name: "Copy link",
+  rest: " to this state",
+  kind: "rl-link",
+  text: link.text,
+  byHand() {
+    link.show();
+    return "In the address bar";
+  },
+});
 
 /**
  * {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks. A small form has no
@@ -46,18 +69,18 @@ function makeCopy(from, tell) {
  * @param {Figure} figure
  * @param {Live} state
  * @param {string[] | undefined} only
- * @param {{moved: Moved, rested: () => void, tell: Tell}} calls
+ * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls
  */
-export function makeBar({ name, play, buttons = [] }, state, only, { moved, rested, tell }) {
+export function makeBar({ name, play, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {
   const element = html("div", { class: "rl-bar" });
   const code = html("code");
   const isShown = (/** @type {string} */ name) => only?.includes(name) ?? true;
   const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
   if (player) element.append(...player.elements);
   const rest = [
-    ...buttons.map(({ label, move }) => button(label, () => moved(move(state.read())))),
-    button("Reset", () => moved(initialOf(state.controls)), { class: "rl-reset" }),
-    html("span", { class: "rl-python" }, code, makeCopy(code, tell)),
+    ...buttons.map(({ label, move }) => button(label, () => leapt(move(state.read())))),
+    button("Reset", () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
+    html("span", { class: "rl-python" }, code, makeCopy(asPython(code), tell), ...(link ? [makeCopy(asLink(link), tell)] : [])),
   ];
   for (const each of rest) each.hidden = Boolean(only);
   element.append(...rest);

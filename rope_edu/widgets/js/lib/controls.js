@@ -33,12 +33,12 @@ export function parsed(control, text) {
 
 /**
  * The controls of a figure: {elements, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
- * one, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
+ * a slider, `leapt` when it sets another control at once, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
  * @param {Controls} controls
  * @param {{lead?: string[], few?: Record<string, any[]>, only?: string[]}} asked
- * @param {{moved: Moved, tell: Tell}} calls
+ * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls
  */
-export function makeControls(controls, asked, { moved, tell }) {
+export function makeControls(controls, asked, { moved, leapt, tell }) {
   const places = placed(Object.keys(controls), asked);
   const small = Boolean(asked.only);
   /** @type {Record<string, ReturnType<ControlKind["make"]>>} */
@@ -47,7 +47,8 @@ export function makeControls(controls, asked, { moved, tell }) {
     const grid = html("div", { class: "rl-controls" });
     for (const name of names) {
       const control = small ? withFew(controls[name], asked.few?.[name]) : controls[name];
-      parts[name] = KINDS[control.kind].make(control, (value) => moved({ [name]: value }), tell, small);
+      const move = control.kind === "slider" ? moved : leapt;
+      parts[name] = KINDS[control.kind].make(control, (value) => move({ [name]: value }), tell, small);
       parts[name].element.setAttribute("data-trait", name);
       grid.append(parts[name].element);
     }

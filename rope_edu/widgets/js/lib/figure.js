@@ -6,12 +6,13 @@ import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
 import { html } from "./dom.js";
 import { makeFit } from "./fit.js";
+import { makeGlide } from "./glide.js";
 import { namedBy, viewOf } from "./leads.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
 import { inUse } from "./rules.js";
 import { makeState } from "./state.js";
-import { keepInSight } from "./view.js";
+import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
 /**
@@ -26,7 +27,9 @@ import { makeWork } from "./work.js";
  *           (rules.js) says so
  * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
  * work      (state, whole) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices, see work.js
- * play      {trait, perSecond} or nothing: a button that moves a slider by itself
+ * play      {trait, perSecond, speeds} or nothing: a button that moves a slider by itself
+ * panel     (width, state, view) → [top, bottom] of the leading panel: what is seen where the whole picture has no room
+ * smooth    names of whole numbers that the picture draws between two whole ones too, on their way (glide.js)
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
  * @param {Figure} figure
  */
@@ -58,51 +61,71 @@ function mount(figure, model, el) {
   const state = makeState(model, figure.follow);
   const { only, ...view } = viewOf(model.get("only"), state.names);
   const root = makeRoot(figure, view.small);
-  const address = model.host === "page" ? makeAddress(figure.name, state, root, stops.signal) : undefined;
   let touched = false; // nothing is spoken before something has moved
-  function moved(/** @type {State} */ changes) {
+  const inPage = model.host === "page";
+  /** By a hand that is still on it, at once. @type {Moved} */
+  function moved(changes) {
+    glide.stop();
     state.move(changes);
     change();
     address?.remember();
   }
+  /** By a button, a choice or a link: the picture follows. @type {Moved} */
+  function leapt(changes) {
+    const before = glide.shown(state.read());
+    moved(changes);
+    if (!figure.work && !hasFailed(root)) glide.start(before, state.read());
+    paint();
+  }
   const picture = makePicture(figure, view, moved, stops.signal);
   const readout = makeReadout();
   const { attempt, fail } = makeAttempt(root, readout.show);
-  const controls = makeControls(state.controls, { ...namedBy(figure.name), only }, { moved, tell: readout.tell });
-  const bar = makeBar(figure, state, only, { moved, rested: paint, tell: readout.tell });
+  const controls = makeControls(state.controls, { ...namedBy(figure.name), only }, { moved, leapt, tell: readout.tell });
+  const address = inPage ? makeAddress(figure.name, state, root, leapt, stops.signal) : undefined;
+  const calls = { moved, leapt, rested: paint, tell: readout.tell, link: address?.link };
+  const bar = makeBar(figure, state, only, calls);
+  const glide = makeGlide(state.controls, figure.smooth, { draw: () => attempt(paintPicture), arrived: paint });
   const work = makeWork(figure.work, paint, fail);
   root.append(picture.element, ...readout.elements, ...controls.elements, bar.element);
   keepKeys(root);
-  if (model.host === "page") keepInSight(root, picture.element, stops.signal);
+  if (inPage) address?.follow(keepInSight(root, picture, () => attempt(paintPicture), stops.signal).use);
+  invite(root, picture.element, stops.signal);
 
+  const paintPicture = () => picture.paint(glide.shown(state.read()));
   function paint() {
     const now = state.read();
     controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));
     bar.show(now);
     attempt(() => {
-      picture.paint(now);
+      paintPicture();
       if (!hasFailed(root)) readout.show(figure.readout(now, view), !touched || work.busy() || bar.playing());
     });
-    root.setAttribute("aria-busy", String(work.busy()));
+    root.setAttribute("aria-busy", String(work.busy() || glide.busy()));
     root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in
+  }
+  function heard() {
+    glide.stop();
+    change();
   }
   function change() {
     touched = true;
+    root.classList.add("rl-touched");
     delete root.dataset.failed;
     work.start(state.read());
     paint();
   }
-  stops.signal.addEventListener("abort", state.listen(change));
+  stops.signal.addEventListener("abort", state.listen(heard));
 
   el.append(root);
   address?.recall();
   picture.measure();
   change();
   touched = false;
+  root.classList.remove("rl-touched");
   readout.stop();
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
   giveStill(root, work, () => picture.still(figure.readout(state.read(), view)));
-  return () => takeAway(root, [{ stop: () => stops.abort() }, fit, bar, readout, address, work]);
+  return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work]);
 }
 
 /**

@@ -1,28 +1,37 @@
-// What can be dragged in a picture: circles that lie over it. Keyboards use the native controls.
+// What can be dragged in a picture: circles that lie over it, each with a ring in the colour of its thing. Keyboards use the
+// native controls.
+import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 
-const RADIUS = 20;
+const [RADIUS, RING] = [20, 11]; // pixels: where a hand may take it, and what is seen of it
+/** @type {Record<string, string>} */
+const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of things that are no positions
+
+/** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, at: Handle["at"]}} Grip */
 
 /**
- * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value}}; `moved({trait: value})` is called when
- * a hand drags.
+ * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, trait}}; `moved({trait:
+ * value})` is called when a hand drags. A ring is round, unless its thing is a box of [width, height]; several things that move
+ * one trait have names of their own.
  * @param {SVGSVGElement} picture
  * @param {Moved} moved
  * @param {AbortSignal} signal
  */
 export function makeHandles(picture, moved, signal) {
   const element = svg("g");
-  /** @type {Record<string, {circle: SVGCircleElement, at: Handle["at"]}>} */
+  /** @type {Record<string, Grip>} */
   const handles = {};
   /** @type {{name: string, pointer: number} | undefined} */
   let held; // what is dragged
 
-  /** @type {(name: string, at: Handle["at"]) => {circle: SVGCircleElement, at: Handle["at"]}} */
+  /** @type {(name: string, at: Handle["at"]) => Grip} */
   function make(name, at) {
+    const ring = svg("rect", { class: "rl-ring" });
     const circle = svg("circle", { class: "rl-handle", r: RADIUS });
+    const grip = svg("g", { class: "rl-grip" }, ring, circle);
     circle.addEventListener("pointerdown", (event) => grab(event, name), { signal });
-    element.append(circle);
-    return { circle, at };
+    element.append(grip);
+    return { grip, circle, ring, at, trait: name };
   }
   /** @type {(event: PointerEvent, name: string) => void} */
   function grab(event, name) {
@@ -34,10 +43,12 @@ export function makeHandles(picture, moved, signal) {
   /** @type {(event: PointerEvent) => void} */
   function drag(event) {
     if (!held || event.pointerId !== held.pointer || !handles[held.name]) return;
-    const box = picture.getBoundingClientRect();
-    const scale = box.width / picture.viewBox.baseVal.width;
-    const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
-    moved({ [held.name]: handles[held.name].at(x, y) });
+    const [box, view] = [picture.getBoundingClientRect(), picture.viewBox.baseVal];
+    const scale = Math.min(box.width / view.width, box.height / view.height);
+    const left = box.left + (box.width - scale * view.width) / 2; // a held picture is in the middle of its strip
+    const [x, y] = [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
+    const { trait, at } = handles[held.name];
+    moved({ [trait]: at(x, y) });
   }
   element.addEventListener("pointermove", drag, { signal });
   /** @type {(event: PointerEvent) => void} */
@@ -51,13 +62,17 @@ export function makeHandles(picture, moved, signal) {
   /** @type {(wanted: Record<string, Handle>) => void} */
   function place(wanted) {
     for (const name in wanted) {
-      handles[name] ??= make(name, wanted[name].at);
-      handles[name].at = wanted[name].at;
-      write(handles[name].circle, { cx: wanted[name].x, cy: wanted[name].y });
+      const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box } = wanted[name];
+      const grip = (handles[name] ??= make(name, at));
+      Object.assign(grip, { at, trait });
+      write(grip.circle, { cx: x, cy: y });
+      const [width, height] = box ?? [2 * RING, 2 * RING];
+      const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : RING };
+      write(grip.ring, { class: box ? "rl-ring rl-boxed" : "rl-ring", ...place, stroke: colour, fill: colour });
     }
     for (const name in handles) {
       if (wanted[name]) continue;
-      handles[name].circle.remove();
+      handles[name].grip.remove();
       delete handles[name];
     }
   }

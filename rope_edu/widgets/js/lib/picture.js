@@ -7,14 +7,35 @@ import { Pen } from "./pen.js";
 
 const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last where nothing is laid out
 
+/** How wide a held picture is: as the window, or as its own widest; the style sheet says the same. */
+const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
+
+
+const LEAST = 11 / 12; // of a held picture's size: its smallest words, 12 px, are then 11 px
+const HALF = 0.5; // of the window, at most, for a held picture
+
 /**
- * {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file}
+ * How much of a picture of this width and height is seen where it is held, in so much room: its leading panel from top to
+ * bottom, or as much of it as keeps its words legible.
+ * @param {{width: number, height: number}} size
+ * @param {Pair | undefined} panel
+ * @param {{across: number, room: number}} place
+ * @returns {Box}
+ */
+export function heldBox({ width, height }, [top, bottom] = [0, height], { across, room }) {
+  const most = room / Math.min(LEAST, across / width);
+  return { x: 0, y: top, w: width, h: Math.min(bottom - top, most) };
+}
+
+/**
+ * {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room) → only
+ * the leading panel is seen, in so many pixels; all of it with no room}
  * @param {Figure} figure
  * @param {View} view
  * @param {Moved} moved
  * @param {AbortSignal} signal
  */
-export function makePicture({ title, height, draw }, view, moved, signal) {
+export function makePicture({ title, height, draw, panel }, view, moved, signal) {
   const group = svg("g");
   const canvas = svg("svg", { role: "img", "aria-label": title }, group);
   const handles = makeHandles(canvas, moved, signal);
@@ -22,6 +43,7 @@ export function makePicture({ title, height, draw }, view, moved, signal) {
   const element = html("div", { class: "rl-picture" }, canvas);
   const pen = new Pen(group);
   let width = 0;
+  let room = 0; // for a picture that is held beside a control; 0 in its own place
 
   function measure() {
     const now = element.clientWidth ? Math.round(clamp(element.clientWidth, NARROWEST, WIDEST)) : width;
@@ -33,13 +55,20 @@ export function makePicture({ title, height, draw }, view, moved, signal) {
   function paint(state) {
     const across = width || UNSEEN;
     const size = { width: across, height: height(across, state, view) };
-    write(canvas, { viewBox: `0 0 ${size.width} ${size.height}`, ...size });
+    const seen = room ? heldBox(size, panel?.(across, state, view), { across: held(), room }) : undefined;
+    const box = seen ? [seen.x, seen.y, seen.w, seen.h].map(Math.round) : [0, 0, size.width, size.height];
+    write(canvas, { viewBox: box.join(" "), width: size.width, height: box[3] });
     pen.begin();
     const dragged = draw(pen, state, { ...size, ...view });
     pen.end();
     handles.place(dragged || {});
   }
-  return { element, paint, measure, still: (/** @type {string} */ words) => still(canvas, title, words) };
+  /** @type {(space: number) => void} */
+  function hold(space) {
+    room = space ? Math.min(space, HALF * innerHeight) : 0;
+  }
+  const asFile = (/** @type {string} */ words) => still(canvas, title, words);
+  return { element, paint, measure, hold, still: asFile };
 }
 
 /**
@@ -50,7 +79,7 @@ export function makePicture({ title, height, draw }, view, moved, signal) {
  */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));
-  for (const handle of copy.querySelectorAll(".rl-handle")) handle.remove();
+  for (const handle of copy.querySelectorAll(".rl-grip")) handle.remove();
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("font-family", "system-ui, 'DejaVu Sans', sans-serif");
   copy.prepend(svg("desc", {}, words), svg("rect", { width: "100%", height: "100%", fill: LIGHT.paper }));

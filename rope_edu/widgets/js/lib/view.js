@@ -25,6 +25,25 @@ export function keepInView(root, signal) {
   signal.addEventListener("abort", stop, { signal: stops.signal });
 }
 
+/**
+ * What can be dragged pulses once, when the figure is first seen: unless something has moved by then.
+ * @param {Element} root
+ * @param {Element} picture
+ * @param {AbortSignal} signal
+ */
+export function invite(root, picture, signal) {
+  const watch = new IntersectionObserver(
+    (seen) => {
+      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+      root.classList.add("rl-seen");
+      watch.disconnect();
+    },
+    { threshold: ENOUGH },
+  );
+  watch.observe(picture);
+  signal.addEventListener("abort", () => watch.disconnect());
+}
+
 /** The height at the top of the window that the page keeps for its own head. */
 const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 
@@ -45,30 +64,41 @@ function watched(element, signal) {
 
 /**
  * While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the
- * control is not; its place in the page stays. Who scrolls or touches something else has the page back.
+ * control is not; its place in the page stays. Who scrolls or touches something else has the page back. {use(element)}: so it
+ * is for an element elsewhere in the page that has just moved the figure.
  * @param {Element} root
- * @param {HTMLElement} picture
+ * @param {{element: HTMLElement, hold: (room: number) => void}} picture
+ * @param {() => void} paint
  * @param {AbortSignal} signal
  */
-export function keepInSight(root, picture, signal) {
-  const inSight = watched(picture, signal);
+export function keepInSight(root, { element, hold: crop }, paint, signal) {
+  const inSight = watched(element, signal);
   /** @type {Element | undefined} */
   let used;
+  let room = 0;
   function release() {
-    used = undefined;
+    if (!used) return;
+    [used, room] = [undefined, 0];
     root.classList.remove("rl-held", "rl-held-below");
-    picture.style.height = "";
+    element.style.height = "";
+    crop(0);
+    paint();
   }
   function hold(/** @type {Element} */ control) {
     if (inSight()) return release();
     const { top, bottom } = control.getBoundingClientRect();
     const [above, below] = [top - roof(), innerHeight - bottom];
-    if (!used) picture.style.height = `${picture.getBoundingClientRect().height}px`;
+    const space = Math.max(above, below) - GAP;
+    if (!used) element.style.height = `${element.getBoundingClientRect().height}px`;
     used = control;
-    picture.style.setProperty("--rl-roof", `${roof()}px`);
-    picture.style.setProperty("--rl-room", `${Math.max(above, below) - GAP}px`);
+    element.style.setProperty("--rl-roof", `${roof()}px`);
+    element.style.setProperty("--rl-room", `${space}px`);
     root.classList.add("rl-held");
     root.classList.toggle("rl-held-below", below > above);
+    if (space === room) return; // the move itself has painted it
+    room = space;
+    crop(room);
+    paint();
   }
   function use(/** @type {Event} */ { type, target }) {
     if (!(target instanceof Element)) return;
@@ -82,4 +112,5 @@ export function keepInSight(root, picture, signal) {
   root.addEventListener("pointercancel", release, { signal }); // a touch that scrolls
   addEventListener("scroll", scrolled, { signal, passive: true });
   for (const type of ["pointerdown", "focusin"]) document.addEventListener(type, leave, { signal });
+  return { use: hold };
 }

@@ -1,0 +1,92 @@
+// What a button, a choice or a link changes at once is drawn on its way for a moment: numbers glide, all else is there at
+// once. Only the picture lags behind: the state itself, its controls and its words have jumped.
+import { clamp } from "./numbers.js";
+import { settle } from "./rules.js";
+import { same } from "./state.js";
+
+const TIME = 400; // ms
+
+/** @type {(share: number) => number} */
+const eased = (share) => 1 - (1 - share) ** 3;
+
+/**
+ * A number of a slider on its way; a whole one is always whole, and has left its place at once.
+ * @param {Control} control
+ * @param {number} from
+ * @param {number} to
+ * @param {number} share
+ * @param {boolean} smooth
+ */
+function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
+  const at = log && from > 0 && to > 0 ? from * (to / from) ** share : from + (to - from) * share;
+  const held = clamp(at, low, high);
+  if (!whole || smooth) return held;
+  return to > from ? Math.ceil(held) : Math.floor(held);
+}
+
+/**
+ * A state on the way from one to another: share from 0 to 1. Sliders and points glide; what is chosen is the target's. The
+ * rules of the controls hold on the way. Whole numbers named in `smooth` may be fractions there.
+ * @param {Controls} controls
+ * @param {State} from
+ * @param {State} to
+ * @param {number} share
+ * @param {string[]} [smooth]
+ * @returns {State}
+ */
+export function between(controls, from, to, share, smooth = []) {
+  if (share >= 1) return to;
+  const now = { ...to };
+  for (const [name, control] of Object.entries(controls)) {
+    if (same(from[name], to[name])) continue;
+    if (control.kind === "slider") {
+      now[name] = numberBetween(control, from[name], to[name], share, smooth.includes(name));
+    } else if (control.kind === "point") {
+      now[name] = to[name].map((/** @type {number} */ v, /** @type {number} */ i) => v * share + from[name][i] * (1 - share));
+    }
+  }
+  const settled = Object.entries(settle(controls, now, {}));
+  return { ...now, ...Object.fromEntries(settled.filter(([name]) => controls[name].kind !== "choice")) };
+}
+
+/** Whether a change may be shown on its way: not to those who ask for less motion, nor where nobody looks. */
+const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/**
+ * {start(from, to), shown(state), busy(), stop()}: start sets off; shown is what is drawn of a state now; `draw()` is called at
+ * every frame on the way, `arrived()` at its end.
+ * @param {Controls} controls
+ * @param {string[] | undefined} smooth
+ * @param {{draw: () => void, arrived: () => void}} calls
+ */
+export function makeGlide(controls, smooth, { draw, arrived }) {
+  let [frame, since] = [0, 0];
+  /** @type {State} */
+  let from = {};
+  /** @type {State} */
+  let to = {};
+
+  const share = () => clamp((performance.now() - since) / TIME, 0, 1);
+  const shown = (/** @type {State} */ state) =>
+    frame ? between(controls, from, to, eased(share()), smooth) : state;
+  function stop() {
+    cancelAnimationFrame(frame);
+    frame = 0;
+  }
+  function tick() {
+    if (share() < 1) {
+      frame = requestAnimationFrame(tick);
+      return draw();
+    }
+    stop();
+    arrived();
+  }
+  /** @type {(before: State, after: State) => void} */
+  function start(before, after) {
+    stop();
+    if (same(before, after) || !mayGlide()) return;
+    [from, to, since] = [before, after, performance.now()];
+    frame = requestAnimationFrame(tick);
+  }
+  return { start, shown, busy: () => frame !== 0, stop };
+}
