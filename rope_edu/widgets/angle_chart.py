@@ -9,8 +9,8 @@ class AngleChart(LiveFigure):
     """Unroll a clock: the angle m · θ_i of pair i, position by position, is a straight line.
 
     Above are the head's clocks at ``position`` m, each hand turned by m · θ_i, where θ_i = ``base`` ** (−2i /
-    ``head_dim``). The clock of ``pair`` is below, with all that its hand has turned wound round it like a thread, and
-    beside it the same thread unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, or
+    ``head_dim``). The clock of ``pair`` is below, with all that its hand has turned wound round it like a thread.
+    Beside it the thread is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, or
     within one turn as the hand does, or on logarithmic axes. A ``pair`` that the head lacks is shown as its last.
 
     Values out of range raise TraitError with a sentence.

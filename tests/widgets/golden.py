@@ -40,6 +40,7 @@ from rope_edu.encodings.scaling.yarn import ramp_ends
 from rope_edu.widgets.maths import (
     decoding,
     derivation,
+    drawn_guess,
     error_curve,
     example_bias,
     gained,
@@ -110,6 +111,18 @@ def of_pair_angle():
             yield Call("angleBetween", [q, k, distance, rate], between)
             told = pair_angle.position_towards(q, abs(distance), rate, k, 64)
             yield Call("positionTowards", [q, abs(distance), rate, k, 64], told, exactly=True)
+
+
+@room
+def of_drawn_guess():
+    shares = np.linspace(0, 1, 41)
+    truth = np.cos(9 * shares)
+    for start, heights in [(1.0, []), (0.3, [-0.4]), (1.0, [0.5, 0.1, 0.2]), (-0.2, list(truth[:16]))]:
+        for share in (0.0, 0.1, 0.5, 1 / 3, 0.99, 1.0):
+            value = drawn_guess.guess_at(start, heights, share)
+            yield Call("guessAt", [start, heights, share], value)
+        gap = drawn_guess.guess_gap(start, heights, shares.tolist(), truth.tolist())
+        yield Call("guessGap", [start, heights, shares.tolist(), truth.tolist()], gap)
 
 
 @room

@@ -69,6 +69,7 @@ interface Handle {
   ink?: string; // the colour of the thing
   box?: number[]; // its width and height, where it is no dot
   trait?: string; // what it moves, where that is not its name
+  press?: boolean; // a press is enough
 }
 
 /** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */

@@ -37,7 +37,13 @@ function shownOf(pairs, chosen) {
 
 /** The clocks in a row; a press unrolls one, and a hand that slides along them unrolls one after another. */
 function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }, width) {
-  pen.text(2, 14, stacked(width) ? "Press a clock to unroll it." : "Press a clock to unroll it: its angle against the position is below.");
+  pen.text(
+    2,
+    14,
+    stacked(width)
+      ? "Press a clock to unroll it."
+      : "Press a clock to unroll it: its angle against the position is below.",
+  );
   const r = cell / 2 - 4;
   const angles = ropeAngles(position, frequencies);
   const faces = shownOf(frequencies.length, pair).map((i, j) => ({
@@ -73,7 +79,12 @@ function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }
     const far = faces.map(({ cx, cy }) => gap([cx, cy], [px, py]));
     return faces[far.indexOf(Math.min(...far))].i;
   };
-  return Object.fromEntries(faces.map(({ i, cx, cy }) => [`pair:${i}`, { x: cx, y: cy, at: under, press: true }]));
+  return Object.fromEntries(
+    faces.map(({ i, cx, cy }) => [
+      `clock ${i}`,
+      { trait: "pair", x: cx, y: cy, at: under, press: true, ink: ink.muted, box: [2 * r, 2 * r] },
+    ]),
+  );
 }
 
 /** The clock that is unrolled, with all that its hand has turned wound round it. */
@@ -100,7 +111,7 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
     fill: ink.positionWords,
   });
   const towards = (px, py) => positionTowards([1, 0], position, frequency, back(px, py), n);
-  return { "position:hand": { x: tip[0], y: tip[1], at: towards } };
+  return { hand: { trait: "position", x: tip[0], y: tip[1], at: towards } };
 }
 
 /**
@@ -119,7 +130,13 @@ function scale(axis, frequencies, chosen, n) {
   }
   const [low, high] = [Math.floor(powerOf(frequencies.at(-1)) + 1e-9), powerOf(n * 1.5)];
   const yTicks = range(low, Math.floor(high), Math.ceil((high - low) / 6));
-  return { place: powerOf, ys: [low, high], yTicks, yFormat: (power) => decade(power), yLabel: "Angle m·θ (rad, logarithmic)" };
+  return {
+    place: powerOf,
+    ys: [low, high],
+    yTicks,
+    yFormat: (power) => decade(power),
+    yLabel: "Angle m·θ (rad, logarithmic)",
+  };
 }
 
 /** The angle of a pair over the positions, in runs: within one turn a line breaks where a turn is complete. */
@@ -148,8 +165,7 @@ function drawChart(pen, state, frequencies, box, width) {
   const xLabel = `position m (tokens${log ? ", logarithmic" : ""})`;
   const { X, Y, at } = axes(pen, box, xs, ys, { xLabel, yLabel, xLog: log, xTicks: tokens, yTicks, yFormat });
   const frequency = frequencies[pair];
-  const path = (of, from, to) =>
-    runsOf(of, axis, [from, to]).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
+  const path = (of, from, to) => runsOf(of, axis, [from, to]).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
   const others = axis === "turn" ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
   const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where its line leaves the chart
   pen.curves(
@@ -157,12 +173,14 @@ function drawChart(pen, state, frequencies, box, width) {
     { stroke: ink.muted, width: 1, opacity: 0.5 },
   );
   const turns = axis === "linear" ? range(1, turnsOf(ys[1])) : [];
-  pen.lines(
-    turns.length < 12 ? turns.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]) : [],
-    { stroke: ink.position, width: 1, dash: "4 4", opacity: 0.8 },
-  );
+  pen.lines(turns.length < 12 ? turns.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]) : [], {
+    stroke: ink.position,
+    width: 1,
+    dash: "4 4",
+    opacity: 0.8,
+  });
   if (turns.length && turns.length < 12) {
-pen.text(box.x + box.w - 4, Y(TURN) + 14, "one whole turn", { anchor: "end", size: 12, fill: ink.positionWords });
+    pen.text(box.x + box.w - 4, Y(TURN) + 14, "one whole turn", { anchor: "end", size: 12, fill: ink.positionWords });
   }
   const here = Math.max(position, xs[0]);
   pen.curves(path(frequency, xs[0], xs[1]), { stroke: ink.position, width: 1.6 });
@@ -188,8 +206,10 @@ function readout({ pair, position, axis, head_dim, base }) {
   const turns = Math.floor(turnsOf(angle));
   const rest = `${turns ? `, ${counted(turns, "whole turn")} and ${fmt(withinTurn(angle))} rad` : ""}`;
   const first = `At position ${position} the hand of pair ${pair} has turned by ${position} × ${significant(frequency)} = ${significant(angle)} rad${rest}.`;
-  if (axis === "log") return `${first} On these axes the lines of all clocks are parallel: each is slower by the same factor.`;
-  if (axis === "turn") return `${first} Within one turn only ${fmt(withinTurn(angle))} rad are left: where the hand points.`;
+  if (axis === "log")
+    return `${first} On these axes the lines of all clocks are parallel: each is slower by the same factor.`;
+  if (axis === "turn")
+    return `${first} Within one turn only ${fmt(withinTurn(angle))} rad are left: where the hand points.`;
   return `${first} Unrolled, it is a straight line: every token adds the same ${significant(frequency)} rad.`;
 }
 
@@ -199,5 +219,7 @@ export default live({
   height,
   draw,
   readout,
+  panel: (width) => [0, stacked(width) ? parts(width).big.y + parts(width).big.h : height(width)],
+  smooth: ["position"],
   play: { trait: "position", perSecond: 6 },
 });

@@ -21,14 +21,13 @@ function turned({ position, key_position, inv_freq, q, k }) {
 }
 
 const stacked = (width) => width < 560;
-const height = (width, _, view) => (view.small ? planSmall(width, view).height : stacked(width) ? width + 330 : 372);
+const height = (width, _, view) => (view.small ? planSmall(width, view).height : stacked(width) ? width + 334 : 372);
 
 /** In degrees, for the small forms. */
 const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 : 0)}°`;
 
 /** φ + (m − n)θ, the angle from the key's solid arrow to the query's: while the distance stays, so does it. */
-const between = ({ position, key_position, inv_freq, q, k }) =>
-  angleBetween(q, k, position - key_position, inv_freq);
+const between = ({ position, key_position, inv_freq, q, k }) => angleBetween(q, k, position - key_position, inv_freq);
 
 /** The plane: both pairs before (dashed) and after (solid) their turns, and the angle between the solid ones. */
 function drawPlane(pen, state, x, y, side, view) {
@@ -44,8 +43,26 @@ function drawPlane(pen, state, x, y, side, view) {
   );
   pen.circle(cx, cy, unit, { stroke: ink.grid, width: 1 });
   const pairs = [
-    { pair: state.q, end: qTurned, angle: qAngle, colour: ink.q, words: ink.qWords, name: "q", trait: "position", r: 0.5 },
-    { pair: state.k, end: kTurned, angle: kAngle, colour: ink.k, words: ink.kWords, name: "k", trait: "key_position", r: 0.3 },
+    {
+      pair: state.q,
+      end: qTurned,
+      angle: qAngle,
+      colour: ink.q,
+      words: ink.qWords,
+      name: "q",
+      trait: "position",
+      r: 0.5,
+    },
+    {
+      pair: state.k,
+      end: kTurned,
+      angle: kAngle,
+      colour: ink.k,
+      words: ink.kWords,
+      name: "k",
+      trait: "key_position",
+      r: 0.3,
+    },
   ].filter(({ name }) => name === "q" || view.shows("key"));
   const frame = { x, y, w: side, h: side };
   if (view.shows("key")) drawBetween(pen, state, frame, unit, view);
@@ -64,10 +81,10 @@ function arrowHandles(pairs, { inv_freq, lock, ...state }, at, back, { small }) 
   const handles = {};
   const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
   for (const { pair, name } of small ? [] : pairs) handles[name] = { x: at(pair)[0], y: at(pair)[1], at: steps };
-  for (const { pair, end, trait } of pairs) {
+  for (const { pair, end, trait, colour } of pairs) {
     if (inv_freq === 0 || length(pair) < 0.1 || (small && trait === "key_position" && !lock)) continue;
     const towards = (px, py) => positionTowards(pair, state[trait], inv_freq, back(px, py), 64);
-    handles[`${trait}:arrow`] = { x: at(end)[0], y: at(end)[1], at: towards };
+    handles[`${trait}, by its arrow`] = { trait, x: at(end)[0], y: at(end)[1], at: towards, ink: colour };
   }
   return handles;
 }
@@ -96,7 +113,12 @@ function drawBetween(pen, state, { x, y, w: side }, unit, view) {
   const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
   pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
   const far = Math.abs(turn) * unit; // of the arc, in pixels: a short one has no room for a head
-  if (far > 10) pen.arrow(...polar(cx, cy, from + turn * (1 - 10 / far), unit), ...arc.at(-1), { stroke: ink.score, width: 3, head: 11 });
+  if (far > 10)
+    pen.arrow(...polar(cx, cy, from + turn * (1 - 10 / far), unit), ...arc.at(-1), {
+      stroke: ink.score,
+      width: 3,
+      head: 11,
+    });
   headline(state, view).forEach((words, line) => {
     pen.text(x + 4, y + 16 + 18 * line, words, { fill: ink.scoreWords, weight: 600 });
   });
@@ -109,7 +131,7 @@ function nameArrows(pen, pairs, at, centre, frame, taken) {
     const top = frame.y + 2 + 18 * line;
     labels.avoid(frame.x, top, frame.x + 8 + textWidth(words, 13, true), top + 20);
   });
-  for (const { pair, end } of pairs) for (const z of [pair, end]) labels.avoidDot(at(z), 7);
+  for (const { pair, end } of pairs) for (const z of [pair, end]) labels.avoidDot(at(z), 12);
   const name = (z, text, fill, bold) => {
     const width = textWidth(text, 13, bold);
     const { left, baseline } = labels.place(width, spotsBeyond(at(z), centre, width));
@@ -122,27 +144,28 @@ function nameArrows(pen, pairs, at, centre, frame, taken) {
 /** The sentence as a row of places: where q and k stand and how far apart. Both can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, x, y, w, { small, shows }) {
   const X = (token) => x + (w * token) / 64;
-  pen.text(x, y - 34, shows("key") ? "Where they stand (tokens): q ●, k ○" : "Place in the text (tokens): drag ●");
+  pen.text(x, y - 38, shows("key") ? "Where they stand (tokens): q ●, k ○" : "Place in the text (tokens): drag ●");
   const marks = range(0, 64, 8);
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
   for (const t of marks) pen.text(X(t), y + 21, t, { anchor: "middle", size: 12, fill: ink.muted });
-  const handle = (place) => ({
+  const handle = (place, colour) => ({
     x: X(place),
     y,
+    ink: colour,
     at: (px) => Math.round(clamp((64 * (px - x)) / w, 0, 64)),
   });
   if (!shows("key")) {
     pen.circle(X(position), y, 7, { fill: ink.q });
-    return { position: handle(position) };
+    return { position: handle(position, ink.q) };
   }
   pen.line(X(position), y, X(key_position), y, { stroke: ink.position, width: 6 });
   pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring, which shows around the dot
   pen.circle(X(position), y, 5, { fill: ink.q });
   const words = `m − n = ${fmt(position - key_position, 0)}${lock ? ", locked" : ""}`;
   const middle = centred((X(position) + X(key_position)) / 2, words, x, x + w, { bold: true });
-  pen.text(middle, y - 13, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
-  const query = { position: handle(position) };
-  return small && !lock ? query : { key_position: handle(key_position), ...query };
+  pen.text(middle, y - 17, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  const query = { position: handle(position, ink.q) };
+  return small && !lock ? query : { key_position: handle(key_position, ink.k), ...query };
 }
 
 /** The score at every distance; the dot is where we are, and takes the query with it unless the distance is locked. */
@@ -165,7 +188,7 @@ function drawScore(pen, state, box) {
   pen.line(X(distance), Y(0), X(distance), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(distance), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
   const query = (px) => clamp(key_position + Math.round(at(px)), 0, 64);
-  return lock ? {} : { "position:score": { x: X(distance), y: Y(score), at: query } };
+  return lock ? {} : { score: { trait: "position", x: X(distance), y: Y(score), at: query, ink: ink.score } };
 }
 
 /** Where the parts of a small form stand, in one column or two. */
@@ -195,14 +218,14 @@ function draw(pen, state, view) {
   if (view.small) return drawSmall(pen, state, width, view);
   if (stacked(width)) {
     const handles = drawPlane(pen, state, 4, 4, width - 8, view);
-    const tokens = drawTokens(pen, state, 12, width + 58, width - 24, view);
-    const score = drawScore(pen, state, { x: 34, y: width + 130, w: width - 48, h: 150 });
+    const tokens = drawTokens(pen, state, 12, width + 62, width - 24, view);
+    const score = drawScore(pen, state, { x: 34, y: width + 134, w: width - 48, h: 150 });
     return { ...handles, ...tokens, ...score };
   }
   const side = Math.min(356, width * 0.54);
   const handles = drawPlane(pen, state, 0, 8, side, view);
   const [x, w] = [side + 44, width - side - 58];
-  const tokens = drawTokens(pen, state, x, 62, w, view);
+  const tokens = drawTokens(pen, state, x, 60, w, view);
   const score = drawScore(pen, state, { x, y: 134, w, h: 190 });
   return { ...handles, ...tokens, ...score };
 }
@@ -264,6 +287,8 @@ export default live({
   draw,
   readout,
   follow,
+  panel: (width, _, view) => [0, view.small || !stacked(width) ? height(width, _, view) : width + 94],
+  smooth: ["position", "key_position"],
   play: { trait: "position", perSecond: 4 },
   buttons: [{ label: `Slide both by ${STEP}`, move: slide }],
 });

@@ -108,10 +108,14 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const room = (textWidth(names[0], 12) + textWidth(names[1], 12)) / 2 + 8;
   if (Math.abs(ends[1] - ends[0]) < room) {
     const left = ends[0] <= ends[1] ? 0 : 1; // the two side by side, kept inside
-    const from = clamp((ends[0] + ends[1]) / 2 - room / 2, 2 + textWidth(names[left], 12) / 2, width - 2 - room - textWidth(names[1 - left], 12) / 2);
+    const from = clamp(
+      (ends[0] + ends[1]) / 2 - room / 2,
+      2 + textWidth(names[left], 12) / 2,
+      width - 2 - room - textWidth(names[1 - left], 12) / 2,
+    );
     [ends[left], ends[1 - left]] = [from, from + room];
   }
-  names.forEach((words, i) => pen.text(ends[i], y + 22, words, { anchor: "middle", size: 12 }));
+  for (const [i, name] of names.entries()) pen.text(ends[i], y + 22, name, { anchor: "middle", size: 12 });
   const words = `m = ${grouped(position)}`;
   const at = centred(X(position), words, 2, width - 2, { bold: true });
   pen.text(at, y - 14, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
@@ -140,7 +144,10 @@ function placed(faces, field, below) {
   const left = field.x + (field.w - columns * cell) / 2;
   const r = cell / 2 - (below ? 6 : 2);
   return faces.map((face, j) => {
-    const [cx, cy] = [left + ((j % columns) + 0.5) * cell, field.y + Math.floor(j / columns) * (cell + below) + cell / 2];
+    const [cx, cy] = [
+      left + ((j % columns) + 0.5) * cell,
+      field.y + Math.floor(j / columns) * (cell + below) + cell / 2,
+    ];
     return { ...face, cx, cy, r };
   });
 }
@@ -260,7 +267,10 @@ function readout(state) {
       ? "No rule slows a pair down"
       : `Stretch ${by(factor)}, ${RULES[state.rule]}: pair 0 is slowed down by ${by(slowed[0])}, pair ${last} by ${by(slowed[last])}`;
   if (!Number.isFinite(far)) return `${place} ${rule}. Every pair completes a turn in training: no angle is ever new.`;
-  const until = far >= state.wanted * (1 - 1e-9) ? `no angle is new up to the wanted ${grouped(state.wanted)} tokens` : `the first new angle comes at ${grouped(far)} tokens`;
+  const until =
+    far >= state.wanted * (1 - 1e-9)
+      ? `no angle is new up to the wanted ${grouped(state.wanted)} tokens`
+      : `the first new angle comes at ${grouped(far)} tokens`;
   return `${place} ${rule}; ${until}.`;
 }
 
@@ -270,5 +280,7 @@ export default live({
   height,
   draw,
   readout,
+  panel: (width) => [0, parts(width).chart.y - 26],
+  smooth: ["position", "wanted", "trained"],
   play: { trait: "position", perSecond: 4096, speeds: [1, 4, 16] },
 });
