@@ -17,16 +17,16 @@ class StretchedClocks(LiveFigure):
     Values out of range raise TraitError with a sentence.
 
     >>> StretchedClocks(rule="pi", wanted=16_384, position=16_384)
-    StretchedClocks(rule='pi', position=16384, wanted=16384)
+    StretchedClocks(rule='pi', wanted=16384, position=16384)
 
     Source: Chen et al. 2023, arXiv 2306.15595; Peng et al. 2023, arXiv 2309.00071. Chapter 15.
     """
 
     rule = Choice("ntk-aware", dict(RULES), label="Rule")
+    wanted = Slider(32_768, 512, 2**20, log=True, label="Wanted length, L′", unit="tokens")
     position = Slider(32_768, 1, 2**20, log=True, label="Position of the hands, m", unit="tokens").under(
         AtMost("wanted")
     )
-    wanted = Slider(32_768, 512, 2**20, log=True, label="Wanted length, L′", unit="tokens")
     trained = Slider(4096, 64, 2**17, log=True, label="Trained length, L", unit="tokens")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
     abf_base = Slider(500_000.0, 100.0, 100_000_000.0, log=True, label="Base that ABF takes").under(

@@ -21,7 +21,7 @@ function parts(width) {
     ? { x: 4, y: top + 24, w: width - 8, h: 170 }
     : { x: 4, y: top + 34, w: width * 0.32, h: 270 };
   const chart = stacked(width)
-    ? { x: 46, y: big.y + big.h + 42, w: width - 60, h: 200 }
+    ? { x: 58, y: big.y + big.h + 42, w: width - 72, h: 200 }
     : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 250 };
   return { cell, row, columns: MOST / rows, big, chart, height: chart.y + chart.h + 42 };
 }
@@ -125,7 +125,7 @@ function scale(axis, frequencies, chosen, n) {
     return { place: withinTurn, ys: [0, TURN], yTicks, yFormat: words, yLabel: "Angle within one turn (rad)" };
   }
   if (axis === "linear") {
-    const yFormat = (t) => (t > 0 && t < 0.001 ? significant(t, 2) : String(t));
+    const yFormat = (t) => (t > 0 && t < 0.001 ? significant(t, 2).replace(".0·", "·") : String(t));
     return { place: (a) => a, ys: [0, n * frequencies[chosen] * 1.04], yFormat, yLabel: "Angle m·θ, unrolled (rad)" };
   }
   const [low, high] = [Math.floor(powerOf(frequencies.at(-1)) + 1e-9), powerOf(n * 1.5)];

@@ -30,7 +30,6 @@ export function makeHandles(picture, moved, signal) {
     const circle = svg("circle", { class: "rl-handle", r: RADIUS });
     const grip = svg("g", { class: "rl-grip" }, ring, circle);
     circle.addEventListener("pointerdown", (event) => grab(event, name), { signal });
-    element.append(grip);
     return { grip, circle, ring, at, trait: name };
   }
   /** @type {(event: PointerEvent, name: string) => void} */
@@ -62,10 +61,14 @@ export function makeHandles(picture, moved, signal) {
 
   /** @type {(wanted: Record<string, Handle>) => void} */
   function place(wanted) {
-    for (const name in wanted) {
+    /** @type {SVGGElement | null} */
+    let next = null; // the order stays, whatever comes and goes: of two that overlap, a hand takes the later one
+    for (const name of Object.keys(wanted).reverse()) {
       const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box, press } = wanted[name];
-      const grip = (handles[name] ??= make(name, at));
-      Object.assign(grip, { at, trait, press });
+      const grip = handles[name] ?? make(name, at);
+      if (!handles[name]) element.insertBefore(grip.grip, next);
+      next = grip.grip;
+      handles[name] = Object.assign(grip, { at, trait, press });
       write(grip.circle, { cx: x, cy: y });
       const [width, height] = box ?? [2 * RING, 2 * RING];
       const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : RING };
