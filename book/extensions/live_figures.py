@@ -1,8 +1,9 @@
 """Sphinx extension: put live figures and their stills into the site.
 
 A notebook's output that holds a live figure becomes a slot: a still picture with its words as alt text, which the
-page loader (``book/assets/live.js``) replaces by the figure. Any other widget keeps its picture and says where
-to run it. Scripts and style come from ``rope_edu.widgets``, one cached file a figure for all pages.
+page loader (``book/assets/live.js``) replaces by the figure. A link in the text to a state of it, ``#live=…``,
+finds the slot also where no script runs. Any other widget keeps its picture and says where to run it. Scripts and
+style come from ``rope_edu.widgets``, one cached file a figure for all pages.
 """
 
 import base64
@@ -11,9 +12,11 @@ import html
 import json
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
@@ -25,7 +28,22 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
 PICTURES = ("image/png", "text/html")  # of a plot: as stored, or as panels of the page
 SCRIPTS = re.compile(r"<!-- scripts of (\w+) -->")
+CHIP = "#live="  # how a link to a state begins
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
+
+
+class Chips(SphinxTransform):
+    """Leave links to a state of a figure as they are, before MyST looks for headings of their names."""
+
+    default_priority = 870
+
+    def apply(self, **kwargs: object) -> None:
+        """Mark each link."""
+        for link in self.document.findall(nodes.reference):
+            if link.get("id_link") and link["refuri"].startswith(CHIP):
+                del link["id_link"]
+                link["internal"] = True
+                link["classes"].append("rl-chip")
 
 
 class LiveSlots(SphinxPostTransform):
@@ -35,6 +53,8 @@ class LiveSlots(SphinxPostTransform):
 
     def run(self, **kwargs: object) -> None:
         """Visit every output of the page."""
+        chips = [link["refuri"] for link in self.document.findall(nodes.reference) if is_chip(link)]
+        self.states = sorted({uri[1:] for uri in chips})
         for bundle in list(self.document.findall(nodes.container)):
             if bundle.get("nb_element") != "mime_bundle":
                 continue
@@ -55,7 +75,24 @@ class LiveSlots(SphinxPostTransform):
         still["classes"].append("live-still")
         svg = (Path(self.app.srcdir) / still["uri"].lstrip("/")).read_text(encoding="utf-8")
         still["alt"] = words_of(svg)
-        return in_slot(model, name, [still], svg)
+        return [*self.places(name), *in_slot(model, name, [still], svg)]
+
+    def places(self, name: str) -> list[nodes.Node]:
+        """Return a place of the page for each of the figure's states that links name; a second figure has none."""
+        own = [state for state in self.states if figure_of(state) == name]
+        self.states = [state for state in self.states if state not in own]
+        spans = "".join(f'<span id="{html.escape(state)}"></span>' for state in own)
+        return [nodes.raw(text=spans, format="html")] if own else []
+
+
+def is_chip(link: nodes.reference) -> bool:
+    """Return whether the link leads to a state of a figure of its page."""
+    return link.get("refuri", "").startswith(CHIP)
+
+
+def figure_of(state: str) -> str:
+    """Return the figure that a state's address names first."""
+    return dict(parse_qsl(state))["live"]
 
 
 class LiveFigureDirective(SphinxDirective):
@@ -136,6 +173,7 @@ def write_scripts(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
+    app.add_transform(Chips)
     app.add_post_transform(LiveSlots)
     app.add_directive("live-figure", LiveFigureDirective)
     app.connect("builder-inited", write_scripts)

@@ -30,6 +30,7 @@ def phone(opened) -> Iterator:
     """The figure at rest."""
     opened.figure.locator(".rl-reset").evaluate("(el) => el.click()")
     opened.page.wait_for_function(STILL, polling=100)
+    opened.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=opened.figure.element_handle())
     yield opened
     opened.assert_clean()
 

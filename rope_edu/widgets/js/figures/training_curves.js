@@ -269,7 +269,7 @@ export default live({
   height,
   draw,
   readout,
-  panel: (width, state) => {
+  panel(width, /** @type {any} */ state) {
     const all = measured(state);
     return stacked(width) ? [places(width, all).right.y - 30, places(width, all).height] : [0, height(width, state)];
   },

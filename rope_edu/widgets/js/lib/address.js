@@ -54,7 +54,7 @@ function textsOf(controls, state) {
  * @param {Texts} texts
  * @returns {State}
  */
-function stateOf(controls, texts) {
+export function stateOf(controls, texts) {
   const state = initialOf(controls);
   for (const [name, control] of Object.entries(controls)) {
     if (Object.hasOwn(texts, name) && isPublic(controls)(name))

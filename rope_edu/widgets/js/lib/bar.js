@@ -80,7 +80,13 @@ export function makeBar({ name, play, buttons = [] }, state, only, { moved, leap
   const rest = [
     ...buttons.map(({ label, move }) => button(label, () => leapt(move(state.read())))),
     button("Reset", () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
-    html("span", { class: "rl-python" }, code, makeCopy(asPython(code), tell), ...(link ? [makeCopy(asLink(link), tell)] : [])),
+    html(
+      "span",
+      { class: "rl-python" },
+      code,
+      makeCopy(asPython(code), tell),
+      ...(link ? [makeCopy(asLink(link), tell)] : []),
+    ),
   ];
   for (const each of rest) each.hidden = Boolean(only);
   element.append(...rest);

@@ -6,7 +6,7 @@ import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
 import { html } from "./dom.js";
 import { makeFit } from "./fit.js";
-import { makeGlide } from "./glide.js";
+import { makeGlide, makeHand } from "./glide.js";
 import { namedBy, viewOf } from "./leads.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
@@ -61,72 +61,57 @@ function mount(figure, model, el) {
   const state = makeState(model, figure.follow);
   const { only, ...view } = viewOf(model.get("only"), state.names);
   const root = makeRoot(figure, view.small);
-  let touched = false; // nothing is spoken before something has moved
-  const inPage = model.host === "page";
-  /** By a hand that is still on it, at once. @type {Moved} */
-  function moved(changes) {
-    glide.stop();
-    state.move(changes);
-    change();
-    address?.remember();
-  }
-  /** By a button, a choice or a link: the picture follows. @type {Moved} */
-  function leapt(changes) {
-    const before = glide.shown(state.read());
-    moved(changes);
-    if (!figure.work && !hasFailed(root)) glide.start(before, state.read());
-    paint();
-  }
+  const glide = makeGlide(state.controls, figure.smooth, { draw: () => attempt(draw), arrived: paint });
+  const isSteady = () => Boolean(figure.work) || hasFailed(root);
+  const { moved, leapt } = makeHand(state, glide, { change, paint, isSteady, remember: () => address?.remember() });
   const picture = makePicture(figure, view, moved, stops.signal);
   const readout = makeReadout();
   const { attempt, fail } = makeAttempt(root, readout.show);
-  const controls = makeControls(state.controls, { ...namedBy(figure.name), only }, { moved, leapt, tell: readout.tell });
-  const address = inPage ? makeAddress(figure.name, state, root, leapt, stops.signal) : undefined;
+  const address = model.host === "page" ? makeAddress(figure.name, state, root, leapt, stops.signal) : undefined;
   const calls = { moved, leapt, rested: paint, tell: readout.tell, link: address?.link };
+  const controls = makeControls(state.controls, { ...namedBy(figure.name), only }, calls);
   const bar = makeBar(figure, state, only, calls);
-  const glide = makeGlide(state.controls, figure.smooth, { draw: () => attempt(paintPicture), arrived: paint });
   const work = makeWork(figure.work, paint, fail);
   root.append(picture.element, ...readout.elements, ...controls.elements, bar.element);
   keepKeys(root);
-  if (inPage) address?.follow(keepInSight(root, picture, () => attempt(paintPicture), stops.signal).use);
+  if (address) address.follow(keepInSight(root, picture, () => attempt(draw), stops.signal).use);
   invite(root, picture.element, stops.signal);
 
-  const paintPicture = () => picture.paint(glide.shown(state.read()));
+  const draw = () => picture.paint(glide.shown(state.read()));
   function paint() {
     const now = state.read();
     controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));
     bar.show(now);
     attempt(() => {
-      paintPicture();
-      if (!hasFailed(root)) readout.show(figure.readout(now, view), !touched || work.busy() || bar.playing());
+      draw();
+      if (!hasFailed(root)) readout.show(figure.readout(now, view), !isTouched(root) || work.busy() || bar.playing());
     });
     root.setAttribute("aria-busy", String(work.busy() || glide.busy()));
     root.dataset.ready = "true"; // it is drawn and answers, though results may still fill in
   }
-  function heard() {
-    glide.stop();
-    change();
-  }
   function change() {
-    touched = true;
-    root.classList.add("rl-touched");
+    root.classList.add(TOUCHED);
     delete root.dataset.failed;
     work.start(state.read());
     paint();
   }
-  stops.signal.addEventListener("abort", state.listen(heard));
+  stops.signal.addEventListener("abort", state.listen(change));
 
   el.append(root);
   address?.recall();
   picture.measure();
   change();
-  touched = false;
-  root.classList.remove("rl-touched");
+  root.classList.remove(TOUCHED);
   readout.stop();
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
   giveStill(root, work, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work]);
 }
+
+const TOUCHED = "rl-touched"; // of a figure that has moved: nothing is spoken before
+
+/** @type {(root: HTMLElement) => boolean} */
+const isTouched = (root) => root.classList.contains(TOUCHED);
 
 /**
  * The picture as a file, for tools: root.still().

@@ -42,7 +42,9 @@ export function between(controls, from, to, share, smooth = []) {
     if (control.kind === "slider") {
       now[name] = numberBetween(control, from[name], to[name], share, smooth.includes(name));
     } else if (control.kind === "point") {
-      now[name] = to[name].map((/** @type {number} */ v, /** @type {number} */ i) => v * share + from[name][i] * (1 - share));
+      now[name] = to[name].map(
+        (/** @type {number} */ v, /** @type {number} */ i) => v * share + from[name][i] * (1 - share),
+      );
     }
   }
   const settled = Object.entries(settle(controls, now, {}));
@@ -63,12 +65,10 @@ export function makeGlide(controls, smooth, { draw, arrived }) {
   let [frame, since] = [0, 0];
   /** @type {State} */
   let from = {};
-  /** @type {State} */
-  let to = {};
 
   const share = () => clamp((performance.now() - since) / TIME, 0, 1);
   const shown = (/** @type {State} */ state) =>
-    frame ? between(controls, from, to, eased(share()), smooth) : state;
+    frame ? between(controls, from, state, eased(share()), smooth) : state;
   function stop() {
     cancelAnimationFrame(frame);
     frame = 0;
@@ -85,8 +85,34 @@ export function makeGlide(controls, smooth, { draw, arrived }) {
   function start(before, after) {
     stop();
     if (same(before, after) || !mayGlide()) return;
-    [from, to, since] = [before, after, performance.now()];
+    [from, since] = [before, performance.now()];
     frame = requestAnimationFrame(tick);
   }
   return { start, shown, busy: () => frame !== 0, stop };
+}
+
+/**
+ * {moved, leapt}: what a hand moves that is still on it, at once; and what a button, a choice or a link sets, the picture after it.
+ * @param {Live} state
+ * @param {ReturnType<typeof makeGlide>} glide
+ * @param {{change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}} calls
+ * @returns {{moved: Moved, leapt: Moved}}
+ */
+export function makeHand(state, glide, { change, paint, isSteady, remember }) {
+  /** @type {Moved} */
+  function moved(changes) {
+    glide.stop();
+    state.move(changes);
+    change();
+    remember();
+  }
+  /** @type {Moved} */
+  function leapt(changes) {
+    const before = glide.shown(state.read());
+    moved(changes);
+    if (isSteady()) return;
+    glide.start(before, state.read());
+    paint();
+  }
+  return { moved, leapt };
 }

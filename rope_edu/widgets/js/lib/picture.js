@@ -10,9 +10,9 @@ const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last where n
 /** How wide a held picture is: as the window, or as its own widest; the style sheet says the same. */
 const held = () => Math.min(document.documentElement.clientWidth, WIDEST + 32);
 
-
 const LEAST = 11 / 12; // of a held picture's size: its smallest words, 12 px, are then 11 px
 const HALF = 0.5; // of the window, at most, for a held picture
+const EDGES = 2; // pixels of that: its border
 
 /**
  * How much of a picture of this width and height is seen where it is held, in so much room: its leading panel from top to
@@ -65,7 +65,7 @@ export function makePicture({ title, height, draw, panel }, view, moved, signal)
   }
   /** @type {(space: number) => void} */
   function hold(space) {
-    room = space ? Math.min(space, HALF * innerHeight) : 0;
+    room = space ? Math.min(space, HALF * innerHeight) - EDGES : 0;
   }
   const asFile = (/** @type {string} */ words) => still(canvas, title, words);
   return { element, paint, measure, hold, still: asFile };
