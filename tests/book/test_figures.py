@@ -179,7 +179,7 @@ def test_state_can_be_linked(figure):
 
 
 # where the first slider ends at what another control holds: the words of the sentence, the width of the head
-FOLLOWING = {"OrderBlindness": 5, "Ramps": 63}
+FOLLOWING = {"AngleChart": 15, "OrderBlindness": 5, "Ramps": 63}
 
 
 def test_a_link_with_nonsense_is_held_to_the_range(figure):
