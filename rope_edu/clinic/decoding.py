@@ -84,7 +84,7 @@ def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
 
     Every check holds the decoder against itself, so no reference is needed; what is wrong in every way of asking
     is for `diagnose` and `check_model`. A difference counts from 2¹² roundings of float32 on, all in one direction,
-    or from eight times the rounding that a narrower type shows against float32 in the same text.
+    or, in half of the tokens, from eight times the rounding that a narrower type shows against float32.
 
     Args:
         decoder: a `Decoder`, a causal model of transformers, or a function `(tokens, *, positions, mask, cache) ->
@@ -203,6 +203,8 @@ class _Bench:
         apart = [self.distances(*pair) for pair in pairs]
         worst = max(apart, key=lambda each: float(each.max()))
         off, wrong = float(worst.max()), (worst > self.bound).any(axis=0)
+        if self.decoder.eps > 2.0**-20 and wrong.mean() < 0.5:
+            wrong[:] = False  # rounding may send a token or two to another expert
         meaning, chapter = MEANINGS.get(name, ("", ""))
         if not wrong.any():
             return Check(name, SAME, f"{words}: {off:.1e} apart at most.", off=off, bound=self.bound)
@@ -219,7 +221,7 @@ def _run(bench: _Bench, name: str) -> Check:
     except Exception as error:  # anything that somebody's decoder raises
         said = str(error).partition("\n")[0][:120]
         refused = f"The decoder refuses: {type(error).__name__}: {said}"
-        return Check(name, NOT_APPLICABLE, refused)
+        return Check(name, NOT_APPLICABLE if name == "cropped cache" else UNCLEAR, refused)
 
 
 def _steps(bench: _Bench, name: str) -> Check:
@@ -385,7 +387,7 @@ def _shifted(bench: _Bench, name: str) -> Check:
     bench.needs("cache", "positions")
     if bench.decoder.shift is None:
         return _moved_with_cache(bench, name)
-    _, cache = bench.pieces(bench.text[:1], [PIECE], np.arange(PIECE))
+    _, cache = bench.pieces(bench.text[:1, :PIECE], [PIECE], np.arange(PIECE))
     cache = bench.decoder.shift(cache, MOVED)
     rest = LENGTH - PIECE
     found, _ = bench.pieces(
@@ -439,10 +441,8 @@ def _coordinates(bench: _Bench, name: str) -> Check:
     if bench.decoder.coordinates == 1:
         raise _NotApplicableError("A position is one number.")
     bench.needs("positions", "cache")
-    step, many = np.arange(LENGTH), bench.decoder.coordinates
-    rows = np.stack(
-        [step if axis == 0 else np.where(step < 3, step, 3 + (step - 3) % (axis + 2)) for axis in range(many)]
-    )
+    many = bench.decoder.coordinates
+    rows = _with_an_image(many)
     ids = np.stack([rows, rows + MOVED], axis=1)  # (coordinates, batch, seq): the second row is moved in each
     mask = np.ones((2, LENGTH), int)
     both, _ = bench.decoder(np.stack([bench.text[0]] * 2), ids, mask)
@@ -470,6 +470,17 @@ def _coordinates(bench: _Bench, name: str) -> Check:
             0,
         )
     return check
+
+
+def _with_an_image(many: int) -> np.ndarray:
+    """Return coordinates (many, tokens) of three words, an image of two rows of three, and words behind it."""
+    rows = np.tile(np.arange(LENGTH), (many, 1))
+    patches = np.arange(6)
+    for axis in range(many):
+        steps = {0: 0 * patches, 1: patches // 3}.get(axis, patches % 3)
+        rows[axis, 3:9] = 3 + steps
+    rows[:, 9:] = 3 + 3 + np.arange(LENGTH - 9)  # on from the largest coordinate
+    return rows
 
 
 def _bfloat16(bench: _Bench, name: str) -> Check:

@@ -195,7 +195,7 @@ class _Probe:
         self.probed.append(f"{where}, cosines and sines at {len(positions)} positions up to {positions[-1]}")
         fault = _difference(values, spec, positions)
         if fault is not None:
-            self.faults.append(Fault(name, words, **fault, **self.cause(module, spec, label)))
+            self.faults.append(Fault(name, words, **{**self.cause(module, spec, label), **fault}))
         elif changing and (found := self.remembered(given, kind, positions, trained)):
             self.faults.append(Fault(name, words, **found))
 
@@ -261,12 +261,14 @@ class _Probe:
             "fix": "Compute the frequencies from the text at hand, and keep none of a longer one.",
             "chapter": "Stretch the frequencies",
         }
-        for at, was, length in ((between, first, 2 * trained), (positions, before, int(positions[-1]) + 1)):
-            now = given(at)
+        answers = ((between, first, given(between)), (positions, before, given(positions)))
+        given(positions[:2])  # so that the probe leaves nothing behind
+        for at, was, now in answers:
             wrong = np.abs(now - was).max(axis=1) > 1e-3
             if wrong.any():
+                after = f"{at[-1] + 1} tokens after a text of {4 * trained}"
                 row = int(wrong.argmax())
-                found = f"other cosines for {length} tokens after a text of {4 * trained} than before it"
+                found = f"other cosines for {after} than before it"
                 return {"found": found, "wanted": "the same", "position": int(at[row]), **fix}
         return None
 
@@ -285,7 +287,7 @@ class _Probe:
             self.faults.append(Fault(where, words, "a table that nobody filled", "cosines and sines", fix))
         elif (fault := _difference(values, spec, positions)) is not None:
             fix = "Make the table from the config of these layers, in float32 or wider."
-            self.faults.append(Fault(where, words, **fault, fix=fix, chapter=READ))
+            self.faults.append(Fault(where, words, **{"fix": fix, "chapter": READ, **fault}))
 
 
 def _frequencies(module: Any) -> list[tuple[str, Any]]:
@@ -424,7 +426,9 @@ def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[st
         return None
     size = float(np.median(np.abs(found)))
     if abs(size / spec.attention_factor - 1) > 0.01:
-        return {"found": f"cosines and sines of size {size:.6g}", "wanted": f"{spec.attention_factor:.6g}"}
+        found, fix = f"cosines and sines of size {size:.6g}", "Multiply both by the attention factor, once."
+        wanted = f"{spec.attention_factor:.6g}"
+        return {"found": found, "wanted": wanted, "fix": fix, "chapter": "Blend by wavelength"}
     row = int(wrong.any(axis=1).argmax())
     pair = int(wrong[row].argmax())
     turned = np.angle(found[list(positions).index(1)]) if 1 in positions else np.zeros(pairs)

@@ -272,6 +272,9 @@ def _explained(
     rows: np.ndarray, spec: RopeSpec, kinds: Kinds, positions: np.ndarray, eps: float, still: bool
 ) -> tuple[str, str, str]:
     """Return what was found instead, the fix and the chapter."""
+    if spec.head_dim > rows.shape[1]:
+        fix = f"State head_dim in the config, or make heads of {spec.head_dim} features."
+        return f"{rows.shape[1]} features wide", fix, "Read a config"
 
     def fits(other: RopeSpec, at: np.ndarray = positions) -> bool:
         wanted = _turned(rows, other, at)
