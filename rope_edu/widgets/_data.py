@@ -15,7 +15,7 @@ from rope_edu.results.page_models import read_page_models
 
 from ._grid import grid_table
 from ._registry import FIGURES
-from .maths import decoding, order, patients, stretch, words
+from .maths import decoding, order, page_training, patients, stretch, words
 
 
 def _precision() -> dict:
@@ -91,6 +91,8 @@ DATA: dict[str, Callable[[], Any]] = {
     "patients": patients.patients,
     "precision": _precision,
     "presets": _presets,
+    "record": lambda: page_training.RECORD,
+    "prose": lambda: page_training.PROSE.read_text(encoding="ascii"),
     "rules": lambda: stretch.RULES,
     "words": _words,
 }

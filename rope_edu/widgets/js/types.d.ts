@@ -196,5 +196,6 @@ interface Figure {
   uses?(state: State): string[];
   work?(state: State, whole?: boolean): Iterator<unknown>;
   play?: { trait: string; perSecond: number; speeds?: number[] };
+  files?: { name: string; save(state: State): Promise<string>; load(text: string, controls: Controls): Promise<State> };
   buttons?: { label: string; move(state: State): State }[];
 }

@@ -27,6 +27,7 @@ import { makeWork } from "./work.js";
  * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
  * work      (state, whole) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices, see work.js
  * play      {trait, perSecond} or nothing: a button that moves a slider by itself
+ * files     {name, save(state) → text, load(text, controls) → changes}, both promised: a file of the reader's own, or nothing
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
  * @param {Figure} figure
  */
@@ -102,6 +103,7 @@ function mount(figure, model, el) {
   readout.stop();
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
   giveStill(root, work, () => picture.still(figure.readout(state.read(), view)));
+  Object.assign(root, { take: moved }); // for the page: root.take({position: 7}), as a hand would
   return () => takeAway(root, [{ stop: () => stops.abort() }, fit, bar, readout, address, work]);
 }
 
