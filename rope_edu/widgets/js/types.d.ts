@@ -229,6 +229,7 @@ interface Figure {
   smooth?: string[];
   time?: number;
   unfolds?: boolean;
+  files?: { name: string; save(state: State): Promise<string>; load(text: string, controls: Controls): Promise<State> };
   buttons?: { label: string; move(state: State): State }[];
 }
 
