@@ -1,6 +1,7 @@
 // A live figure, from what it draws and says. The rest of this room gives it a pen, native controls, a readout, Reset, the
 // state as a line of Python and as a link; the figure itself holds no state.
 import { makeAddress } from "./address.js";
+import { answerQuestions } from "./answer.js";
 import { hasFailed, makeAttempt } from "./attempt.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
@@ -11,7 +12,7 @@ import { namedBy, viewOf } from "./leads.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
 import { inUse } from "./rules.js";
-import { initialOf, makeState } from "./state.js";
+import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
@@ -118,24 +119,6 @@ const TOUCHED = "rl-touched"; // of a figure that has moved: nothing is spoken b
 
 /** @type {(root: HTMLElement) => boolean} */
 const isTouched = (root) => root.classList.contains(TOUCHED);
-
-/**
- * What the questions below a figure of a page ask of it: its state, or to be in another (what differs from the first picture).
- * @param {HTMLElement} root
- * @param {Live} state
- * @param {() => void} remember
- * @param {AbortSignal} signal
- */
-function answerQuestions(root, state, remember, signal) {
-  const ask = (/** @type {Event} */ event) => event instanceof CustomEvent && event.detail.take(state.read());
-  const show = (/** @type {Event} */ event) => {
-    if (!(event instanceof CustomEvent)) return;
-    state.set({ ...initialOf(state.controls), ...event.detail });
-    remember();
-  };
-  root.addEventListener("rl-ask", ask, { signal });
-  root.addEventListener("rl-show", show, { signal });
-}
 
 /**
  * What others may ask of a figure: root.still(), the picture as a file; root.take({position: 7}), a change as by a hand.
