@@ -77,7 +77,8 @@ export function makeControls(controls, asked, { moved, tell }) {
   function show(state, used) {
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
-    hide(document.activeElement);
+    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // neither before it is in a page
+    hide(around.activeElement ?? null);
   }
   return { elements: [grids[0], more], grids, show };
 }
