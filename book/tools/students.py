@@ -7,6 +7,7 @@ has to find is neither in a cell nor in an output. Figures and plots appear when
 import ast
 import copy
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,16 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLVED = "solution"
+README = """# RoPE, Turn by Turn: the notebooks for a class
+
+Install the library once, from the wheel that came with these notebooks:
+
+    python -m pip install "rope_edu-VERSION-py3-none-any.whl[widgets]" jupyterlab
+
+Then `jupyter lab notebooks`. Exercises have stubs; `check` replies to every attempt. Chapters 13 and A3 also need
+PyTorch.
+The answers to *Predict, then try* are folded below each question; the solutions of exercises are in the book.
+"""
 
 
 def tags(cell: Any) -> list[str]:
@@ -93,6 +104,10 @@ def write(folder: Path, root: Path = ROOT) -> list[str]:
             text = nbformat.writes(for_students(notebook))
             (folder / path.name).write_text(text + "\n", encoding="utf-8", newline="\n")
             written.append(path.name)
+    version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    (folder.parent / "README.md").write_text(
+        README.replace("VERSION", version), encoding="utf-8", newline="\n"
+    )
     return written
 
 
