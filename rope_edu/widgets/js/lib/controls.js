@@ -82,7 +82,8 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
-    hide(document.activeElement);
+    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // neither before it is in a page
+    hide(around.activeElement ?? null);
   }
   return { elements: [grids[0], more], grids, show };
 }
