@@ -52,9 +52,9 @@ bench: .venv/test  ## measure what the figures cost in a browser, and what rotat
 	$(BIN)/python book/tools/bench.py
 	$(BIN)/python book/tools/bench_rotation.py
 
-dist: .venv/release  ## hand on: a zip of the site, its pages as Markdown, the wheel and checksums, in _build/dist
+dist: .venv/release  ## hand on: site as a zip, PDF, EPUB, students' notebooks, wheel, checksums, in _build/dist
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
-	$(BIN)/python book/tools/dist.py --wheel $(if $(TAG),--tag "$(TAG)")
+	$(BIN)/python book/tools/dist.py --books --wheel $(if $(TAG),--tag "$(TAG)")
 	$(BIN)/python -m twine check --strict _build/dist/*.whl
 
 weekly: .venv/test  ## look outside: every link, and the census against the newest transformers (REPORT=file.md)

@@ -4,6 +4,8 @@ r"""The command `rope-edu`: find what is wrong with the positions of a model.
     rope-edu compare A B                   whether two such files rotate alike, and what it costs if not
     rope-edu weights A B                   whether the rows of q and k in two checkpoints are in the order wanted
     rope-edu diagnose module:function      what a rotation does, called as a black box
+    rope-edu model module:make             what a live torch model rotates, against its config
+    rope-edu decode module:make            whether a decoder gives the same logits in every way of asking
     rope-edu vectors module:function       test vectors, run on a rotation
 
 Each takes --json, and `rope-edu COMMAND --help` says more. The exit status is 0 for the same or right, 1 for not,
@@ -18,7 +20,7 @@ import os
 import sys
 
 from rope_edu.clinic import __main__ as clinic
-from rope_edu.command import compare_files, compare_rows, read_files
+from rope_edu.command import check_live, compare_files, compare_rows, read_files
 from rope_edu.vectors import __main__ as vectors
 
 
@@ -36,6 +38,10 @@ def main(arguments: list[str] | None = None) -> int:
             return read_files.run(chosen.files, as_json=chosen.json)
         if chosen.command == "compare":
             return compare_files.run(chosen.wanted, chosen.found, as_json=chosen.json)
+        if chosen.command == "model":
+            return check_live.run_model(chosen.made, config=chosen.config, as_json=chosen.json)
+        if chosen.command == "decode":
+            return check_live.run_decode(chosen.made, as_json=chosen.json)
         return compare_rows.run(chosen.wanted, chosen.found, head_dim=chosen.head_dim, as_json=chosen.json)
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,7 +63,13 @@ def _parser() -> argparse.ArgumentParser:
     for each in (comparing, weighing):
         each.add_argument("wanted", metavar="A", help="the one that is right")
         each.add_argument("found", metavar="B", help="the one that is held against it")
-    for each in (reading, comparing, weighing):
+    live = check_live.__doc__
+    probing = commands.add_parser("model", description=live, formatter_class=form)
+    probing.add_argument("--config", help="a config.json or a preset's name; else the model's own config")
+    decoding = commands.add_parser("decode", description=live, formatter_class=form)
+    for each in (probing, decoding):
+        each.add_argument("made", metavar="module:make", help="a model, or a function that makes one")
+    for each in (reading, comparing, weighing, probing, decoding):
         each.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

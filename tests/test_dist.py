@@ -10,8 +10,14 @@ import zipfile
 from pathlib import Path
 
 import dist
+import embed
+import nbformat
 import pytest
+import students
 from docutils import nodes
+from py_mini_racer import MiniRacer
+
+from rope_edu.widgets import LiveFigure
 
 NOTEBOOKS = sorted((dist.ROOT / "notebooks").glob("*.ipynb"))
 PAGE = """<article class="bd-article"><section><h1>Turns<a class="headerlink" href="#turns">#</a></h1>
@@ -98,3 +104,45 @@ def test_it_runs_without_a_browser_and_without_torch():
         "import sys, dist; sys.exit(any(name in sys.modules for name in ('torch', 'playwright', 'nbclient')))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(dist.__file__).parent).returncode == 0
+
+
+HEAVY = {"ModelInThePage": 200_000}  # it holds four trained models
+FIGURES = sorted(LiveFigure.figures)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_for_other_pages_is_one_light_file(name):
+    text = embed.script(LiveFigure.figures[name])
+    assert embed.weight(text) <= HEAVY.get(name, embed.HEAVIEST)
+    assert not re.search(r"\b(import|fetch|XMLHttpRequest)\b *\(", text)
+    MiniRacer().eval(f"new Function({json.dumps(text)}); 0")  # it is a script
+
+
+def test_the_style_for_other_pages_knows_no_length_of_theirs():
+    text = embed.own_style()
+    assert "rem" not in re.findall(r"\d(r?em)\b", text)
+    assert '[data-theme="dark"] .rope-live' in text
+    assert "html[" not in text
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_for_students_has_every_exercise_and_no_solution(path):
+    notebook = nbformat.read(path, as_version=4)
+    solved = [cell.source for cell in notebook.cells if students.SOLVED in students.tags(cell)]
+    given = students.for_students(notebook)
+    nbformat.validate(given)
+    source = "\n".join(cell.source for cell in given.cells)
+    wanted = {number for text in solved for number in re.findall(r'check\("([\w.]+)"', text)}
+    assert wanted <= set(re.findall(r'check\("([\w.]+)"', source))
+    assert not any(text in source for text in solved)
+    assert not any(cell.get("outputs") for cell in given.cells)
+
+
+def test_a_cell_that_needs_a_solution_is_named():
+    cells = [
+        nbformat.v4.new_code_cell("x = ..."),
+        nbformat.v4.new_code_cell("def f(y):\n    return y", metadata={"tags": ["solution"]}),
+        nbformat.v4.new_code_cell("print(f(x))"),
+    ]
+    with pytest.raises(ValueError, match=r"only these define: f$"):
+        students.for_students(nbformat.v4.new_notebook(cells=cells))

@@ -21,6 +21,9 @@ MOST_WORDS = 1200  # of the page of ten minutes
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LONGEST = 60  # lines of a code cell
+STATE, VIEW = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("state", "view"))
+SETS = r"""figure\.\w+ = (-?[\d_.]+|"[^"\\]*"|True|False)"""  # what the page reads too (book/assets/live.js)
+MOVED_BY_PARAMETERS = {"03", "04", "05", "09", "10", "13", "16", "18", "20", "21", "A1"}
 BIBLIOGRAPHY = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
 
 
@@ -210,11 +213,11 @@ def test_outputs_are_there_and_say_nothing_of_the_machine(path, notebook):
             assert output.get("name") != "stderr", f"{path.name} warns: {output.get('text')}"
 
 
-def test_only_cells_with_interact_are_left_out_of_the_comparison(path, notebook):
+def test_only_cells_that_print_inside_a_control_are_left_out_of_the_comparison(path, notebook):
     skipped = [
         cell for cell in notebook.cells if any("nbval" in tag for tag in cell.metadata.get("tags", []))
     ]
-    assert all("@interact" in cell.source for cell in skipped)
+    assert all("@interact" in cell.source or "Output()" in cell.source for cell in skipped)
     assert "NBVAL" not in path.read_text(encoding="utf-8")
 
 
@@ -228,6 +231,42 @@ def test_notebook_is_committed_in_readable_lines_with_stable_ids_and_no_stray_me
 def test_a_code_cell_can_be_read_without_scrolling(path, notebook):
     long = {c.id for c in notebook.cells if c.cell_type == "code" and len(c.source.splitlines()) > LONGEST}
     assert not long
+
+
+@of_chapters
+def test_a_cell_sets_the_figure_above_it_and_the_page_keeps_the_figure_as_it_was_made(path, notebook):
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    (setting,) = tagged(notebook, "set-figure")
+    making = code[code.index(setting) - 1]
+    assert re.fullmatch(r"figure = \w+\(.*\)\nfigure", making.source)
+    asked, *lines = setting.source.partition("\n# ")[2].split("\n")
+    assert setting.source.startswith("# Set the figure. Predict first: ")
+    assert asked.endswith("?")
+    assert 1 <= len(lines) <= 3
+    assert all(re.fullmatch(SETS, line) for line in lines), lines
+    named = dict(vars(widgets))
+    exec(making.source, named)
+    made = named["figure"].get_state()
+    exec(setting.source, named)
+    moved = {name for name in named["figure"].controls() if named["figure"].get_state()[name] != made[name]}
+    assert moved >= {line.partition(" = ")[0].removeprefix("figure.") for line in lines}
+    view = next(o.data[VIEW]["model_id"] for o in making.outputs if VIEW in o.get("data", {}))
+    kept = notebook.metadata.widgets[STATE].state[view].state
+    assert {name: kept[name] for name in moved} == {name: made[name] for name in moved}
+
+
+def test_by_chapter_8_a_reader_has_heard_linked_and_drawn_with_a_figure():
+    text = "\n".join(
+        cell.source for path in NOTEBOOKS[:9] for cell in nbformat.read(path, as_version=4).cells
+    )
+    for way in ("figure.observe(lambda", "jslink((figure, ", "figure.observe(draw", "= Output()"):
+        assert way in text
+
+
+@of_chapters
+def test_parameters_that_a_figure_shares_move_it(path, notebook):
+    moves = any("figure." in cell.source for cell in tagged(notebook, "parameters"))
+    assert moves or path.name[:2] not in MOVED_BY_PARAMETERS
 
 
 def test_what_a_tag_folds_shows_something_and_teaches_nothing_that_the_spine_needs(path, notebook):
@@ -266,6 +305,7 @@ def test_tags_are_those_that_something_reads(path, notebook):
         "parameters",
         "solution",
         "draws-times",
+        "set-figure",
     }
     known |= {"nbval-ignore-output", "remove-cell"}
     assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= known

@@ -161,7 +161,7 @@ class Given(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         asked = any(isinstance(part, ast.Name) and part.id == "allow" for part in ast.walk(node.value))
         targets = node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else node.targets
-        named = {target.id for target in targets}
+        named = {getattr(target, "id", "") for target in targets}  # others are a figure's controls
         if not asked and named & self.names:
             new = [f"given[{t.id!r}]" if t.id in self.names else t.id for t in targets]
             node.value = ast.parse(f"({', '.join(new)},)" if len(new) > 1 else new[0], mode="eval").body
@@ -174,7 +174,9 @@ class Chapter:
     def __init__(self, path: Path) -> None:
         notebook = nbformat.read(path, as_version=4)
         cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        self.trees = [ast.parse(re.sub(r"%pip.*", "pass", cell.source)) for cell in cells]
+        self.trees = [
+            ast.parse(re.sub(r"^( *)%pip.*", r"\1pass", cell.source, flags=re.MULTILINE)) for cell in cells
+        ]
         self.is_parameters = ["parameters" in cell.metadata.get("tags", []) for cell in cells]
         self.asker = Asker()
         self.names: dict[str, Any] = {"display": lambda *shown: None}

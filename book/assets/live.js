@@ -65,4 +65,35 @@
     },
   };
   document.addEventListener("DOMContentLoaded", mount); // a second slot of the same figure
+
+  // A cell that sets the figure above it needs no Python to be tried: its lines are read, and a button does what they say.
+  const LINE = /^figure\.(\w+) = (.+)$/gm;
+  const WORDS = { True: true, False: false };
+
+  /** A value as Python writes it: a number, a word in quotes, True or False. */
+  const literal = (text) => (/^["']/.test(text) ? text.slice(1, -1) : (WORDS[text] ?? Number(text.replace(/_/g, ""))));
+
+  /** The figure that is nearest above an element. */
+  function figureAbove(element) {
+    const before = (slot) => slot.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING;
+    return [...document.querySelectorAll(".live-slot .rope-live")].filter(before).pop();
+  }
+
+  function offerToSet(cell) {
+    const code = cell.querySelector("pre");
+    if (!code || !figureAbove(cell)) return;
+    const values = [...code.textContent.matchAll(LINE)].map(([, name, text]) => [name, literal(text.trim())]);
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "live-set", textContent: "Set the figure so" });
+    button.addEventListener("click", () => {
+      const figure = figureAbove(cell);
+      figure.take(Object.fromEntries(values));
+      const { top, height } = figure.getBoundingClientRect();
+      if (top < -height / 2) figure.scrollIntoView({ block: "start" });
+    });
+    cell.append(button);
+  }
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const cell of document.querySelectorAll(".cell.tag_set-figure")) offerToSet(cell);
+  });
 })();

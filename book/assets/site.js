@@ -29,9 +29,51 @@
   });
   addEventListener("afterprint", () => (root.dataset.theme = theme));
 
+  // On paper answers come at the end, each under the heading where its question is.
+  const ANSWERS = ".tag_solution details, details.answers";
+  const answers = document.createElement("section");
+  answers.className = "printed-answers";
+  function gather() {
+    answers.replaceChildren();
+    for (const fold of document.querySelectorAll(`article :is(${ANSWERS})`)) {
+      const heading = document.createElement("h3");
+      const words = fold.closest("section")?.querySelector(":is(h2, h3, h4)")?.firstChild?.textContent ?? "";
+      const said = fold.querySelector("summary")?.textContent.trim() ?? "";
+      heading.textContent = words.includes(said) ? said : `${words}: ${said}`;
+      const copy = fold.cloneNode(true);
+      copy.querySelector("summary")?.remove();
+      for (const named of copy.querySelectorAll("[id]")) named.removeAttribute("id");
+      answers.append(heading, ...copy.childNodes);
+      fold.classList.add("answered");
+    }
+    if (!answers.childElementCount) return;
+    const title = document.createElement("h2");
+    title.textContent = "Answers";
+    answers.prepend(title);
+    document.querySelector("article.bd-article")?.append(answers);
+  }
+  addEventListener("beforeprint", gather);
+  addEventListener("afterprint", () => {
+    answers.remove();
+    for (const fold of document.querySelectorAll(".answered")) fold.classList.remove("answered");
+  });
+
+  // How much of the page is above: a thin bar at the top of the window.
+  const bar = document.createElement("div");
+  bar.className = "reading-bar";
+  bar.setAttribute("aria-hidden", "true");
+  document.body.append(bar);
+  function measure() {
+    const way = root.scrollHeight - innerHeight;
+    bar.style.transform = `scaleX(${way > 0 ? Math.min(1, scrollY / way) : 0})`;
+  }
+  addEventListener("scroll", measure, { passive: true });
+  addEventListener("load", measure);
+  addEventListener("resize", measure);
+
   const WIDE = {
     "span.math.wide": "Formula",
-    'mjx-container[display="true"]': "Formula",
+    "div.math": "Formula",
     ".highlight pre": "Code or what it prints",
     ".rope-table": "Table",
     ".pst-scrollable-table-container": "Table",

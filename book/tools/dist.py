@@ -1,8 +1,10 @@
-"""Make of the built book what can be handed on: python book/tools/dist.py [--wheel] [--tag v0.1.0]
+"""Make of the built book what can be handed on: python book/tools/dist.py [--books] [--wheel] [--tag v0.1.0]
 
-Into the site (``_build/html``) go each page as Markdown beside it, ``llms.txt`` and ``llms-full.txt``, and, where
-``_config.yml`` names the site, ``sitemap.xml`` and ``404.html``. Into ``_build/dist`` go a zip of the site that
-opens from a folder, with ``--wheel`` the wheels of the library and of the test vectors, and ``SHA256SUMS`` of both.
+Into the site (``_build/html``) go each page as Markdown beside it, ``llms.txt`` and ``llms-full.txt``, each figure
+as a file for other people's pages (``embed/``), and, where ``_config.yml`` names the site, ``sitemap.xml`` and
+``404.html``. Into ``_build/dist`` go a zip of the site that opens from a folder, one of the students' notebooks,
+with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the library and of the test vectors, and
+``SHA256SUMS`` of all of it.
 """
 
 import hashlib
@@ -20,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import address
+import embed
+import students
 import yaml
 from bs4 import BeautifulSoup, NavigableString, Tag
 from docutils import nodes
@@ -263,6 +267,20 @@ def vectors_wheel(root: Path, target: Path, *options: str) -> None:
         subprocess.run([*command, "--wheel-dir", target, source], check=True)
 
 
+def books(stem: Path, root: Path, built: Path) -> None:
+    """Make the PDF and the EPUB; what epubcheck finds in the EPUB ends the run."""
+    import epub
+    import pdf
+
+    pdf.make(Path(f"{stem}.pdf"), (), root, built)
+    made = Path(f"{stem}.epub")
+    epub.make(made, (), root, built)
+    if (found := epub.errors(made)) is None:
+        print("no Java here: the EPUB was not checked")
+    elif found:
+        sys.exit("epubcheck: " + "\n".join(found))
+
+
 def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
     """Write everything anew."""
     target = built / "dist"
@@ -276,7 +294,13 @@ def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
         (built / "html" / name).unlink(missing_ok=True)
     if site := address.read(root).site:
         write_for_site(root, built, site)
+    embed.write(built / "html" / "embed")
     zipped(built / "html", target / f"{NAME}-{version}.zip")
+    with tempfile.TemporaryDirectory() as folder:
+        students.write(Path(folder) / "notebooks")
+        zipped(Path(folder), target / f"{NAME}-students-{version}.zip")
+    if "--books" in arguments:
+        books(target / f"{NAME}-{version}", root, built)
     if "--wheel" in arguments:
         wheel(root, target)
         vectors_wheel(root, target)

@@ -149,9 +149,13 @@ def stable_names(notebook: NotebookNode, models: Model) -> dict[str, str]:
 
 
 def slim(state: Model) -> None:
-    """Take out of a widget's state what the front ends bring themselves."""
+    """Take out of a widget's state what the front ends bring themselves; a figure's state is that of its making.
+
+    Later cells set figures, for whoever runs the notebook: the page and the still begin where the reader does.
+    """
     if "_esm" in state:
         state["_esm"], state["_css"] = STUB, ""
+        state |= {control["name"]: control["initial"] for control in state["_controls"]}
     for key in [key for key, value in state.items() if value is None]:
         del state[key]
 
@@ -199,13 +203,13 @@ def add_stills(notebook: NotebookNode, page: Page) -> None:
 
 
 def printed_picture(notebook: NotebookNode, model: str) -> Model:
-    """Return the picture (PNG, and as panels) that a widget such as ``interact`` shows in its Output."""
+    """Return the picture (PNG, and as panels) that a widget such as ``interact`` shows in its Output, if any."""
     models = notebook.metadata["widgets"][STATE]["state"]
     outputs = [
         output for held in family(models, model) for output in models[held]["state"].get("outputs", [])
     ]
-    shown = next(output["data"] for output in outputs if PNG in output.get("data", {}))
-    return {PNG: shown[PNG], PANELS: shown.pop(PANELS)}
+    drawn = [output["data"] for output in outputs if PNG in output.get("data", {})]
+    return {PNG: drawn[0][PNG], PANELS: drawn[0].pop(PANELS)} if drawn else {}
 
 
 def as_text(notebook: NotebookNode) -> str:

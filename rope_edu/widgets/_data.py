@@ -16,7 +16,7 @@ from rope_edu.results.page_models import read_page_models
 from ._grid import grid_table
 from ._questions import questions
 from ._registry import FIGURES
-from .maths import decoding, order, patients, rail, stretch, words
+from .maths import decoding, order, page_training, patients, rail, stretch, words
 
 
 def _precision() -> dict:
@@ -101,6 +101,8 @@ DATA: dict[str, Callable[[], Any]] = {
         "pace": rail.PACE,
     },
     "questions": questions,
+    "record": lambda: page_training.RECORD,
+    "prose": lambda: page_training.PROSE.read_text(encoding="ascii"),
     "rules": lambda: stretch.RULES,
     "words": _words,
 }

@@ -213,6 +213,27 @@ class Paste(Control):
         return super().describe() | {"most": self.most}
 
 
+class Sketch(Control):
+    """A line drawn by hand from left to right: at most ``most`` heights from −1 to 1, none before it is begun."""
+
+    kind = "sketch"
+
+    def __init__(self, most: int, *, label: str, unit: str = "") -> None:
+        super().__init__([], label=label, unit=unit)
+        self.most = most
+
+    def clean(self, value: Any) -> list[float]:
+        """Return a fresh list of floats."""
+        heights = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [None]
+        if len(heights) > self.most or not all(_is_number(height) and abs(height) <= 1 for height in heights):
+            raise ValueError(f"at most {self.most} numbers from -1 to 1")
+        return [float(height) for height in heights]
+
+    def describe(self) -> dict[str, Any]:
+        """Add how long it may be."""
+        return super().describe() | {"most": self.most}
+
+
 def _is_number(value: Any) -> bool:
     """Return whether it is a finite real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

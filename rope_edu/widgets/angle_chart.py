@@ -1,4 +1,4 @@
-"""Chapter 6: the angle of every pair, position by position."""
+"""Chapter 6: a clock unrolled, its angle against the position."""
 
 from ._rules import AtMost
 from ._traits import Choice, Slider
@@ -6,29 +6,28 @@ from .base import LiveFigure
 
 
 class AngleChart(LiveFigure):
-    """See the angle m · θ_i of every pair i, one line for each position m = 1 … ``n``.
+    """Unroll a clock: the angle m · θ_i of pair i, position by position, is a straight line.
 
-    ``axis`` shows the angles (radians) on a logarithmic or a linear scale, or what is left of them after whole
-    turns. ``position`` is drawn thick. Below, ``pair`` stands on a scale of its own, where each further token
-    adds the same θ_i = ``base`` ** (−2i / ``head_dim``). A ``pair`` that the head lacks is shown as its last.
+    Above are the head's clocks at ``position`` m, each hand turned by m · θ_i, where θ_i = ``base`` ** (−2i /
+    ``head_dim``). The clock of ``pair`` is below, with all that its hand has turned wound round it like a thread.
+    Beside it the thread is unrolled over the positions 0 … ``n``. ``axis`` shows the angle (radians) unrolled, or
+    within one turn as the hand does, or on logarithmic axes. A ``pair`` that the head lacks is shown as its last.
 
     Values out of range raise TraitError with a sentence.
 
-    >>> AngleChart(axis="linear", pair=2)
-    AngleChart(axis='linear', pair=2)
+    >>> AngleChart(axis="turn", pair=1)
+    AngleChart(pair=1, axis='turn')
 
     Source: Su et al. 2021, arXiv 2104.09864, section 3.2.2. Chapter 6.
     """
 
-    lead = ("position", "axis", "pair")
-
-    n = Slider(7, 1, 12, label="Positions drawn, 1 … n", unit="tokens")
-    position = Slider(3, 1, 12, label="Thick line, position m", unit="tokens").under(AtMost("n", either=True))
+    pair = Slider(2, 0, 63, label="Clock unrolled, pair i").under(AtMost("head_dim", times=0.5, plus=-1))
+    position = Slider(25, 0, 64, label="Position, m", unit="tokens").under(AtMost("n", either=True))
     axis = Choice(
-        "log",
-        {"log": "logarithmic", "linear": "linear", "turn": "within one turn"},
+        "linear",
+        {"linear": "unrolled", "turn": "within one turn", "log": "logarithmic"},
         label="Vertical axis",
     )
-    pair = Slider(4, 0, 63, label="Pair on its own scale, i").under(AtMost("head_dim", times=0.5, plus=-1))
+    n = Slider(64, 1, 64, label="Positions drawn, 0 … n", unit="tokens")
     head_dim = Choice(32, {d: f"{d} ({d // 2} pairs)" for d in (8, 16, 32, 64, 128)}, label="Head width, d")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")

@@ -1,20 +1,25 @@
 """Chapter 9: the score against the distance."""
 
 from ._rules import AtLeast, AtMost, OnlyIf
-from ._traits import Choice, Slider, Toggle
+from ._traits import Choice, Sketch, Slider, Toggle
 from .base import LiveFigure
+
+KNOTS = 16  # heights of a drawn guess
 
 
 class ScoreDistance(LiveFigure):
-    """Draw the score of one query and one key at every distance, with two bounds on it.
+    """Add up the waves of a head's pairs: their sum is the score of one query and one key at every distance.
+
+    Above are the waves of eight pairs, below is the sum of all. ``added`` adds the pairs up in eighths, the fastest
+    first. With ``guess_first`` the sum is hidden until a reader has drawn a ``guess`` of it: up to 16 heights,
+    equally far apart from distance 0 on, as shares of the most that the score could reach.
 
     ``vectors`` chooses q and k: "constant" (all ones), "identical" (k = q, Gaussian), "independent" (both
     Gaussian) or "rotated" (k is q turned ``peak`` positions on). ``seed`` draws the Gaussian ones.
     ``distance`` (tokens, m − n) is the cursor; ``reach`` the distances shown, 100,000 on a logarithmic axis.
     Scores are not divided by √d; with ``bound`` their size is shown on a logarithmic axis.
 
-    Parts of the picture, for ``only``: "curve", and in a small form "waves": above the curve those of at most
-    eight pairs, each with its hand.
+    Parts of the picture, for ``only``: "waves", those of at most eight pairs, each with its hand, and "curve".
 
     Values out of range raise TraitError with a sentence.
 
@@ -25,7 +30,7 @@ class ScoreDistance(LiveFigure):
     """
 
     parts = ("waves", "curve")
-    lead = ("distance", "vectors", "reach")
+    lead = ("guess", "added", "vectors")
 
     vectors = Choice(
         "constant",
@@ -55,5 +60,8 @@ class ScoreDistance(LiveFigure):
         {256: "0 to 256", 1024: "0 to 1,024", 100_000: "1 to 100,000, logarithmic"},
         label="Distances shown (tokens)",
     )
+    added = Slider(8, 0, 8, label="Waves added, the fastest first", unit="of 8")
+    guess_first = Toggle(False, label="Hide the sum until I have drawn a guess")
+    guess = Sketch(KNOTS, label="Your guess").under(OnlyIf("guess_first", (True,)))
     bound = Toggle(False, label="RoFormer bound")
     trivial = Toggle(False, label="Trivial bound")

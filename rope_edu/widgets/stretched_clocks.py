@@ -1,28 +1,32 @@
-"""Chapter 15: what each rule does to each pair's speed."""
+"""Chapter 15: how far each hand goes under each rule, and what of it training has shown."""
 
-from ._rules import OnlyIf
+from ._rules import AtMost, OnlyIf
 from ._traits import Choice, Slider
 from .base import LiveFigure
 from .maths.stretch import RULES
 
 
 class StretchedClocks(LiveFigure):
-    """See the wavelength of each pair before and after a rule, and by how much it is slowed down.
+    """See each pair as a clock: the wedge that training has shown, and how far a rule lets the hand go.
 
-    The rule stretches a head that was trained on ``trained`` tokens for texts of ``wanted``. A pair that completes
-    no turn in training must be slowed by at least ``wanted`` / ``trained``, or it meets new angles within the text:
-    such pairs are marked. ``abf_base`` is the larger base that ABF takes.
+    The rule stretches a head that was trained on ``trained`` tokens for texts of ``wanted``. Each face has a wedge:
+    the angles up to ``trained``. The hand is at ``position`` under the rule; where it is past its wedge, its angle
+    was never seen. A pair that completes no turn in training must be slowed by at least ``wanted`` / ``trained``:
+    below, pairs that are slowed by less are marked. ``abf_base`` is the larger base that ABF takes.
 
     Values out of range raise TraitError with a sentence.
 
-    >>> StretchedClocks(rule="pi", wanted=16_384)
-    StretchedClocks(rule='pi', wanted=16384)
+    >>> StretchedClocks(rule="pi", wanted=16_384, position=16_384)
+    StretchedClocks(rule='pi', wanted=16384, position=16384)
 
     Source: Chen et al. 2023, arXiv 2306.15595; Peng et al. 2023, arXiv 2309.00071. Chapter 15.
     """
 
-    rule = Choice("ntk-aware", {name: words for name, words in RULES.items() if name != "rope"}, label="Rule")
+    rule = Choice("ntk-aware", dict(RULES), label="Rule")
     wanted = Slider(32_768, 512, 2**20, log=True, label="Wanted length, L′", unit="tokens")
+    position = Slider(32_768, 1, 2**20, log=True, label="Position of the hands, m", unit="tokens").under(
+        AtMost("wanted")
+    )
     trained = Slider(4096, 64, 2**17, log=True, label="Trained length, L", unit="tokens")
     base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
     abf_base = Slider(500_000.0, 100.0, 100_000_000.0, log=True, label="Base that ABF takes").under(

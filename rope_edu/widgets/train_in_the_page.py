@@ -19,8 +19,17 @@ TASKS = {
     "back": "say the letter five places before",
     "copy": "say a sequence again",
     "recall": "say the letter as far back as a number tells",
+    "text": "say the next character of this book's prose",
 }
-RULES = {"none": "none: as trained", "pi": "PI", "ntk-aware": "NTK-aware", "yarn": "YaRN"}
+RULES = {
+    "none": "none: as trained",
+    "pi": "PI",
+    "ntk-aware": "NTK-aware",
+    "by-parts": "NTK-by-parts",
+    "yarn": "YaRN",
+    "llama3": "Llama 3",
+    "abf": "ABF: another base",
+}
 ROTATE = ("rotary", "p-rope")
 
 
@@ -28,12 +37,16 @@ class TrainInThePage(LiveFigure):
     """Train a tiny transformer in the page: choose an encoding, press Train, then make the text longer.
 
     The model has 32 features, two heads of eight pairs, and ``layers`` blocks. It learns a ``task`` on 16 texts of
-    ``length`` letters at each step: "back", "copy" (which needs two layers) or "recall". ``steps`` is how far it is
-    trained: *Train* raises it, *Pause* holds it, and the same settings, ``seed`` and steps give the same model in
-    every browser. Bars show the right answers by place, on texts ``times`` as long; for RoPE a ``rule`` then
-    changes the frequencies after the training, by the factor ``times``. ``base`` sets the frequencies of RoPE,
-    p-RoPE and sinusoids, ``first_pair`` to ``last_pair`` are the pairs that RoPE turns, ``p`` is p-RoPE's part of
-    them. The learning rate rises for 40 steps, then falls to a tenth as in ``rope_edu.training``.
+    ``length`` letters at each step: "back", "copy" (which needs two layers), "recall" or "text". ``steps`` is how
+    far it is trained: *Train* raises it, *Pause* holds it, and the same settings, ``seed`` and steps give the same
+    model in every browser. Bars show the right answers by place, on texts ``times`` as long; for RoPE a ``rule``
+    then changes the frequencies after the training, by the factor ``times`` (ABF takes ``abf_base``). Dynamic NTK
+    is missing: at one length it is NTK-aware. ``against`` trains another encoding beside it, ``seeds`` the next
+    seeds too. ``head`` is the head of the last block whose attention is shown on the first test text.
+
+    ``base`` sets the frequencies of RoPE, p-RoPE and sinusoids, ``first_pair`` to ``last_pair`` are the pairs that
+    RoPE turns, ``p`` is p-RoPE's part of them. The learning rate rises for 40 steps, then falls to a tenth as in
+    ``rope_edu.training``.
 
     Values out of range raise TraitError with a sentence.
 
@@ -48,6 +61,8 @@ class TrainInThePage(LiveFigure):
     encoding = Choice("rotary", ENCODINGS, label="Encoding")
     times = Slider(1, 1, 4, label="Length of the text", unit="× trained")
     rule = Choice("none", RULES, label="Rule, after training").under(OnlyIf("encoding", ("rotary",)))
+    against = Choice("", {"": "nothing", **ENCODINGS}, label="Beside it")
+    seeds = Slider(1, 1, 3, label="Seeds side by side")
     steps = Slider(0, 0, 2000, label="Trained for", unit="steps")
     task = Choice("back", TASKS, label="Task")
     length = Slider(24, 12, 48, label="Trained on texts of", unit="letters")
@@ -60,5 +75,9 @@ class TrainInThePage(LiveFigure):
     p = Slider(0.75, 0.0, 1.0, step=0.125, label="Part of the pairs that turn, p").under(
         OnlyIf("encoding", ("p-rope",))
     )
+    abf_base = Slider(500_000.0, 10.0, 10_000_000.0, log=True, label="Base that ABF takes").under(
+        OnlyIf("rule", ("abf",))
+    )
+    head = Slider(1, 1, 2, label="Attention of head")
     learning_rate = Slider(0.005, 0.0005, 0.02, log=True, label="Learning rate")
     seed = Slider(0, 0, 99, label="Seed")

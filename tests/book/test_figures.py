@@ -1,5 +1,9 @@
 """Every live figure in its page: each control answers, by keyboard, within its range, and says so in words."""
 
+from itertools import pairwise
+from pathlib import Path
+
+import nbformat
 import pytest
 
 from rope_edu import widgets
@@ -8,6 +12,22 @@ from rope_edu.widgets import LiveFigure
 from .conftest import FRAMES, LINES, UNFOLD, WHERE
 
 FIGURES = sorted(LiveFigure.figures)
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+
+
+def set_cells() -> dict[str, tuple[str, str]]:
+    """Return by figure, where its first chapter sets it, the cell that makes it and the cell that sets it."""
+    found = {}
+    for name, page in WHERE.items():
+        cells = nbformat.read(NOTEBOOKS / f"{Path(page).stem}.ipynb", as_version=4).cells
+        for making, setting in pairwise(cells):
+            is_set = "set-figure" in setting.metadata.get("tags", [])
+            if is_set and making.source.startswith(f"figure = {name}("):
+                found[name] = making.source, setting.source
+    return found
+
+
+SETTING = set_cells()
 pytestmark = pytest.mark.browser
 
 
@@ -111,6 +131,24 @@ def test_a_control_without_effect_is_hidden(figure):
         assert idle != seen
 
 
+def values_of(figure) -> dict[str, object]:
+    """The values of a figure's controls."""
+    return {name: getattr(figure, name) for name in figure.controls()}
+
+
+def test_a_cell_that_sets_the_figure_does_so_in_the_page(figure):
+    made, setting = SETTING.get(figure.name, (None, None))
+    if made is None:  # the second figure of its chapter, or the playground's
+        assert figure.name in {"AngleChart", "ScoreUnderRules", "Sharpness", "TrainInThePage"}
+        return
+    figure.page.locator(".tag_set-figure .live-set").click()
+    rest(figure)
+    named = dict(vars(widgets))
+    exec(f"{made}\n{setting}", named)
+    assert values_of(eval(line(figure), dict(vars(widgets)))) == values_of(named["figure"])
+    assert figure.locator(".rl-line").inner_text() == f"figure = {line(figure)}"
+
+
 def test_no_control_is_dead(figure):
     for where, idle in sweep(figure, IDLE).items():
         assert where.partition(" at ")[0] not in idle, (
@@ -179,7 +217,7 @@ def test_state_can_be_linked(figure):
 
 
 # where the first slider ends at what another control holds: the words of the sentence, the width of the head
-FOLLOWING = {"OrderBlindness": 5, "Ramps": 63}
+FOLLOWING = {"AngleChart": 15, "OrderBlindness": 5, "Ramps": 63}
 
 
 def test_a_link_with_nonsense_is_held_to_the_range(figure):

@@ -38,6 +38,9 @@ def drawn(control: Control, chance: random.Random) -> object:
         return chance.random() < 0.5
     if control.kind == "paste":
         return chance.choice(["", "", "{", PASTED, PASTED.replace("su", "sue"), PASTED.replace("8", "-8")])
+    if control.kind == "sketch":
+        count = chance.choice([0, control.most, chance.randint(0, control.most)])
+        return [round(chance.uniform(-1, 1), 2) for _ in range(count)]
     count = chance.randint(1, control.max_words)
     return " ".join(
         "".join(chance.choices(LETTERS, k=chance.choice([1, 3, 5, 5, 8, 16]))) for _ in range(count)

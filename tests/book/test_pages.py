@@ -291,9 +291,9 @@ def test_paper_is_light_from_the_dark_theme_and_says_what_is_folded(visit):
     assert not seen.page.locator(".rl-controls").first.is_visible()
     assert seen.page.locator(".rope-live svg").first.is_visible()
     folded = "(el) => getComputedStyle(el, '::after').content"
-    assert "folded" in seen.page.locator("details.tag_solution, details.fold").last.locator(
-        "summary"
-    ).evaluate(folded)
+    folds = seen.page.locator("details.fold > summary")
+    assert "folded" in folds.first.evaluate(folded)
+    assert "at the end" in seen.page.locator(".tag_solution details > summary").evaluate(folded)
     assert re.match(r"\d", seen.page.locator("#jb-print-docs-body h1").text_content().strip())
     seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert seen.page.evaluate("document.documentElement.dataset.theme") == "dark"

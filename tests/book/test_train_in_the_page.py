@@ -1,5 +1,10 @@
 """A model that learns in the page: in a worker or without one, the same run whenever it is asked for."""
 
+import base64
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from rope_edu.widgets import TrainInThePage
@@ -87,6 +92,81 @@ def test_a_hidden_page_does_not_train(sheet):
     assert "after" not in sheet.evaluate(READ)
     sheet.evaluate("() => { window.away = false; document.dispatchEvent(new Event('visibilitychange')); }")
     sheet.wait_for_function("() => /after [1-9]/.test(root.querySelector('.rl-readout').textContent)")
+
+
+def test_seeds_and_encodings_learn_side_by_side(sheet):
+    figure(sheet, steps=20, times=2, seeds=2, against="alibi")
+    sheet.evaluate(RESTED)
+    words = sheet.evaluate(READ)
+    mean, *seeds = map(int, re.search(r"and (\d+) % at .* 2 seeds have (\d+) and (\d+) %", words).groups())
+    beside = [int(share) for share in re.search(r"ALiBi: (\d+) and (\d+) %", words).groups()]
+    assert abs(2 * mean - sum(seeds)) <= 2
+    alone = []
+    for state in ({"encoding": "rotary"}, {"seed": 1}, {"encoding": "alibi", "seed": 0}, {"seed": 1}):
+        sheet.evaluate("(values) => set(values)", {"seeds": 1, "against": ""} | state)
+        sheet.evaluate(RESTED)
+        alone.append(int(re.search(r"and (\d+) % at", sheet.evaluate(READ))[1]))
+    assert alone == seeds + beside
+
+
+def test_a_model_is_saved_and_loaded_and_goes_on_as_if_it_had_never_left(sheet, browser, tmp_path):
+    figure(sheet, steps=15, encoding="learned", seed=3)
+    sheet.evaluate(RESTED)
+    with sheet.expect_download() as saved:
+        sheet.evaluate(PRESS, "Save the model")
+    file = tmp_path / "model.json"
+    saved.value.save_as(file)
+    held = json.loads(file.read_text())
+    assert len(held["losses"]) == held["settings"]["steps"] == 15
+    sheet.evaluate("() => set({ steps: 25 })")
+    whole = sheet.evaluate(RESTED)
+
+    held["weights"] = held["means"]  # weights of somebody's own: they are taken as they are
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(held))
+    page = browser.new_page()
+    page.set_content(f"<style>{style()}</style><div id=place></div>")
+    page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
+    figure(page)
+    page.set_viewport_size({"width": 1200, "height": 900})
+    for chosen, same in ((file, True), (other, False)):
+        page.locator("input[type=file]").set_input_files(chosen)
+        page.wait_for_function("() => root.querySelector('.rl-note').textContent.startsWith('Loaded')")
+        page.evaluate(RESTED)
+        assert page.evaluate("[state.encoding, state.seed, state.steps]") == ["learned", 3, 15]
+        page.evaluate("() => set({ steps: 25 })")
+        assert (page.evaluate(RESTED) == whole) is same
+        page.evaluate("() => { root.querySelector('.rl-note').textContent = ''; }")
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("not json", "This file is no JSON"),
+        ("{}", "This file holds no model"),
+        ('{"format": "rope-edu model of the page", "version": 2}', "version 2"),
+        ('{"format": "rope-edu model of the page", "version": 1}', "settings are not those"),
+        ("weights", "its weights are 3 numbers, not"),
+        ("losses", "its losses must be at most 2000 numbers"),
+    ],
+    ids=lambda value: value[:12],
+)
+def test_a_broken_file_is_answered_with_a_sentence_and_changes_nothing(sheet, text, sentence):
+    figure(sheet, steps=1)
+    sheet.evaluate(RESTED)
+    if text in ("weights", "losses"):
+        with sheet.expect_download() as saved:
+            sheet.evaluate(PRESS, "Save the model")
+        held = json.loads(Path(saved.value.path()).read_text())
+        held[text] = {"weights": base64.b64encode(bytes(24)).decode(), "losses": ["a"]}[text]
+        text = json.dumps(held)
+    before = sheet.evaluate(RESTED)
+    file = {"name": "a.json", "mimeType": "application/json", "buffer": text.encode()}
+    sheet.locator("input[type=file]").set_input_files(file)
+    sheet.wait_for_function("() => root.querySelector('.rl-note').textContent")
+    assert sentence in sheet.evaluate("root.querySelector('.rl-note').textContent")
+    assert sheet.evaluate(RESTED) == before
 
 
 def test_rope_learns_and_a_rule_helps_it_beyond(sheet):

@@ -40,10 +40,12 @@ from rope_edu.encodings.scaling.yarn import ramp_ends
 from rope_edu.widgets.maths import (
     decoding,
     derivation,
+    drawn_guess,
     error_curve,
     example_bias,
     gained,
     order,
+    pair_angle,
     rail,
     sharpness,
     stretch,
@@ -98,6 +100,30 @@ def of_frequencies():
         yield Call("turnsOf", [angle], angle / (2 * np.pi))
         yield Call("withinTurn", [angle], np.mod(angle, 2 * np.pi))
         yield Call("reachWithin", [abs(angle), 0.3], np.clip(0.3 * abs(angle), 0, 2 * np.pi))
+
+
+@room
+def of_pair_angle():
+    arrows = [(1.2, 0.3), (0.8, 0.8), (-1.0, 0.0), (-0.4, -1.1), (0.0, 1.0)]
+    for q, k in itertools.product(arrows, repeat=2):
+        yield Call("contentAngle", [q, k], pair_angle.content_angle(q, k))
+        for distance, rate in [(4, 0.25), (-37, 0.9), (64, 1.0), (0, 0.3), (8, 0.0)]:
+            between = pair_angle.angle_between(q, k, distance, rate)
+            yield Call("angleBetween", [q, k, distance, rate], between)
+            told = pair_angle.position_towards(q, abs(distance), rate, k, 64)
+            yield Call("positionTowards", [q, abs(distance), rate, k, 64], told, exactly=True)
+
+
+@room
+def of_drawn_guess():
+    shares = np.linspace(0, 1, 41)
+    truth = np.cos(9 * shares)
+    for start, heights in [(1.0, []), (0.3, [-0.4]), (1.0, [0.5, 0.1, 0.2]), (-0.2, list(truth[:16]))]:
+        for share in (0.0, 0.1, 0.5, 1 / 3, 0.99, 1.0):
+            value = drawn_guess.guess_at(start, heights, share)
+            yield Call("guessAt", [start, heights, share], value)
+        gap = drawn_guess.guess_gap(start, heights, shares.tolist(), truth.tolist())
+        yield Call("guessGap", [start, heights, shares.tolist(), truth.tolist()], gap)
 
 
 @room

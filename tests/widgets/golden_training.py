@@ -1,5 +1,6 @@
 """What NumPy and torch say of the engine that trains in the page: calls and values, as in ``golden``."""
 
+import base64
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -60,8 +61,12 @@ def of_draws() -> Iterator[Call]:
         yield Call(f"{count} normalAt(streamOf(keys), n))", [keys, 40], draws.normal(keys, 40), exactly=True)
 
 
+HOLD = Call("(text) => holdProse(text) ?? 0", [page.PROSE.read_text(encoding="ascii")], 0, exactly=True)
+
+
 @room
 def of_page_tasks() -> Iterator[Call]:
+    yield HOLD
     drawn = """(...all) => { const { tokens, targets, counts } = drawTexts(...all);
         return [tokens, targets, counts].map((part) => Array.from(part)); }"""
     for task, split, length in itertools.product(page.VOCABULARY, page.SPLITS, [9, 24]):
@@ -71,11 +76,67 @@ def of_page_tasks() -> Iterator[Call]:
             given = [task, {"split": split, "seed": seed, "step": step}, 5, length]
             expected = [part.astype(int).ravel().tolist() for part in texts]
             yield Call(drawn, given, expected, exactly=True)
-    for task, letters in [("back", 16), ("copy", 16), ("recall", page.LETTERS)]:
-        yield Call("guessOf", [task], {"right": 1 / letters, "loss": np.log(letters)})
+    for task in page.VOCABULARY:
+        right, loss = page.guess_of(task)
+        yield Call("guessOf", [task], {"right": right, "loss": loss})
     facts = "(task) => { const { vocab, steps } = pageTask(task); return [vocab, steps]; }"
     for task in page.VOCABULARY:
         yield Call(facts, [task], [page.VOCABULARY[task], page.PLANNED[task]], exactly=True)
+
+
+@room
+def of_page_prose() -> Iterator[Call]:
+    numbers, alphabet = page.prose()
+    assert len(alphabet) + 1 == page.VOCABULARY["text"]
+    held = """(text) => {
+        holdProse(text);
+        const { alphabet, numbers } = prose();
+        return [alphabet, Array.from(numbers)]; }"""
+    yield Call(held, [page.PROSE.read_text()], [alphabet, numbers.tolist()], exactly=True)
+    for split in page.SPLITS:
+        yield Call("(split) => Array.from(partOf(split))", [split], page.part_of(split), exactly=True)
+    train = page.part_of("train")
+    shares = np.bincount(train, minlength=len(alphabet)) / len(train)
+    yield Call("() => prose().shares", [], shares)
+
+
+@room
+def of_page_look() -> Iterator[Call]:
+    sway = f"(qkv, seq, head) => Array.from(swayOfPairs({TYPED}(qkv), seq, head))"
+    for seq, head in [(2, 0), (5, 1), (9, 0)]:
+        qkv = RNG.normal(size=(seq, 3, page.HEADS, page.WIDTH // page.HEADS))
+        expected = page.sway_of_pairs(qkv[:, 0, head], qkv[:, 1, head])
+        yield Call(sway, [qkv.ravel(), seq, head], expected)
+    inside = f"""(of, encoding, layers, which, rope) => {{
+        for (const name in of) of[name] = {TYPED}(of[name]);
+        const model = {{ weights: {{ of }}, encoding, base: 10000, layers }};
+        const {{ seq, weights, pairs }} = lookInside(model, which, rope);
+        return [seq, ...weights, ...pairs]; }}"""
+    for case, head in [("rotary", 1), ("t5", 2), ("copy in two layers", 2)]:
+        settings = SETTINGS | CASES[case]
+        model = torch_training.make_model(settings)
+        weights, pairs = torch_training.inside(model, settings, head)
+        of = {name: weight.detach().numpy().ravel() for name, weight in model.state_dict().items()}
+        rope = {"invFreq": spec_of(settings).inv_freq, "attentionFactor": 1}
+        which = {"task": settings["task"], "length": settings["length"], "head": head}
+        expected = np.concatenate([[len(weights)], weights.ravel(), pairs])
+        yield Call(inside, [of, settings["encoding"], settings["layers"], which, rope], expected)
+
+
+@room
+def of_page_file() -> Iterator[Call]:
+    again = f"(numbers) => Array.from(unpacked(packed({TYPED}(numbers))))"
+    for count in (0, 1, 2, 3, 50):
+        numbers = RNG.normal(size=count)
+        yield Call(again, [numbers], numbers, exactly=True)
+        text = base64.b64encode(numbers.astype("<f8").tobytes()).decode()
+        yield Call(f"(numbers) => packed({TYPED}(numbers))", [numbers], text, exactly=True)
+    whole = f"""(size) => {{
+        const list = {TYPED}({{ length: size }}, (_, i) => i / 7);
+        const kept = {{ step: 2, losses: [2.5, 2.25], weights: list, means: list, squares: list }};
+        const read = readFile(fileOf({{ task: "back" }}, kept), () => size);
+        return [read.settings.task, read.kept.step, read.kept.losses, Array.from(read.kept.squares)]; }}"""
+    yield Call(whole, [5], ["back", 2, [2.5, 2.25], (np.arange(5) / 7).tolist()], exactly=True)
 
 
 @room
@@ -159,6 +220,9 @@ def of_attend() -> Iterator[Call]:
 def of_page_weights() -> Iterator[Call]:
     constants = [page.WIDTH, page.HEADS, page.HIDDEN, page.BUCKETS]
     yield Call("() => [WIDTH, HEADS, HIDDEN, BUCKETS]", [], constants, exactly=True)
+    for case in ("rotary", "learned", "text"):
+        settings = SETTINGS | CASES[case]
+        yield Call("sizeOf", [settings], page_size(settings), exactly=True)
     listed = "(...all) => weightsOf(...all).map(({ name, rows, columns }) => [name, rows * columns])"
     drawn = """(task, encoding, layers, length, seed) => {
         const { all, of } = drawWeights(weightsOf(task, encoding, layers, length), seed);
@@ -194,8 +258,17 @@ def of_page_doors() -> Iterator[Call]:
             [case["encoding"], given, 97],
             1.2 * np.stack([np.cos(angles), np.sin(angles)]).reshape(2, -1),
         )
-    for rule, times in [("none", 4), ("pi", 1), ("pi", 3), ("ntk-aware", 4), ("yarn", 2)]:
-        state = SETTINGS | {"rule": rule, "times": times}
+    for rule, times in [
+        ("none", 4),
+        ("pi", 1),
+        ("pi", 3),
+        ("ntk-aware", 4),
+        ("yarn", 2),
+        ("by-parts", 4),
+        ("llama3", 3),
+        ("abf", 2),
+    ]:
+        state = SETTINGS | {"rule": rule, "times": times, "abf_base": 500_000.0}
         yield Call("readingRope", [state, 24], turning(rule, times))
     bias = alibi_bias(page.HEADS, 40, 40)[:, -1, ::-1]
     yield Call(f"{listed} biasOfDistances(...all))", ["alibi", 40], bias.ravel())
@@ -222,6 +295,11 @@ def turning(rule: str, times: float) -> dict[str, Any]:
         "pi": lambda: scaling.position_interpolation(16, times),
         "ntk-aware": lambda: scaling.ntk_aware(16, times),
         "yarn": lambda: scaling.yarn(16, times, 24, **ramp),
+        "by-parts": lambda: scaling.ntk_by_parts(16, times, 24, beta_fast=2.0, beta_slow=0.5),
+        "llama3": lambda: scaling.llama3(
+            16, times, 24, low_freq_factor=0.5, high_freq_factor=2.0, base=10_000.0
+        ),
+        "abf": lambda: plain_rope(16, 500_000.0),
     }[rule]()
     return {"invFreq": spec.inv_freq, "attentionFactor": spec.attention_factor}
 
@@ -268,7 +346,7 @@ def of_network() -> Iterator[Call]:
 
 
 @room
-def of_page_run() -> Iterator[Call]:
+def of_page_plan() -> Iterator[Call]:
     config = TrainingConfig("back", steps=400, learning_rate=0.007)
     for step in (1, 39, 40, 41, 220, 400):
         yield Call("rateOf", [0.007, step, 400], learning_rate(config, step))
@@ -276,6 +354,23 @@ def of_page_run() -> Iterator[Call]:
     same = "(a, b) => runName(a) === runName(b)"
     yield Call(same, [SETTINGS, SETTINGS | {"times": 4, "rule": "pi", "steps": 9}], True, exactly=True)
     yield Call(same, [SETTINGS, SETTINGS | {"seed": 1}], False, exactly=True)
+
+
+@room
+def of_page_run() -> Iterator[Call]:
+    again = """(settings, until, more) => {
+        const [run, other] = [new Run(settings), new Run(settings)];
+        for (let n = 0; n < until; n++) run.train();
+        other.restore(run.kept());
+        for (let n = 0; n < more; n++) for (const each of [run, other]) each.train();
+        return [other.step, other.size === run.size, other.losses.every((loss, n) => loss === run.losses[n])]; }"""
+    for case in ("rotary", "learned", "copy in two layers"):
+        yield Call(again, [SETTINGS | CASES[case], 3, 3], [6, True, True], exactly=True)
+    inside = """(settings) => {
+        const { seq, weights, pairs } = new Run(settings).inside({ times: 1, rule: "none", head: 2 });
+        const sums = Array.from({ length: seq }, (_, i) => weights.slice(i * seq, (i + 1) * seq));
+        return [seq, pairs.length, ...sums.map((row) => row.reduce((sum, part) => sum + part, 0))]; }"""
+    yield Call(inside, [SETTINGS], [25, 8, *[1.0] * 25])
     right = """(settings, reading) => {
         const run = new Run(settings);
         for (let i = 0; i < 3; i++) run.train();
@@ -285,6 +380,11 @@ def of_page_run() -> Iterator[Call]:
         yield Call(right, [SETTINGS | {"task": task}, reading], [3, places, 3], exactly=True)
 
 
+def page_size(settings: dict[str, Any]) -> int:
+    named = page.weights_of(*(settings[name] for name in ("task", "encoding", "layers", "length")))
+    return sum(int(np.prod(shape)) for _, shape, _, _ in named)
+
+
 @room
 def of_page_answer() -> Iterator[Call]:
     asked = """(settings, untils) => untils.map((until) => {
@@ -292,6 +392,11 @@ def of_page_answer() -> Iterator[Call]:
         return [step, losses.length, right ? right.length : 0]; })"""
     state = SETTINGS | {"times": 2, "rule": "none"}
     yield Call(asked, [state, [1, 3, 3, 2]], [[1, 1, 0], [3, 3, 49], [3, 3, 49], [2, 2, 0]], exactly=True)
+    kept = """(settings) => {
+        const { kept } = answer({ settings, until: 2, keep: true });
+        const { inside, step } = answer({ settings: { ...settings, head: 1 }, until: 2, look: true, kept });
+        return [kept.losses.length, kept.weights.length, inside.seq, step]; }"""
+    yield Call(kept, [state], [2, page_size(state), 25, 2], exactly=True)
     again = """(settings) => {
         const ask = (until) => answer({ settings, until, look: true });
         const whole = ask(4);

@@ -49,7 +49,7 @@ def test_a_file_of_the_maths_answers_as_python_by_every_name(name):
     called = " ".join(call.function for call in calls)
     uncalled = {each for each in module(f"maths/{name}").gives if not re.search(rf"\b{each}\b", called)}
     assert uncalled <= ELSEWHERE
-    with scripts(f"maths/{name}", "maths/dot_product") as v8:
+    with scripts(f"maths/{name}", "maths/dot_product", "maths/page_prose") as v8:
         answers = v8.answer([(call.function, call.arguments) for call in calls])
     for found, call in zip(answers, calls, strict=True):
         if isinstance(call.value, list) and call.value and isinstance(call.value[0], dict):

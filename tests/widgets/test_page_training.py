@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from rope_edu.widgets.maths import page_training as page
+
 from . import torch_training
 from .torch_training import CASES, SETTINGS
 from .v8 import scripts
@@ -24,7 +26,8 @@ LOSSES = """(settings, steps) => {
 @pytest.fixture(scope="module")
 def engine():
     """The engine in V8."""
-    with scripts("maths/page_run", "maths/page_doors", "maths/page_tasks") as v8:
+    with scripts("maths/page_run", "maths/page_doors", "maths/page_tasks", "maths/page_prose") as v8:
+        v8.answer([("(text) => holdProse(text) ?? 0", [page.PROSE.read_text(encoding="ascii")])])
         yield v8
 
 
@@ -37,6 +40,22 @@ def test_loss_and_gradients_are_torchs(engine, case):
     assert set(slopes) == set(gradients)
     for name, gradient in gradients.items():
         np.testing.assert_allclose(slopes[name], gradient.ravel(), rtol=0, atol=1e-12, err_msg=name)
+
+
+WHOLE = """(settings, steps) => {
+    const run = new Run(settings);
+    while (run.step < steps) run.train();
+    const right = Array.from(run.right(settings));
+    const beyond = right.slice(placesOf(settings.task, settings.length)).filter((share) => share >= 0);
+    return beyond.reduce((sum, share) => sum + share, 0) / beyond.length;
+}"""
+
+
+def test_the_record_of_the_challenge_is_reached_by_the_settings_that_are_told(engine):
+    task = {name: page.RECORD[name] for name in ("task", "length", "times")}
+    settings = SETTINGS | task | page.RECORD_SETTINGS | {"rule": "none"}
+    (found,) = engine.answer([(WHOLE, [settings, page.RECORD_SETTINGS["steps"]])])
+    assert round(100 * found) == page.RECORD["percent"]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -33,6 +33,8 @@ def allowed(control) -> list:
         return [True, False]
     if control.kind == "paste":
         return ["", '{"rope_theta": 1e4}', "x" * control.most]
+    if control.kind == "sketch":
+        return [[], [0.5], [draw.uniform(-1, 1) for _ in range(control.most)]]
     return ["one", " ".join(["word"] * control.max_words)]
 
 
@@ -70,6 +72,8 @@ def refused(control) -> list:
         return [1, "True", None]
     if control.kind == "paste":
         return ["x" * (control.most + 1), None, 3]
+    if control.kind == "sketch":
+        return [[0.0] * (control.most + 1), [1.5], [math.nan], ["1"], [True], "0.5", "", None, 0.5]
     return ["", "  ", " ".join(["word"] * (control.max_words + 1)), "x" * 17, None, 3]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from rope_edu import apply_rope, rope_angles
 from rope_edu.encodings import RopeSpec, p_rope, plain_rope
 from rope_edu.nn import TinyTransformer
 from rope_edu.training.loop import TrainingConfig, answer_loss, learning_rate, make_optimizer
@@ -33,6 +34,8 @@ CASES = {
     "sinusoids of another base": {"encoding": "sinusoidal", "base": 50.0, "seed": 1},
     "copy in two layers": {"task": "copy", "layers": 2, "length": 12},
     "recall": {"task": "recall", "encoding": "t5", "length": 20, "seed": 7},
+    "text": {"task": "text", "seed": 4},
+    "text with learned vectors": {"task": "text", "encoding": "learned", "length": 30},
 }
 
 
@@ -81,6 +84,24 @@ def first_gradients(settings: dict[str, Any]) -> tuple[float, dict[str, np.ndarr
     loss = answer_loss(model(batch.tokens), batch)
     loss.backward()
     return loss.item(), {name: weight.grad.numpy() for name, weight in model.named_parameters()}
+
+
+def inside(model: TinyTransformer, settings: dict[str, Any], head: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a head's weights in the last block on the first test text, and how much each pair sways its scores."""
+    drawn = page.draw_texts(settings["task"], "test", 0, 0, 1, settings["length"])
+    attention, kept = model.blocks[-1].attention, {}
+    hook = attention.w_qkv.register_forward_hook(lambda module, given, out: kept.update(qkv=out))
+    with torch.no_grad():
+        model(torch.tensor(drawn.tokens.astype(np.int64)))
+    hook.remove()
+    seq = drawn.tokens.shape[1]
+    q, k, _ = kept["qkv"][0].reshape(seq, 3, page.HEADS, -1)[:, :, head - 1].unbind(1)
+    if settings["encoding"] == "rotary":
+        angles = rope_angles(torch.arange(seq), torch.tensor(spec_of(settings).inv_freq))
+        q, k = (apply_rope(x, angles, layout="half_split") for x in (q, k))
+    scores = q @ k.T / q.shape[-1] ** 0.5  # T5's table is 0 before training
+    scores = scores.masked_fill(torch.ones(seq, seq, dtype=torch.bool).triu(1), -torch.inf)
+    return scores.softmax(-1).numpy(), page.sway_of_pairs(q.numpy(), k.numpy())
 
 
 def losses(settings: dict[str, Any], steps: int) -> list[float]:

@@ -69,6 +69,7 @@ interface Handle {
   ink?: string; // the colour of the thing
   box?: number[]; // its width and height, where it is no dot
   trait?: string; // what it moves, where that is not its name
+  press?: boolean; // a press is enough
 }
 
 /** A box of a picture that can be clicked, and what a click sets. */
@@ -228,6 +229,7 @@ interface Figure {
   smooth?: string[];
   time?: number;
   unfolds?: boolean;
+  files?: { name: string; save(state: State): Promise<string>; load(text: string, controls: Controls): Promise<State> };
   buttons?: { label: string; move(state: State): State }[];
 }
 

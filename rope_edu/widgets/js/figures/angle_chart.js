@@ -1,167 +1,225 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { decade, fmt, powerOf, range, significant } from "../lib/numbers.js";
-import { textWidth } from "../lib/words.js";
+import { gap, planeOf, polar, sector } from "../lib/geometry.js";
+import { centred } from "../lib/labels.js";
+import { clamp, decade, fmt, powerOf, range, significant, sorted } from "../lib/numbers.js";
+import { counted } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
+import { positionTowards } from "../maths/pair_angle.js";
 
-const CHART = 250; // height of the chart's box
-const NAMES = 44; // pixels before the first pair: the dots and the lines' names
+const MOST = 16; // clocks above
+const stacked = (width) => width < 560;
 
-const height = () => CHART + 202;
+/** Where the parts are: the clocks, the one that is unrolled, and the chart of its angle. */
+function parts(width) {
+  const rows = stacked(width) ? 2 : 1;
+  const cell = (width - 4) / (MOST / rows);
+  const row = cell + 14;
+  const top = 26 + rows * row;
+  const big = stacked(width)
+    ? { x: 4, y: top + 24, w: width - 8, h: 170 }
+    : { x: 4, y: top + 34, w: width * 0.32, h: 270 };
+  const chart = stacked(width)
+    ? { x: 58, y: big.y + big.h + 42, w: width - 72, h: 200 }
+    : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 250 };
+  return { cell, row, columns: MOST / rows, big, chart, height: chart.y + chart.h + 42 };
+}
+const height = (width) => parts(width).height;
 
-/** The state's frequencies, the pair that exists, and each position's angles. */
-function chart({ n, position, pair, head_dim, base }) {
-  const frequencies = invFreq(head_dim, base);
-  const chosen = pair;
-  const drawn = range(1, n);
-  if (position > n) drawn.push(position);
-  const lines = drawn.map((m) => ({ m, angles: ropeAngles(m, frequencies) }));
-  return { frequencies, chosen, lines, most: Math.max(n, position) };
+/** The pairs whose clocks are drawn: all, or some evenly spread and the chosen one. */
+function shownOf(pairs, chosen) {
+  if (pairs <= MOST) return range(0, pairs - 1);
+  const spread = range(0, MOST - 1).map((j) => Math.round((j * (pairs - 1)) / (MOST - 1)));
+  const nearest = sorted(spread.map((i) => Math.abs(i - chosen)))[0];
+  return spread.map((i) => (Math.abs(i - chosen) === nearest ? chosen : i)).filter((i, j, all) => all.indexOf(i) === j);
+}
+
+/** The clocks in a row; a press unrolls one, and a hand that slides along them unrolls one after another. */
+function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }, width) {
+  pen.text(
+    2,
+    14,
+    stacked(width)
+      ? "Press a clock to unroll it."
+      : "Press a clock to unroll it: its angle against the position is below.",
+  );
+  const r = cell / 2 - 4;
+  const angles = ropeAngles(position, frequencies);
+  const faces = shownOf(frequencies.length, pair).map((i, j) => ({
+    i,
+    cx: 2 + ((j % columns) + 0.5) * cell,
+    cy: 22 + Math.floor(j / columns) * row + cell / 2,
+    angle: withinTurn(angles[i]),
+  }));
+  const chosen = faces.filter(({ i }) => i === pair);
+  pen.areas(
+    faces.map(({ cx, cy, angle }) => sector(cx, cy, r, 0, angle, Math.max(2, Math.ceil(angle * 5)))),
+    { fill: ink.position, opacity: 0.28 },
+  );
+  pen.circles(
+    faces.map(({ cx, cy }) => [cx, cy, r]),
+    { stroke: ink.muted, width: 1 },
+  );
+  pen.circles(
+    chosen.map(({ cx, cy }) => [cx, cy, r]),
+    { stroke: ink.position, width: 3 },
+  );
+  pen.lines(
+    faces.map(({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 2)]),
+    { stroke: ink.text, width: 2 },
+  );
+  pen.part(() => {
+    for (const { i, cx, cy } of faces) {
+      const style = i === pair ? { fill: ink.positionWords, weight: 700 } : { fill: ink.muted };
+      pen.text(cx, cy + r + 14, i, { size: 12, anchor: "middle", ...style });
+    }
+  });
+  const under = (px, py) => {
+    const far = faces.map(({ cx, cy }) => gap([cx, cy], [px, py]));
+    return faces[far.indexOf(Math.min(...far))].i;
+  };
+  return Object.fromEntries(
+    faces.map(({ i, cx, cy }) => [
+      `clock ${i}`,
+      { trait: "pair", x: cx, y: cy, at: under, press: true, ink: ink.muted, box: [2 * r, 2 * r] },
+    ]),
+  );
+}
+
+/** The clock that is unrolled, with all that its hand has turned wound round it. */
+function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
+  const r = Math.min(w, h - 34) / 2 - 6;
+  const [cx, cy] = [x + w / 2, y + r + 6];
+  const { back } = planeOf(cx, cy, r);
+  const angle = position * frequency;
+  const turns = turnsOf(angle);
+  pen.circle(cx, cy, r, { stroke: ink.grid, width: 1 });
+  pen.area(sector(cx, cy, r * 0.3, 0, withinTurn(angle), 24), { fill: ink.position, opacity: 0.28 });
+  const inwards = Math.min(0.09 * turns, 0.62) * r;
+  const steps = Math.max(24, Math.ceil(turns * 40));
+  const thread = range(0, steps).map((i) => polar(cx, cy, (angle * i) / steps, r - inwards * (1 - i / steps)));
+  pen.curve(thread, { stroke: ink.position, width: 3 });
+  const tip = polar(cx, cy, angle, r);
+  pen.line(cx, cy, ...tip, { stroke: ink.text, width: 3 });
+  pen.circle(...tip, 5.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
+  const whole = Math.floor(turns);
+  const words = `pair ${pair}: ${whole ? `${counted(whole, "turn")} and ` : ""}${fmt(withinTurn(angle))} rad`;
+  pen.text(centred(cx, words, 2, x + w + 30, { bold: true }), cy + r + 26, words, {
+    anchor: "middle",
+    weight: 600,
+    fill: ink.positionWords,
+  });
+  const towards = (px, py) => positionTowards([1, 0], position, frequency, back(px, py), n);
+  return { hand: { trait: "position", x: tip[0], y: tip[1], at: towards } };
 }
 
 /**
  * How a mode places an angle on the vertical axis.
- * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, note: string}}
+ * @returns {{place: (angle: number) => number, ys: Pair, yTicks?: number[], yFormat: (t: number) => string, yLabel: string}}
  */
-function scale(axis, frequencies, most) {
+function scale(axis, frequencies, chosen, n) {
   if (axis === "turn") {
     const words = (t) => ["0", "½π", "π", "1½π", "2π"][Math.round(turnsOf(t) * 4)];
-    /** @type {Pair} */
-    const ys = [0, TURN];
-    return {
-      place: withinTurn,
-      ys,
-      yTicks: range(0, 4).map((t) => (t * TURN) / 4),
-      yFormat: words,
-      note: "after whole turns",
-    };
+    const yTicks = range(0, 4).map((t) => (t * TURN) / 4);
+    return { place: withinTurn, ys: [0, TURN], yTicks, yFormat: words, yLabel: "Angle within one turn (rad)" };
   }
   if (axis === "linear") {
-    return { place: (a) => a, ys: [0, most * 1.07], yFormat: String, note: "linear" };
+    const yFormat = (t) => (t > 0 && t < 0.001 ? significant(t, 2).replace(".0·", "·") : String(t));
+    return { place: (a) => a, ys: [0, n * frequencies[chosen] * 1.04], yFormat, yLabel: "Angle m·θ, unrolled (rad)" };
   }
-  const [low, high] = [Math.floor(powerOf(frequencies.at(-1)) + 1e-9), powerOf(most * 1.5)];
-  const step = Math.ceil((high - low) / 6);
+  const [low, high] = [Math.floor(powerOf(frequencies.at(-1)) + 1e-9), powerOf(n * 1.5)];
+  const yTicks = range(low, Math.floor(high), Math.ceil((high - low) / 6));
   return {
     place: powerOf,
     ys: [low, high],
-    yTicks: range(low, Math.floor(high)).filter((t) => t % step === 0),
+    yTicks,
     yFormat: (power) => decade(power),
-    note: "logarithmic",
+    yLabel: "Angle m·θ (rad, logarithmic)",
   };
 }
 
-/** The chart: one line for each position over the pairs. */
-function drawChart(pen, state, width) {
-  const { frequencies, chosen, lines, most } = chart(state);
-  const last = frequencies.length - 1;
-  const box = { x: 46, y: 26, w: width - 58, h: CHART };
-  const { place, ys, yTicks, yFormat, note } = scale(state.axis, frequencies, most);
-  const step = Math.max(1, Math.ceil(last / (width < 400 ? 4 : 8)));
-  const before = Math.max(0.08, NAMES / (box.w - NAMES)); // room for the lines' names, as a share of the pairs
-  const { X, Y } = axes(pen, box, [-last * before - 0.2, last], ys, {
-    xLabel: "pair i",
-    yLabel: width < 300 ? `Angle (rad, ${note})` : `Angle m·θ (radians, ${note})`,
-    xTicks: range(0, last, step),
-    yTicks,
-    yFormat,
-  });
-  pen.line(X(chosen), box.y, X(chosen), box.y + box.h, { stroke: ink.muted, width: 1.2, dash: "4 3" });
-  const thin = lines.filter(({ m }) => m !== state.position);
-  const thick = lines.filter(({ m }) => m === state.position);
-  const at = (angles, i) => [X(i), Y(place(angles[i]))];
-  const curves = ({ angles }) => runs(angles, state.axis).map((run) => run.map((i) => at(angles, i)));
-  const dot =
-    (r) =>
-    ({ angles }) => [...at(angles, chosen), r];
-  pen.curves(thin.flatMap(curves), { stroke: ink.position, width: 1.3, opacity: 0.7 });
-  pen.circles(thin.map(dot(3.5)), { fill: ink.paper, stroke: ink.position, width: 1.5 });
-  pen.curves(thick.flatMap(curves), { stroke: ink.position, width: 3.5 });
-  pen.circles(thick.map(dot(5.5)), { fill: ink.position, stroke: ink.position, width: 1.5 });
-  const left = X(0) - (chosen === 0 ? 6 : 0); // room for the dots
-  pen.part(() => nameLines(pen, [...thick, ...thin.reverse()], left, (a) => Y(place(a)), state.position));
-}
-
-/** The pairs in runs; within one turn a line breaks where the angle has passed a whole turn. */
-function runs(angles, axis) {
-  const all = [[0]];
-  for (let i = 1; i < angles.length; i++) {
-    const broken = axis === "turn" && Math.floor(turnsOf(angles[i])) !== Math.floor(turnsOf(angles[i - 1]));
-    if (broken) all.push([i]);
-    else all.at(-1).push(i);
+/** The angle of a pair over the positions, in runs: within one turn a line breaks where a turn is complete. */
+function runsOf(frequency, axis, ends) {
+  const steps = axis === "turn" ? Math.ceil((ends[1] - ends[0]) * 4) : axis === "log" ? 60 : 1;
+  const all = [[]];
+  let before = 0;
+  for (const i of range(0, steps)) {
+    const m = ends[0] + ((ends[1] - ends[0]) * i) / steps;
+    const turns = Math.floor(turnsOf(m * frequency));
+    if (axis === "turn" && turns !== before) all.push([]);
+    before = turns;
+    all.at(-1).push(m);
   }
-  return all;
+  return all.filter((run) => run.length > 1);
 }
 
-/** The position at the start of each line, where there is room; the thick one first. */
-function nameLines(pen, lines, x, yOf, position) {
-  const taken = [];
-  for (const { m, angles } of lines) {
-    const y = yOf(angles[0]);
-    if (taken.some((other) => Math.abs(other - y) < 13)) continue;
-    taken.push(y);
-    const thick = m === position;
-    pen.text(x - 6, y + 4, m, { anchor: "end", size: 12, fill: ink.positionWords, weight: thick ? 700 : 400 });
-  }
-}
-
-/** One pair on a scale of its own: a token more is a step more, and all steps are equal. */
-function drawRuler(pen, state, width) {
-  const { frequencies, chosen, most } = chart(state);
-  const [x, y, w] = [16, CHART + 152, width - 32];
-  const X = (m) => x + (w * m) / most;
-  const bold = { weight: 600, fill: ink.positionWords };
-  const name = width < 400 ? `Pair ${chosen}` : `Pair ${chosen} on its own scale`;
-  pen.text(2, y - 54, `${name}: θ = ${significant(frequencies[chosen])} rad/token`, { weight: 600 });
-  const tokens = (first) => range(first, most - 1, 2).map((m) => [X(m), y - 12, w / most, 12]);
-  pen.rects(tokens(0), { fill: ink.position, stroke: ink.position, width: 1 });
-  pen.rects(tokens(1), { fill: ink.paper, stroke: ink.position, width: 1 });
-  pen.lines(
-    range(0, most).map((m) => [X(m), y, X(m), y + 5]),
-    { stroke: ink.muted, width: 1 },
+/** The thread unrolled: the chosen pair's angle, bold to where the hand is; the other clocks' faint. */
+function drawChart(pen, state, frequencies, box, width) {
+  const { pair, position, axis, n } = state;
+  const { place, ys, yTicks, yFormat, yLabel } = scale(axis, frequencies, pair, n);
+  const log = axis === "log";
+  /** @type {Pair} */
+  const xs = log ? [1, Math.max(2, n)] : [0, n];
+  const tokens = log ? [1, 2, 4, 8, 16, 32, 64].filter((m) => m <= xs[1]) : undefined;
+  const xLabel = `position m (tokens${log ? ", logarithmic" : ""})`;
+  const { X, Y, at } = axes(pen, box, xs, ys, { xLabel, yLabel, xLog: log, xTicks: tokens, yTicks, yFormat });
+  const frequency = frequencies[pair];
+  const path = (of, from, to) => runsOf(of, axis, [from, to]).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
+  const others = axis === "turn" ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
+  const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where its line leaves the chart
+  pen.curves(
+    others.flatMap((i) => path(frequencies[i], xs[0], end(frequencies[i]))),
+    { stroke: ink.muted, width: 1, opacity: 0.5 },
   );
-  pen.part(() => {
-    for (const m of range(0, most)) {
-      pen.text(X(m), y - 20, m, { anchor: "middle", size: 12, ...(m === state.position ? bold : {}) });
-    }
+  const turns = axis === "linear" ? range(1, turnsOf(ys[1])) : [];
+  pen.lines(turns.length < 12 ? turns.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]) : [], {
+    stroke: ink.position,
+    width: 1,
+    dash: "4 4",
+    opacity: 0.8,
   });
-  const angleAt = (m) => `${significant(m * frequencies[chosen])} rad`;
-  const [start, end, middle] = [x - 4, x + w + 10, X(state.position)];
-  const ends = [start + textWidth("0", 12), end - textWidth(angleAt(most), 12)];
-  pen.text(start, y + 20, "0", { size: 12 });
-  pen.text(end, y + 20, angleAt(most), { anchor: "end", size: 12, ...(state.position === most ? bold : {}) });
-  const half = textWidth(angleAt(state.position), 12, true) / 2;
-  const fits = middle - half > ends[0] + 6 && middle + half < ends[1] - 6;
-  pen.text(middle, y + 20, fits ? angleAt(state.position) : "", { anchor: "middle", size: 12, ...bold });
-  pen.text(width / 2, y + 42, "position m above, its angle below", { anchor: "middle", fill: ink.muted });
+  if (turns.length && turns.length < 12) {
+    pen.text(box.x + box.w - 4, Y(TURN) + 14, "one whole turn", { anchor: "end", size: 12, fill: ink.positionWords });
+  }
+  const here = Math.max(position, xs[0]);
+  pen.curves(path(frequency, xs[0], xs[1]), { stroke: ink.position, width: 1.6 });
+  pen.curves(here > xs[0] ? path(frequency, xs[0], here) : [], { stroke: ink.position, width: 4 });
+  const dots = range(xs[0], here).map((m) => [X(m), Y(place(m * frequency)), 2.2]);
+  pen.circles(box.w / n > 5 || width > 560 ? dots : [], { fill: ink.text });
+  const dot = [X(here), Y(place(here * frequency))];
+  pen.circle(dot[0], dot[1], 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
+  return { position: { x: dot[0], y: dot[1], at: (px) => Math.round(clamp(at(px), 0, n)) } };
 }
 
 function draw(pen, state, { width }) {
-  drawChart(pen, state, width);
-  drawRuler(pen, state, width);
+  const frequencies = invFreq(state.head_dim, state.base);
+  const places = parts(width);
+  const clocks = drawClocks(pen, state, frequencies, places, width);
+  const hand = drawBig(pen, state, frequencies[state.pair], places.big);
+  return { ...drawChart(pen, state, frequencies, places.chart, width), ...clocks, ...hand };
 }
 
-function readout(state) {
-  const { frequencies, chosen } = chart(state);
-  const [frequency, m] = [frequencies[chosen], state.position];
-  const angle = m * frequency;
-  const first =
-    `Position ${m} turns pair ${chosen} by ${m} × ${significant(frequency)} = ${significant(angle)} rad, ` +
-    `and every further token adds the same ${significant(frequency)}.`;
-  if (state.axis === "log") return `${first} On this axis the lines are straight and parallel.`;
-  if (state.axis === "linear")
-    return `${first} At each pair the lines are equally far apart; from pair to pair they close up.`;
+function readout({ pair, position, axis, head_dim, base }) {
+  const frequency = invFreq(head_dim, base)[pair];
+  const angle = position * frequency;
   const turns = Math.floor(turnsOf(angle));
-  if (!turns) return `${first} It has not completed a turn, so nothing is taken off.`;
-  const times = turns === 1 ? "one whole turn" : `${turns} whole turns`;
-  return `${first} After ${times} it points at ${fmt(withinTurn(angle))} rad.`;
+  const rest = `${turns ? `, ${counted(turns, "whole turn")} and ${fmt(withinTurn(angle))} rad` : ""}`;
+  const first = `At position ${position} the hand of pair ${pair} has turned by ${position} × ${significant(frequency)} = ${significant(angle)} rad${rest}.`;
+  if (axis === "log")
+    return `${first} On these axes the lines of all clocks are parallel: each is slower by the same factor.`;
+  if (axis === "turn")
+    return `${first} Within one turn only ${fmt(withinTurn(angle))} rad are left: where the hand points.`;
+  return `${first} Unrolled, it is a straight line: every token adds the same ${significant(frequency)} rad.`;
 }
 
-/** n and m keep each other's company; a pair that the head does not have becomes its last. */
 export default live({
   name: "AngleChart",
-  title: "The angle of every pair at the first few positions, and one pair on a scale of its own",
+  title: "The clocks of a head, and one of them unrolled into its angle against the position",
   height,
   draw,
   readout,
+  panel: (width) => [0, stacked(width) ? parts(width).big.y + parts(width).big.h : height(width)],
+  smooth: ["position"],
+  play: { trait: "position", perSecond: 6 },
 });

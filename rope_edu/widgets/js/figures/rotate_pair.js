@@ -1,13 +1,14 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { planeOf, sector } from "../lib/geometry.js";
-import { Labels, spotsBeyond } from "../lib/labels.js";
+import { planeOf, polar, sector } from "../lib/geometry.js";
+import { centred, Labels, spotsBeyond } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { textWidth } from "../lib/words.js";
-import { angleOf, length } from "../maths/complex.js";
+import { angleOf, length, wrapped } from "../maths/complex.js";
 import { dot } from "../maths/dot_product.js";
-import { TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
+import { turnsOf } from "../maths/frequencies.js";
+import { angleBetween, contentAngle, positionTowards } from "../maths/pair_angle.js";
 import { rotatePair } from "../maths/rotary.js";
 
 const SPAN = 2.2; // half of the plane's side, in units of the vectors; the longest is 1.5 √2
@@ -20,19 +21,16 @@ function turned({ position, key_position, inv_freq, q, k }) {
 }
 
 const stacked = (width) => width < 560;
-const height = (width, _, view) => (view.small ? planSmall(width, view).height : stacked(width) ? width + 330 : 372);
+const height = (width, _, view) => (view.small ? planSmall(width, view).height : stacked(width) ? width + 334 : 372);
 
 /** In degrees, for the small forms. */
 const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 : 0)}°`;
 
-/** The turn from the key's arrow to the query's, at most half a turn either way: with the distance locked it stays. */
-function between({ position, key_position, inv_freq, q, k }) {
-  const turn = withinTurn(angleOf(q) - angleOf(k) + (position - key_position) * inv_freq);
-  return 2 * turn > TURN ? turn - TURN : turn;
-}
+/** φ + (m − n)θ, the angle from the key's solid arrow to the query's: while the distance stays, so does it. */
+const between = ({ position, key_position, inv_freq, q, k }) => angleBetween(q, k, position - key_position, inv_freq);
 
-/** The plane: both pairs before (dashed) and after (solid) their turns. */
-function drawPlane(pen, state, x, y, side, { small, shows }) {
+/** The plane: both pairs before (dashed) and after (solid) their turns, and the angle between the solid ones. */
+function drawPlane(pen, state, x, y, side, view) {
   const { qAngle, kAngle, qTurned, kTurned } = turned(state);
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / SPAN];
   const { at, back } = planeOf(cx, cy, unit);
@@ -45,36 +43,95 @@ function drawPlane(pen, state, x, y, side, { small, shows }) {
   );
   pen.circle(cx, cy, unit, { stroke: ink.grid, width: 1 });
   const pairs = [
-    { pair: state.q, end: qTurned, angle: qAngle, colour: ink.q, words: ink.qWords, name: "q", place: "m", r: 0.5 },
-    { pair: state.k, end: kTurned, angle: kAngle, colour: ink.k, words: ink.kWords, name: "k", place: "n", r: 0.34 },
-  ].filter(({ name }) => name === "q" || shows("key"));
-  if (small && shows("key")) drawBetween(pen, state, cx, cy, unit);
+    {
+      pair: state.q,
+      end: qTurned,
+      angle: qAngle,
+      colour: ink.q,
+      words: ink.qWords,
+      name: "q",
+      trait: "position",
+      r: 0.5,
+    },
+    {
+      pair: state.k,
+      end: kTurned,
+      angle: kAngle,
+      colour: ink.k,
+      words: ink.kWords,
+      name: "k",
+      trait: "key_position",
+      r: 0.3,
+    },
+  ].filter(({ name }) => name === "q" || view.shows("key"));
+  const frame = { x, y, w: side, h: side };
+  if (view.shows("key")) drawBetween(pen, state, frame, unit, view);
   for (const { pair, angle, colour, r } of pairs) {
     const start = angleOf(pair);
-    pen.arc(cx, cy, unit * r, start, start + angle, { stroke: colour, width: 2, opacity: 0.75 });
+    pen.curve(spiral(cx, cy, unit * r, unit * 0.035, start, angle), { stroke: colour, width: 1.5, opacity: 0.6 });
     pen.arrow(cx, cy, ...at(pair), { stroke: colour, width: 1.5, dash: "5 4" });
   }
   for (const { end, colour } of pairs) pen.arrow(cx, cy, ...at(end), { stroke: colour, width: 3.5, head: 12 });
-  nameArrows(pen, pairs, at, [cx, cy], { x, y, w: side, h: side });
-  const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
-  const handle = (pair) => ({ x: at(pair)[0], y: at(pair)[1], at: steps });
-  return small ? {} : { q: handle(state.q), k: handle(state.k) };
+  nameArrows(pen, pairs, at, [cx, cy], frame, view.shows("key") ? headline(state, view) : []);
+  return arrowHandles(pairs, state, at, back, view);
 }
 
-/** The angle between the turned arrows. */
-function drawBetween(pen, state, cx, cy, unit) {
+/** What a hand may take: the dashed tips are the content; a solid tip, pulled round, walks its word along the text. */
+function arrowHandles(pairs, { inv_freq, lock, ...state }, at, back, { small }) {
+  const handles = {};
+  const steps = (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20);
+  for (const { pair, name } of small ? [] : pairs) handles[name] = { x: at(pair)[0], y: at(pair)[1], at: steps };
+  for (const { pair, end, trait, colour } of pairs) {
+    if (inv_freq === 0 || length(pair) < 0.1 || (small && trait === "key_position" && !lock)) continue;
+    const towards = (px, py) => positionTowards(pair, state[trait], inv_freq, back(px, py), 64);
+    handles[`${trait}, by its arrow`] = { trait, x: at(end)[0], y: at(end)[1], at: towards, ink: colour };
+  }
+  return handles;
+}
+
+/** An arc about (cx, cy) that ends `r` pixels from it; each whole turn of it lies `gap` pixels further out than the last. */
+function spiral(cx, cy, r, gap, from, sweep) {
+  const turns = turnsOf(sweep < 0 ? -sweep : sweep);
+  const inwards = Math.min(turns * gap, 0.6 * r);
+  const steps = Math.max(24, Math.ceil(turns * 40));
+  return range(0, steps).map((i) => polar(cx, cy, from + (sweep * i) / steps, r - inwards * (1 - i / steps)));
+}
+
+/** What is said of the angle between the solid arrows, in lines. */
+function headline(state, { small }) {
+  if (small) return [`between them: ${degrees(Math.abs(wrapped(between(state))))}`];
+  return ["between the solid arrows:", `φ + (m − n)θ = ${fmt(between(state))} rad`];
+}
+
+/** The angle between the turned arrows: a field, and an arc from k to q, a spiral where it is more than a turn. */
+function drawBetween(pen, state, { x, y, w: side }, unit, view) {
+  const [cx, cy] = [x + side / 2, y + side / 2];
   const from = angleOf(state.k) + state.key_position * state.inv_freq;
-  const turn = between(state);
-  pen.area(sector(cx, cy, 0.9 * unit, from, from + turn, 24), { fill: ink.score, opacity: 0.35 });
-  pen.arc(cx, cy, 0.9 * unit, from, from + turn, { stroke: ink.score, width: 2.5 });
-  const words = `between them: ${degrees(turn < 0 ? -turn : turn)}`;
-  pen.text(cx - SPAN * unit + 4, cy - SPAN * unit + 16, words, { fill: ink.scoreWords, weight: 600 });
+  const all = between(state);
+  const turn = view.small ? wrapped(all) : all;
+  pen.area(sector(cx, cy, unit, from, from + wrapped(all), 24), { fill: ink.score, opacity: 0.35 });
+  const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
+  pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
+  const far = Math.abs(turn) * unit; // of the arc, in pixels: a short one has no room for a head
+  if (far > 10)
+    pen.arrow(...polar(cx, cy, from + turn * (1 - 10 / far), unit), ...arc.at(-1), {
+      stroke: ink.score,
+      width: 3,
+      head: 11,
+    });
+  headline(state, view).forEach((words, line) => {
+    pen.text(x + 4, y + 16 + 18 * line, words, { fill: ink.scoreWords, weight: 600 });
+  });
 }
 
 /** A name beyond each tip, inside the plane; the turned pairs' names come first. */
-function nameArrows(pen, pairs, at, centre, frame) {
+function nameArrows(pen, pairs, at, centre, frame, taken) {
   const labels = new Labels(frame);
-  for (const { pair, end } of pairs) for (const z of [pair, end]) labels.avoidDot(at(z), 7);
+  taken.forEach((words, line) => {
+    const top = frame.y + 2 + 18 * line;
+    labels.avoid(frame.x, top, frame.x + 8 + textWidth(words, 13, true), top + 20);
+  });
+  for (const { pair, end } of pairs) for (const z of [pair, end]) labels.avoidDot(at(z), 12);
   const name = (z, text, fill, bold) => {
     const width = textWidth(text, 13, bold);
     const { left, baseline } = labels.place(width, spotsBeyond(at(z), centre, width));
@@ -87,35 +144,36 @@ function nameArrows(pen, pairs, at, centre, frame) {
 /** The sentence as a row of places: where q and k stand and how far apart. Both can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, x, y, w, { small, shows }) {
   const X = (token) => x + (w * token) / 64;
-  pen.text(x, y - 34, shows("key") ? "Where they stand (tokens): q ●, k ○" : "Place in the text (tokens): drag ●");
+  pen.text(x, y - 38, shows("key") ? "Where they stand (tokens): q ●, k ○" : "Place in the text (tokens): drag ●");
   const marks = range(0, 64, 8);
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
   for (const t of marks) pen.text(X(t), y + 21, t, { anchor: "middle", size: 12, fill: ink.muted });
-  const handle = (place) => ({
+  const handle = (place, colour) => ({
     x: X(place),
     y,
+    ink: colour,
     at: (px) => Math.round(clamp((64 * (px - x)) / w, 0, 64)),
   });
   if (!shows("key")) {
     pen.circle(X(position), y, 7, { fill: ink.q });
-    return { position: handle(position) };
+    return { position: handle(position, ink.q) };
   }
   pen.line(X(position), y, X(key_position), y, { stroke: ink.position, width: 6 });
   pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring, which shows around the dot
   pen.circle(X(position), y, 5, { fill: ink.q });
-  const middle = clamp((X(position) + X(key_position)) / 2, x + 56, x + w - 56);
-  const distance = position - key_position;
-  pen.text(middle, y - 13, `m − n = ${fmt(distance, 0)}`, { anchor: "middle", fill: ink.positionWords, weight: 600 });
-  const query = { position: handle(position) };
-  return small && !lock ? query : { key_position: handle(key_position), ...query };
+  const words = `m − n = ${fmt(position - key_position, 0)}${lock ? ", locked" : ""}`;
+  const middle = centred((X(position) + X(key_position)) / 2, words, x, x + w, { bold: true });
+  pen.text(middle, y - 17, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  const query = { position: handle(position, ink.q) };
+  return small && !lock ? query : { key_position: handle(key_position, ink.k), ...query };
 }
 
-/** The score at every distance; the dot is where we are. */
+/** The score at every distance; the dot is where we are, and takes the query with it unless the distance is locked. */
 function drawScore(pen, state, box) {
-  const { position, key_position, inv_freq, q, k } = state;
+  const { position, key_position, inv_freq, q, k, lock } = state;
   const most = Math.max(1, Math.ceil(length(q) * length(k)));
   const scoreAt = (distance) => dot(rotatePair(q, distance * inv_freq), k);
-  const { X, Y } = axes(pen, box, [-64, 64], [-most, most], {
+  const { X, Y, at } = axes(pen, box, [-64, 64], [-most, most], {
     xLabel: "distance m − n (tokens)",
     yLabel: "Score at that distance",
     xTicks: [-64, -32, 0, 32, 64],
@@ -129,6 +187,8 @@ function drawScore(pen, state, box) {
   const score = scoreAt(distance);
   pen.line(X(distance), Y(0), X(distance), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(distance), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  const query = (px) => clamp(key_position + Math.round(at(px)), 0, 64);
+  return lock ? {} : { score: { trait: "position", x: X(distance), y: Y(score), at: query, ink: ink.score } };
 }
 
 /** Where the parts of a small form stand, in one column or two. */
@@ -146,9 +206,11 @@ function planSmall(width, { shows }) {
 
 function drawSmall(pen, state, width, view) {
   const { side, left, rail, score } = planSmall(width, view);
-  if (view.shows("arrows")) drawPlane(pen, state, left, 2, side, view);
-  if (view.shows("score")) drawScore(pen, state, score);
-  return view.shows("rail") ? drawTokens(pen, state, rail.x, rail.y, rail.w, view) : {};
+  return {
+    ...(view.shows("arrows") && drawPlane(pen, state, left, 2, side, view)),
+    ...(view.shows("score") && drawScore(pen, state, score)),
+    ...(view.shows("rail") && drawTokens(pen, state, rail.x, rail.y, rail.w, view)),
+  };
 }
 
 function draw(pen, state, view) {
@@ -156,16 +218,16 @@ function draw(pen, state, view) {
   if (view.small) return drawSmall(pen, state, width, view);
   if (stacked(width)) {
     const handles = drawPlane(pen, state, 4, 4, width - 8, view);
-    const tokens = drawTokens(pen, state, 12, width + 58, width - 24, view);
-    drawScore(pen, state, { x: 34, y: width + 130, w: width - 48, h: 150 });
-    return { ...handles, ...tokens };
+    const tokens = drawTokens(pen, state, 12, width + 62, width - 24, view);
+    const score = drawScore(pen, state, { x: 34, y: width + 134, w: width - 48, h: 150 });
+    return { ...handles, ...tokens, ...score };
   }
   const side = Math.min(356, width * 0.54);
   const handles = drawPlane(pen, state, 0, 8, side, view);
   const [x, w] = [side + 44, width - side - 58];
-  const tokens = drawTokens(pen, state, x, 62, w, view);
-  drawScore(pen, state, { x, y: 134, w, h: 190 });
-  return { ...handles, ...tokens };
+  const tokens = drawTokens(pen, state, x, 60, w, view);
+  const score = drawScore(pen, state, { x, y: 134, w, h: 190 });
+  return { ...handles, ...tokens, ...score };
 }
 
 /** What the parts in sight say. */
@@ -177,10 +239,9 @@ function briefly(state, { shows }) {
   const { score } = turned(state);
   const distance = position - key_position;
   if (shows("arrows")) {
-    const angle = between(state);
     return (
       `The words are at ${key_position} and ${position}, ${Math.abs(distance)} apart. Between their arrows are ` +
-      `${degrees(angle < 0 ? -angle : angle)}, and their score is ${fmt(score, 3)}.`
+      `${degrees(Math.abs(wrapped(between(state))))}, and their score is ${fmt(score, 3)}.`
     );
   }
   const near = dot(rotatePair(q, inv_freq), k);
@@ -189,14 +250,23 @@ function briefly(state, { shows }) {
 
 function readout(state, view) {
   if (view.small) return briefly(state, view);
-  const { position, key_position, inv_freq } = state;
+  const { position, key_position, inv_freq, q, k } = state;
   const { qAngle, kAngle, score } = turned(state);
-  const turn = (place, angle) => `${place} × ${fmt(inv_freq)} = ${fmt(angle)} rad`;
+  const distance = position - key_position;
   return (
-    `q stands at position ${position} and turns by ${turn(position, qAngle)}; ` +
-    `k at ${key_position} turns by ${turn(key_position, kAngle)}. ` +
-    `At distance ${fmt(position - key_position, 0)} the score is ${fmt(score, 3)}.`
+    `At position ${position} q turns by ${fmt(qAngle)} rad, at ${key_position} k turns by ${fmt(kAngle)} rad. ` +
+    `Between the solid arrows is φ + (m − n)θ = ${fmt(contentAngle(q, k))} + ${fmt(distance * inv_freq)} = ` +
+    `${fmt(between(state))} rad, so at distance ${fmt(distance, 0)} the score is ${fmt(score, 3)}.`
   );
+}
+
+const STEP = 10; // tokens by which the button slides both words
+
+/** Both words further on, or back at the text's beginning where it ends. */
+function slide({ position, key_position }) {
+  const [first, last] = [Math.min(position, key_position), Math.max(position, key_position)];
+  const by = last + STEP > 64 ? -first : STEP;
+  return { position: position + by, key_position: key_position + by };
 }
 
 /** With the lock on, a position that is moved takes the other along, as far as both have room. */
@@ -217,5 +287,8 @@ export default live({
   draw,
   readout,
   follow,
+  panel: (width, _, view) => [0, view.small || !stacked(width) ? height(width, _, view) : width + 94],
+  smooth: ["position", "key_position"],
   play: { trait: "position", perSecond: 4 },
+  buttons: [{ label: `Slide both by ${STEP}`, move: slide }],
 });

@@ -1,16 +1,19 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
+import { drawnTo } from "../lib/controls/sketch.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
 import { centred, inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
+import { guessGap } from "../maths/drawn_guess.js";
 import { invFreq, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
 const LOG = 100000; // the reach whose axis is logarithmic
+const [PARTS, KNOTS] = [8, 16]; // waves drawn, by which all are added up; heights of a drawn guess
 const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one
 
 /** The two vectors of a state. */
@@ -57,12 +60,32 @@ function sampled({ reach, vectors, peak }, step) {
   return sorted([...far, ...near]);
 }
 
-/** A state without its cursor: what the curves depend on. */
-const withoutCursor = (state) => ({ ...state, distance: null });
+/** A state without what a hand moves over the curves: what they depend on. */
+const withoutCursor = (state) => ({ ...state, distance: null, guess: null, added: null });
+
+/** Whether a guess can be drawn of what the picture shows, and whether the sum waits for it. */
+const canGuess = ({ guess_first, bound, reach }) => guess_first && !bound && reach !== LOG;
+const waits = (state) => canGuess(state) && state.guess.length < KNOTS;
+
+/** How many pairs are added up. */
+const countOf = ({ added, head_dim, bound }) => (bound ? head_dim / 2 : Math.round((added * head_dim) / 2 / PARTS));
+
+/** The sums of the fastest pairs at some distances, an eighth of all pairs more each time. */
+const partialSums = memo((vectors, head_dim, base, peak, seed, reach) => {
+  const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
+  const { frequencies, turns } = turnsOf(base, head_dim);
+  const distances = sampled({ reach, vectors, peak }, 2);
+  return range(0, PARTS).map((added) => {
+    const ends = 2 * countOf({ added, head_dim, bound: false });
+    return scoreCurve(q.slice(0, ends), k.slice(0, ends), frequencies, distances, turns);
+  });
+}, 3);
+const sumsOf = ({ vectors, head_dim, base, peak, seed, reach }) =>
+  partialSums(vectors, head_dim, base, peak, seed, reach);
 
 /** Everything that is drawn: curves, bounds, and the vertical axis as an interval and a way to place a score on it. */
 const measure = memo((state) => {
-  const { vectors, head_dim, peak, bound, trivial } = state;
+  const { vectors, head_dim, peak, bound, trivial, reach } = state;
   const { limit, ...at } = kernel(state);
   const distances = sampled(state, 2);
   const scores = at.scores(distances);
@@ -81,8 +104,10 @@ const measure = memo((state) => {
     rotated: () => at.ones(coarse.map((r) => r - peak)),
   }[vectors]();
   const part = head_dim / 8;
-  const ends = trivial ? [-1.06 * limit, 1.06 * limit] : [0, part];
-  const shown = [...scores, ...(average ?? [])];
+  const open = state.guess_first && reach !== LOG ? [-limit / 2, 1.2 * limit] : [0, part];
+  const ends = trivial ? [-1.06 * limit, 1.06 * limit] : open;
+  const sums = state.partly ? sumsOf(state).flat() : [];
+  const shown = [...scores, ...(average ?? []), ...sums];
   const low = Math.min(ends[0], Math.floor(Math.min(...shown) / part) * part);
   const high = Math.max(ends[1], Math.ceil(Math.max(...shown) / part) * part);
   return { distances, scores, limit, coarse, average, low, high, raise: (value) => value };
@@ -106,12 +131,17 @@ function rises(scores) {
 }
 
 /** What the lines are, in the order of the legend. */
-function entries({ vectors, reach, bound, trivial }) {
+function entries(state) {
+  const { vectors, head_dim, reach, bound, trivial } = state;
   const entry = (words, stroke, width, dash = undefined) => ({ words, style: { stroke, width, dash } });
+  const count = countOf(state);
+  const sum = count < head_dim / 2 ? `sum of ${count} waves` : "score: the sum";
+  const [hidden, whole] = [waits(state), count === head_dim / 2];
   return [
-    entry(bound ? "size of the score" : "score", ink.score, 2.5),
-    reach === 256 && !bound && entry("steps on which it rises", ink.text, 3.5),
-    vectors !== "constant" && !bound && entry("average over all draws", ink.muted, 1.8, "2 4"),
+    canGuess(state) && !hidden && entry("your guess", ink.other, 3.5),
+    !hidden && entry(bound ? "size of the score" : sum, ink.score, 2.5),
+    reach === 256 && !bound && !hidden && whole && entry("steps on which it rises", ink.text, 3.5),
+    vectors !== "constant" && !bound && !hidden && entry("average over all draws", ink.muted, 1.8, "2 4"),
     bound && entry("RoFormer bound", ink.text, 1.6, "9 3 2 3"),
     trivial && entry("trivial bound", ink.text, 1.3, "6 4"),
   ].filter(Boolean);
@@ -122,80 +152,108 @@ function legend(state, width) {
   return inLines(entries(state), width);
 }
 
-const legendLines = (state, width) => legend(state, width).at(-1).line + 1;
-const tall = (width, state) => 20 * legendLines(state, width) + (width < 480 ? 310 : 350);
-const height = (width, state, view) =>
-  view.small && view.shows("waves") ? planWaves(width, state).height : tall(width, state);
+const legendLines = (state, width) => Math.max(1, legend(state, width).at(-1)?.line + 1 || 1);
 
-const [ROWS, ROW] = [8, 30]; // waves, and pixels from one to the next
-
-/** Where the waves of a small form stand, and the curve of their sum. */
-function planWaves(width, { head_dim }) {
-  const rows = Math.min(ROWS, head_dim / 2);
+/** Where the waves are, and below them the legend and the chart of their sum; in a small form without a legend. */
+function plan(width, state, { small, shows }) {
+  const rows = shows("waves") ? Math.min(PARTS, state.head_dim / 2) : 0;
+  const row = small ? 30 : width < 480 ? 20 : 24;
   const [x, w] = [50, width - 72];
-  const sum = { x, y: 66 + ROW * rows, w, h: 120 };
-  return { rows, x, w, sum, height: sum.y + sum.h + 46 };
+  const under = rows ? 26 + row * rows : 0;
+  const words = small && rows ? 0 : 20 * legendLines(state, width);
+  const sum = { x, y: under + words + (small && rows ? 40 : 54), w, h: small && rows ? 120 : width < 480 ? 180 : 200 };
+  return { rows, row, x, w, under, sum, height: sum.y + sum.h + 46 };
 }
+const height = (width, state, view) => plan(width, state, view).height;
 
-/** The pairs whose waves are drawn, from the fastest to the slowest: each one's share of the score, and its angle. */
-function summands(state, rows, distances) {
-  const { vectors, head_dim, base, peak, seed, distance } = state;
+/** The pairs whose waves are drawn, from the fastest to the slowest: each one's share of the score at some distances. */
+const summands = memo((vectors, head_dim, base, peak, seed, reach, rows) => {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies } = turnsOf(base, head_dim);
+  const distances = reach === LOG ? sampled({ reach, vectors, peak }, 2) : range(0, reach, Math.max(1, reach / 512));
   return range(0, rows - 1).map((row) => {
     const i = Math.round((row * (head_dim / 2 - 1)) / (rows - 1));
     const [own, other] = [q, k].map((vector) => vector.slice(2 * i, 2 * i + 2));
-    const shares = scoreCurve(own, other, [frequencies[i]], distances);
-    return { shares, angle: withinTurn(distance * frequencies[i]) };
+    const scores = (some) => scoreCurve(own, other, [frequencies[i]], some);
+    return { i, distances, shares: scores(distances), frequency: frequencies[i], own, other };
   });
+}, 3);
+
+/** The waves of the pairs, a hand beside each; those that are added up are bold. */
+function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
+  const { vectors, head_dim, base, peak, seed, reach, distance } = state;
+  const waves = summands(vectors, head_dim, base, peak, seed, reach, rows);
+  const most = Math.max(...waves.flatMap(({ shares }) => shares.map(Math.abs)));
+  const pairs = head_dim / 2;
+  const named = `${pairs > rows ? `${rows} of ${pairs}` : pairs} pairs, the fastest first`;
+  pen.text(2, 14, width < 400 ? `Waves of ${named}` : `Hands and waves of ${named}`);
+  const [here, r] = [place(distance), Math.min(11, row / 2 - 2)];
+  const all = waves.map(({ shares, distances, frequency, own, other }, j) => {
+    const y = 26 + row * (j + 0.5);
+    const at = (share) => y - (0.42 * row * share) / most;
+    return {
+      y,
+      curve: shares.map((share, i) => [X(distances[i]), at(share)]),
+      hand: [22, y, ...polar(22, y, withinTurn(distance * frequency), r - 1)],
+      dot: [here, at(scoreCurve(own, other, [frequency], [distance])[0]), 3.5],
+    };
+  });
+  const added = Math.round((state.added * rows) / PARTS);
+  const curves = (some) => some.map(({ curve }) => curve);
+  pen.lines(
+    all.map(({ y }) => [x, y, x + w, y]),
+    { stroke: ink.grid, width: 1 },
+  );
+  pen.curves(curves(all.slice(added)), { stroke: ink.muted, width: 1, opacity: 0.6 });
+  pen.curves(curves(all.slice(0, added)), { stroke: ink.score, width: 1.7 });
+  pen.circles(
+    all.map(({ y }) => [22, y, r]),
+    { stroke: ink.position, width: 1.5 },
+  );
+  pen.lines(
+    all.map(({ hand }) => hand),
+    { stroke: ink.text, width: 2.2 },
+  );
+  return all.map(({ dot }) => dot);
 }
 
-/** The waves of the pairs, a hand beside each, and their sum below. */
-function drawWaves(pen, state, width) {
-  const { rows, x, w, sum } = planWaves(width, state);
-  const distances = range(0, state.reach, Math.max(1, state.reach / 512));
-  const waves = summands(state, rows, distances);
-  const most = Math.max(...waves.flatMap(({ shares }) => shares.map(Math.abs)));
-  const all = measure(withoutCursor({ ...state, bound: false }));
-  const pairs = state.head_dim / 2;
-  const named = `${pairs > rows ? `${rows} of ${pairs}` : pairs} pairs, the fastest first`;
-  pen.text(2, 14, width < 400 ? named : `Hands and waves of ${named}`);
-  const { X, Y, place, at } = drawAxes(pen, state, all, sum, width, "The score: the sum of all waves");
-  waves.forEach(({ shares, angle }, row) => {
-    const y = 36 + ROW * row;
-    pen.line(x, y, x + w, y, { stroke: ink.grid, width: 1 });
-    const height = (share) => y - (0.42 * ROW * share) / most;
-    pen.curve(
-      shares.map((share, i) => [X(distances[i]), height(share)]),
-      { stroke: ink.score, width: 1.5 },
-    );
-    pen.circle(22, y, 11, { stroke: ink.position, width: 1.5 });
-    pen.line(22, y, ...polar(22, y, angle, 10), { stroke: ink.text, width: 2.2 });
-  });
-  pen.curve(
-    all.scores.map((score, i) => [X(all.distances[i]), Y(all.raise(score))]),
-    { stroke: ink.score, width: 2.5 },
-  );
-  const cx = place(state.distance);
-  pen.line(cx, 24, cx, sum.y + sum.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  const cy = Y(kernel(state).scores([state.distance])[0]);
-  pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
-  return { distance: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
+/** What a reader has drawn, and the pencil that draws on. */
+function drawGuess(pen, state, all, box, Y) {
+  if (!canGuess(state)) return {};
+  const { guess } = state;
+  const step = box.w / KNOTS;
+  const start = all.scores[0] / all.limit;
+  const line = [start, ...guess].map((height, i) => /** @type {Pair} */ ([box.x + i * step, Y(height * all.limit)]));
+  pen.curve(line, { stroke: ink.other, width: 3.5 });
+  const [x, y] = line.at(-1);
+  if (waits(state)) {
+    const words = box.w < 320 ? "Draw the sum: drag this" : "Draw the sum of all waves: drag this pencil";
+    const top = { size: 14, weight: 600, fill: ink.otherWords };
+    pen.text(box.x + 24, Y(all.limit) - (guess.length ? 0 : -5), words, top);
+  }
+  pen.circle(x, y, 7, { fill: ink.other, stroke: ink.text, width: 1.5 });
+  const unit = Y(0) - Y(all.limit);
+  function at(px, py) {
+    const to = clamp(Math.round((px - box.x) / step), 0, KNOTS);
+    return to ? drawnTo(guess, to, clamp((Y(0) - py) / unit, -1, 1), start) : [];
+  }
+  return { guess: { x, y, at, ink: ink.other } };
 }
 
 /** The lines of the legend; returns the style of each by its words. */
-function drawLegend(pen, state, width) {
+function drawLegend(pen, state, width, top) {
   const styles = {};
   for (const { words, style, x, line } of legend(state, width)) {
     styles[words] = style;
-    pen.line(x + 2, 11 + 20 * line, x + 28, 11 + 20 * line, style);
-    pen.text(x + 34, 15 + 20 * line, words);
+    const y = top + 11 + 20 * line;
+    pen.line(x + 2, y, x + 28, y, style);
+    pen.text(x + 34, y + 4, words);
   }
   return styles;
 }
 
 /** The axes: the scales, and where a distance beyond the reach is shown. */
-function drawAxes(pen, { reach, bound }, { low, high }, box, width, title = "Score, q·k") {
+function drawAxes(pen, { reach, bound }, { low, high }, box, width, title) {
   const log = reach === LOG;
   const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
     xLabel: width < 480 ? "distance m − n (tokens)" : `distance m − n (tokens${log ? ", logarithmic" : ""})`,
@@ -211,20 +269,22 @@ function drawAxes(pen, { reach, bound }, { low, high }, box, width, title = "Sco
 }
 
 /** The bounds, the curve and where it rises, and the average over all draws. */
-function drawCurves(pen, { reach, bound, trivial }, all, { X, Y }, box, styles) {
+function drawCurves(pen, state, all, { X, Y }, box, styles) {
+  const { reach, bound, trivial, head_dim } = state;
+  const whole = countOf(state) === head_dim / 2;
   const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
   for (const limit of trivial ? [all.limit, -all.limit].slice(0, bound ? 1 : 2) : []) {
     const y = Y(all.raise(limit));
-    pen.line(box.x, y, box.x + box.w, y, styles["trivial bound"]);
+    pen.line(box.x, y, box.x + box.w, y, styles?.["trivial bound"]);
   }
-  if (bound) pen.curve(path(all.coarse, all.looser), styles["RoFormer bound"]);
-  const drawn = path(all.distances, all.scores);
+  if (bound) pen.curve(path(all.coarse, all.looser), styles?.["RoFormer bound"]);
+  const drawn = path(all.distances, whole ? all.scores : sumsOf(state)[state.added]);
   pen.curve(drawn, { stroke: ink.score, width: reach === 256 ? 2.5 : 1.6 });
-  if (reach === 256 && !bound) {
+  if (reach === 256 && !bound && whole && styles) {
     const rising = rises(all.scores).map((run) => run.map((i) => drawn[i]));
     pen.curves(rising, { stroke: ink.text, width: 3.5 });
   }
-  if (all.average) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
+  if (all.average && styles) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
 }
 
 /** The distance by which the key is turned. */
@@ -235,36 +295,87 @@ function drawPeak(pen, { peak }, place, box) {
   pen.text(x + (right ? 6 : -6), box.y + box.h - 14, `p = ${peak}`, style);
 }
 
-function draw(pen, state, { width, height: tall, small, shows }) {
-  if (small && shows("waves")) return drawWaves(pen, state, width);
-  const { vectors, distance, reach, peak } = state;
-  const all = measure(withoutCursor(state));
-  const styles = drawLegend(pen, state, width);
-  const top = 20 * legendLines(state, width) + 54;
-  const box = { x: 50, y: top, w: width - 72, h: tall - top - 48 };
-  const scales = drawAxes(pen, state, all, box, width);
-  drawCurves(pen, state, all, scales, box, styles);
-  if (vectors === "rotated" && peak <= reach) drawPeak(pen, state, scales.place, box);
-
+/** Where the cursor is, and what the score there is the sum of. */
+function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width, small }) {
+  const { distance, reach } = state;
   const off = distance > reach;
   const cx = scales.place(distance);
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // not through the words
+  pen.lines(
+    ends.map(([top, bottom]) => [cx, top, cx, bottom]),
+    { stroke: ink.position, width: 1.5, dash: "4 3" },
+  );
   const words = off ? `${distance} →` : `m − n = ${distance}`;
   const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
-  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 26, words, bold);
+  if (!small) pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 26, words, bold);
   if (off) return {};
-  const cy = scales.Y(all.raise(kernel(state).scores([distance])[0]));
+  const at = (px) => Math.round(scales.at(px));
+  if (waits(state)) {
+    const y = rows ? under + 2 : box.y + box.h - 20;
+    pen.circle(cx, y, 5, { fill: ink.position, stroke: ink.text, width: 1.5 });
+    return { distance: { x: cx, y, at } };
+  }
+  const cy = scales.Y(all.raise(scoreHere(state)));
   pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
-  return { distance: { x: cx, y: cy, at: (px) => Math.round(scales.at(px)) } };
+  return { distance: { x: cx, y: cy, at, ink: ink.score } };
+}
+
+/** The score of the pairs that are added up, at the cursor. */
+function scoreHere(state, distance = state.distance) {
+  const { vectors, head_dim, base, peak, seed } = state;
+  const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
+  const { frequencies, turns } = turnsOf(base, head_dim);
+  const ends = 2 * countOf(state);
+  return scoreCurve(q.slice(0, ends), k.slice(0, ends), frequencies, [distance], turns)[0];
+}
+
+/** The state of which the curves are measured. */
+const measured = (state) => measure({ ...withoutCursor(state), partly: state.added < PARTS && !state.bound });
+
+function draw(pen, state, view) {
+  const { width, small } = view;
+  const places = plan(width, state, view);
+  const { sum: box, rows, under } = places;
+  const all = measured(state);
+  const bare = small && rows > 0;
+  const styles = bare ? undefined : drawLegend(pen, state, width, under);
+  const title = rows ? "The score: the sum of all waves" : "Score, q·k";
+  const scales = drawAxes(pen, state, all, box, width, title);
+  if (!waits(state)) drawCurves(pen, state, all, scales, box, styles);
+  if (state.vectors === "rotated" && state.peak <= state.reach) drawPeak(pen, state, scales.place, box);
+  const dots = rows ? drawWaves(pen, state, places, scales, width) : [];
+  const pencil = drawGuess(pen, state, all, box, scales.Y);
+  const cursor = drawCursor(pen, state, all, scales, places, view);
+  pen.circles(state.distance > state.reach ? [] : dots, { fill: ink.score, stroke: ink.text, width: 1 });
+  return { ...pencil, ...cursor };
+}
+
+/** What a drawn guess has been told. */
+function judged(state) {
+  if (!canGuess(state) || state.guess.length < KNOTS) return "";
+  const all = measured(state);
+  const shares = all.distances.map((distance) => distance / state.reach);
+  const truth = all.scores.map((score) => score / all.limit);
+  const off = guessGap(truth[0], state.guess, shares, truth);
+  return ` Your guess was off by ${fmt(100 * off, 0)} % of the most that the score could reach, on average.`;
 }
 
 function readout(state, { small, shows }) {
-  const { distance, bound, trivial } = state;
+  const { distance, bound, trivial, head_dim } = state;
+  const pairs = head_dim / 2;
+  if (waits(state)) {
+    const far = state.guess.length ? ` You have drawn ${state.guess.length} of ${KNOTS} steps.` : "";
+    return `Each of the ${pairs} pairs gives one wave. Draw what their sum does, from left to right; then it appears.${far}`;
+  }
   const { limit, scores, looser } = kernel(state);
+  if (countOf(state) < pairs) {
+    const here = fmt(scoreHere(state), 1);
+    return `The ${countOf(state)} fastest of ${pairs} waves are added up. ${distance} tokens apart they make ${here} of the ${fmt(limit, 1)} that all could reach.`;
+  }
   const [here, next] = scores([distance, distance + 1]);
   if (small && shows("waves")) {
     const part = fmt((100 * here) / limit, 0);
-    return `${state.distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
+    return `${state.distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.${judged(state)}`;
   }
   const up = stepsUp(withoutCursor(state));
   const loose = bound && `RoFormer's bound there is ${grouped(looser([distance])[0])}`;
@@ -272,29 +383,38 @@ function readout(state, { small, shows }) {
   const said = [loose, plain].filter(Boolean).join(", ");
   return (
     `At distance ${distance} the score is ${fmt(here, 1)}; one token further it ${next > here ? "rises" : "falls"} ` +
-    `to ${fmt(next, 1)}. From 0 to 256 it rises on ${up} of 256 steps.${said ? ` ${said}.` : ""}`
+    `to ${fmt(next, 1)}. From 0 to 256 it rises on ${up} of 256 steps.${said ? ` ${said}.` : ""}${judged(state)}`
   );
 }
 
-/** A hand that asks for the peak sees it, though distances short of it may be shown afterwards: so this is no rule. */
+/**
+ * A hand that asks for the peak sees it, though distances short of it may be shown afterwards: so this is no rule. One that
+ * adds waves up while the sum waits for a guess wants to see it.
+ */
 function follow(before, held) {
-  const { vectors, reach, peak } = { ...before, ...held };
-  const asked = vectors === "rotated" && ("vectors" in held || "peak" in held) && !("reach" in held);
-  return asked && peak > reach ? { reach: 1024 } : {};
+  const now = { ...before, ...held };
+  const asked = now.vectors === "rotated" && ("vectors" in held || "peak" in held) && !("reach" in held);
+  const far = asked && now.peak > now.reach ? { reach: 1024 } : {};
+  return "added" in held && held.added !== before.added && !("guess_first" in held) && waits(now)
+    ? { ...far, guess_first: false }
+    : far;
 }
 
 export default live({
   name: "ScoreDistance",
-  title: "The score of a rotated query and key at every distance, and two bounds on it",
+  title: "The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum",
   height,
   draw,
   readout,
   follow,
-  play: { trait: "distance", perSecond: 12 },
+  panel: (width, state, view) => {
+    const { sum, height: all } = plan(width, state, view);
+    return width < 480 && !view.small ? [sum.y - 54, all] : [0, all];
+  },
+  play: { trait: "added", perSecond: 1 },
   buttons: [
-    {
-      label: "Another draw",
-      move: ({ seed }) => ({ seed: (seed + 1) % 100 }),
-    },
+    { label: "Guess again", move: () => ({ guess_first: true, guess: [], added: PARTS }) },
+    { label: "Show the sum", move: () => ({ guess_first: false, added: PARTS }) },
+    { label: "Another draw", move: ({ seed }) => ({ seed: (seed + 1) % 100 }) },
   ],
 });

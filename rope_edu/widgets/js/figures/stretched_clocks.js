@@ -2,14 +2,16 @@ import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { inLines } from "../lib/labels.js";
+import { polar, sector } from "../lib/geometry.js";
+import { centred, inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
-import { invFreq, wavelength } from "../maths/frequencies.js";
+import { abbreviated, clamp, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
+import { counted, textWidth } from "../lib/words.js";
+import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { divisors, stretched } from "../maths/stretch.js";
-import { completesTurn, reach } from "../maths/trained_range.js";
+import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
-/** Each pair before and after the rule, by how much it is slowed down, and whether that is too little. */
+/** Each pair's speed before and after the rule, what training has shown of its round, and whether it is slowed enough. */
 const measure = memo((rule, head_dim, base, trained, wanted, abf_base) => {
   const plain = invFreq(head_dim, base);
   const changed = stretched(rule, head_dim, base, trained, wanted, abf_base).invFreq;
@@ -17,11 +19,12 @@ const measure = memo((rule, head_dim, base, trained, wanted, abf_base) => {
   const slowed = divisors(plain, changed);
   const complete = completesTurn(plain, trained);
   return {
-    before: wavelength(plain),
-    after: wavelength(changed),
+    plain,
+    changed,
     factor,
     slowed,
-    complete: complete.filter(Boolean).length,
+    complete,
+    seen: plain.map((frequency) => reachWithin(trained, frequency)),
     short: slowed.map((by, i) => !complete[i] && by < factor * (1 - 1e-9)),
     far: reach(changed, trained, plain),
   };
@@ -29,25 +32,43 @@ const measure = memo((rule, head_dim, base, trained, wanted, abf_base) => {
 const measured = ({ rule, head_dim, base, trained, wanted, abf_base }) =>
   measure(rule, head_dim, base, trained, wanted, rule === "abf" ? abf_base : 0);
 
-const KEY = [
-  { words: "before", sign: "before" },
-  { words: "after", sign: "after" },
-  { words: "full turn in training", sign: "complete" },
-  { words: "meets new angles", sign: "short" },
-];
-const legend = (width) => inLines(KEY, width - 4, { sample: 36 });
-const legendLines = (width) => legend(width).at(-1).line + 1;
-const parts = (width) => {
-  const upper = { x: 52, y: 20 * legendLines(width) + 32, w: width - 70, h: width < 480 ? 180 : 200 };
-  return { upper, lower: { ...upper, y: upper.y + upper.h + 44, h: width < 480 ? 130 : 150 } };
-};
-const height = (width) => {
-  const { lower } = parts(width);
-  return lower.y + lower.h + 46;
-};
+/** Which hands are past what training has shown, at a position. */
+const lost = ({ plain, changed }, { position, trained }) => meetsNewAngle(position, changed, trained, plain);
 
-const BEFORE = { stroke: ink.muted, width: 2, dash: "5 4" };
-const COMPLETE = { fill: ink.position, opacity: 0.16 };
+const SEEN = { fill: ink.position, opacity: 0.28 };
+const NEW = { fill: ink.other, opacity: 0.8 };
+const WITHOUT = { stroke: ink.muted, width: 1.6, dash: "3 3" };
+const KEY = [
+  { words: "seen in training", sign: "seen" },
+  { words: "never seen", sign: "new" },
+  { words: "hand under the rule", sign: "hand" },
+  { words: "without it", sign: "without" },
+];
+const legend = (width) => inLines(KEY, width - 4, { sample: 30 });
+const legendLines = (width) => legend(width).at(-1).line + 1;
+
+const NUMBER = 14; // pixels under a face for its pair's number
+
+/** The largest faces of which `count` fit a field: how many in a row, and the side of one's place. */
+function fitting(count, { w, h }, below) {
+  const sizes = range(1, Math.max(1, count)).map((rows) => {
+    const columns = Math.max(1, Math.ceil(count / rows));
+    return { columns, cell: Math.min(w / columns, h / rows - below, 92) };
+  });
+  const cell = Math.max(...sizes.map((size) => size.cell));
+  return sizes.find((size) => size.cell === cell);
+}
+
+/** Where the parts are, from above: the text as a rail, the legend, fast faces, slow ones, how much each is slowed. */
+function parts(width) {
+  const narrow = width < 560;
+  const [rail, key] = [34, 70];
+  const fast = { x: 2, y: key + 20 * legendLines(width) + 28, w: width - 4, h: narrow ? 66 : 58 };
+  const slow = { ...fast, y: fast.y + fast.h + 30, h: narrow ? 226 : 190 };
+  const chart = { x: 52, y: slow.y + slow.h + 38, w: width - 70, h: 92 };
+  return { rail, key, fast, slow, chart, height: chart.y + chart.h + 44 };
+}
+const height = (width) => parts(width).height;
 
 /** A square on its corner. */
 const diamond = ([x, y], r) => [
@@ -57,58 +78,127 @@ const diamond = ([x, y], r) => [
   [x - r, y],
 ];
 
-/** The rule's line: orange with dark edges, so that it is seen without colours too. */
-function drawAfter(pen, path) {
-  pen.curve(path, { stroke: ink.text, width: 5 });
-  pen.curve(path, { stroke: ink.other, width: 3 });
-}
-
-function drawLegend(pen, width) {
+function drawLegend(pen, width, top) {
   for (const { words, sign, x, line } of legend(width)) {
-    const y = 10 + 20 * line;
-    if (sign === "before") pen.line(x + 2, y, x + 28, y, BEFORE);
-    if (sign === "after")
-      drawAfter(pen, [
-        [x + 2, y],
-        [x + 28, y],
-      ]);
-    if (sign === "complete") pen.rect(x + 4, y - 6, 22, 12, { ...COMPLETE, stroke: ink.position, width: 1 });
-    if (sign === "short") pen.area(diamond([x + 15, y], 6), { fill: ink.text });
-    pen.text(x + 34, y + 5, words);
+    const y = top + 10 + 20 * line;
+    if (sign === "seen") pen.rect(x + 2, y - 6, 20, 12, SEEN);
+    if (sign === "new") {
+      pen.rect(x + 2, y - 6, 20, 12, NEW);
+      pen.area(diamond([x + 12, y], 4), { fill: ink.text });
+    }
+    if (sign === "hand") pen.line(x + 2, y, x + 22, y, { stroke: ink.text, width: 2.4 });
+    if (sign === "without") pen.line(x + 2, y, x + 22, y, WITHOUT);
+    pen.text(x + 28, y + 5, words);
   }
 }
 
-/** The pairs that complete a turn in training, as a field. */
-function drawComplete(pen, box, X, complete) {
-  pen.rect(box.x, box.y, X(complete - 0.5) - box.x, box.h, complete ? COMPLETE : { opacity: 0 });
+/** The text from its first token to the wanted length: what training had of it, and where the hands are. */
+function drawRail(pen, { position, trained, wanted }, width, y) {
+  const [x, w, most] = [14, width - 28, Math.max(trained, wanted)];
+  const X = (token) => x + (w * token) / most;
+  pen.rect(x, y - 6, X(trained) - x, 12, SEEN);
+  pen.line(x, y, x + w, y, { stroke: ink.muted, width: 1 });
+  pen.lines(
+    [trained, wanted].map((token) => [X(token), y - 6, X(token), y + 6]),
+    { stroke: ink.text, width: 1.5 },
+  );
+  const short = (length) => (length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4));
+  const names = [`L = ${short(trained)}`, `L′ = ${short(wanted)}`];
+  const ends = [trained, wanted].map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
+  const room = (textWidth(names[0], 12) + textWidth(names[1], 12)) / 2 + 8;
+  if (Math.abs(ends[1] - ends[0]) < room) {
+    const left = ends[0] <= ends[1] ? 0 : 1; // the two side by side, kept inside
+    const from = clamp(
+      (ends[0] + ends[1]) / 2 - room / 2,
+      2 + textWidth(names[left], 12) / 2,
+      width - 2 - room - textWidth(names[1 - left], 12) / 2,
+    );
+    [ends[left], ends[1 - left]] = [from, from + room];
+  }
+  for (const [i, name] of names.entries()) pen.text(ends[i], y + 22, name, { anchor: "middle", size: 12 });
+  const words = `m = ${grouped(position)}`;
+  const at = centred(X(position), words, 2, width - 2, { bold: true });
+  pen.text(at, y - 14, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
+  pen.circle(X(position), y, 7, { fill: ink.position, stroke: ink.text, width: 1.5 });
+  const token = (px) => Math.round(clamp((most * (px - x)) / w, 1, wanted));
+  return { position: { x: X(position), y, at: token } };
 }
 
-const across = (pairs) => /** @type {Pair} */ ([-0.5, pairs - 0.5]);
+/** Every pair as a face: its wedge, the angles that the text has used, and its hand with the rule and without. */
+function facesOf(state, all) {
+  const [angles, without] = [ropeAngles(state.position, all.changed), ropeAngles(state.position, all.plain)];
+  const fresh = lost(all, state);
+  return all.plain.map((_, i) => ({
+    i,
+    seen: all.seen[i],
+    used: reachWithin(state.position, all.changed[i]),
+    angle: withinTurn(angles[i]),
+    ghost: withinTurn(without[i]),
+    fresh: fresh[i],
+  }));
+}
 
-/** Above: wavelengths, with the two lengths of text. */
-function drawWaves(pen, box, { trained, wanted }, { before, after, complete }) {
-  const powers = [...before, ...after, trained, wanted].map(powerOf);
-  /** @type {Pair} */
-  const ends = [0.5, Math.ceil(Math.max(...powers) + 0.05)];
-  const { X, Y } = axes(pen, box, across(before.length), ends, {
-    yLabel: box.w < 260 ? "Wavelength (tokens)" : "Wavelength (tokens, logarithmic)",
-    xTicks: [],
-    yTicks: range(1, ends[1]),
-    yFormat: (power) => (power < 4 ? decade(power, 0, 3) : decade(power, 0, 0)),
+/** The faces with their places in a field. */
+function placed(faces, field, below) {
+  const { columns, cell } = fitting(faces.length, field, below);
+  const left = field.x + (field.w - columns * cell) / 2;
+  const r = cell / 2 - (below ? 6 : 2);
+  return faces.map((face, j) => {
+    const [cx, cy] = [
+      left + ((j % columns) + 0.5) * cell,
+      field.y + Math.floor(j / columns) * (cell + below) + cell / 2,
+    ];
+    return { ...face, cx, cy, r };
   });
-  drawComplete(pen, box, X, complete);
-  const path = (waves) => waves.map((wave, i) => [X(i), Y(powerOf(wave))]);
-  pen.curve(path(before), BEFORE);
-  drawAfter(pen, path(after));
-  for (const [name, length, right] of /** @type {[string, number, number][]} */ ([
-    ["L", trained, 6],
-    ["L′", wanted, 110],
-  ])) {
-    const y = Y(powerOf(length));
-    pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 1.2, dash: "2 3" });
-    const words = `${name} = ${length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4)}`;
-    pen.text(box.x + right, y < box.y + 20 ? y + 15 : y - 5, words, { size: 12 });
-  }
+}
+
+const hand = (angle, { cx, cy, r }) => [cx, cy, ...polar(cx, cy, angle, r - 1)];
+const rim = ({ cx, cy, r }) => [cx, cy, r];
+const wedge = (from, to, { cx, cy, r }) => sector(cx, cy, r, from, to, Math.max(2, Math.ceil((to - from) * 6)));
+
+/** The fast pairs, which have been everywhere. */
+function drawFast(pen, faces, field) {
+  const words = faces.length ? `${counted(faces.length, "pair")} went all the way round in training` : "";
+  pen.text(2, field.y - 8, words);
+  const at = placed(faces, field, 0);
+  pen.circles(at.map(rim), { ...SEEN, stroke: ink.position, width: 1 });
+  pen.lines(
+    at.map((face) => hand(face.angle, face)),
+    { stroke: ink.text, width: 1.6 },
+  );
+}
+
+/** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
+function drawSlow(pen, faces, field, ghosts) {
+  const words = faces.length ? `${counted(faces.length, "pair")} saw only a wedge of the round` : "";
+  pen.text(2, field.y - 8, words);
+  const at = placed(faces, field, NUMBER);
+  pen.areas(
+    at.map((face) => wedge(0, face.seen, face)),
+    SEEN,
+  );
+  const past = at.filter(({ used, seen }) => used > seen * (1 + 1e-12));
+  pen.areas(
+    past.map((face) => wedge(face.seen, face.used, face)),
+    NEW,
+  );
+  pen.circles(at.map(rim), { stroke: ink.muted, width: 1, dash: "3 3" });
+  pen.lines(
+    (ghosts ? at : []).map((face) => hand(face.ghost, face)),
+    WITHOUT,
+  );
+  pen.lines(
+    at.map((face) => hand(face.angle, face)),
+    { stroke: ink.text, width: 2.6 },
+  );
+  const fresh = at.filter((face) => face.fresh);
+  pen.areas(
+    fresh.map(({ cx, cy, r, angle }) => diamond(polar(cx, cy, angle, r - 1), Math.min(6, r / 3))),
+    { fill: ink.text },
+  );
+  pen.part(() => {
+    for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + 14, i, { size: 12, fill: ink.muted, anchor: "middle" });
+  });
 }
 
 /** Below: by how much each pair is slowed down, and how much it takes. */
@@ -119,58 +209,78 @@ function drawSlowed(pen, box, { factor, slowed, short, complete }) {
   const ends = [Math.min(0, ...powers) - 0.06, Math.max(0.35, ...powers) + 0.1];
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
   const decades = range(Math.floor(ends[0]), Math.ceil(ends[1]));
-  const marks = decades.flatMap((power) => (ends[1] - ends[0] > 2 ? [1] : [1, 2, 5]).map((m) => power + powerOf(m)));
-  const { X, Y } = axes(pen, box, across(pairs), ends, {
+  const apart = ends[1] - ends[0];
+  const marks = decades.flatMap((power) => (apart > 1.4 ? [1] : [1, 2, 5]).map((m) => power + powerOf(m)));
+  const { X, Y } = axes(pen, box, [-0.5, pairs - 0.5], ends, {
     xLabel: box.w < 300 ? "pair i (fast to slow)" : "pair i (the fast ones left, the slow ones right)",
     yLabel: "Slowed down by (logarithmic)",
     xTicks: range(0, pairs - 1, step),
     yTicks: marks.filter((t) => t >= ends[0] && t <= ends[1]),
     yFormat: (power) => decade(power, -1.5, 3.5),
   });
-  drawComplete(pen, box, X, complete);
-  pen.line(box.x, Y(powerOf(factor)), box.x + box.w, Y(powerOf(factor)), {
-    stroke: ink.text,
-    width: 1.2,
-    dash: "2 3",
-  });
+  const full = complete.filter(Boolean).length;
+  pen.rect(box.x, box.y, X(full - 0.5) - box.x, box.h, full ? SEEN : { opacity: 0 });
+  const y = Y(powerOf(factor));
+  pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 1.2, dash: "2 3" });
   const points = slowed.map((by, i) => /** @type {Pair} */ ([X(i), Y(powerOf(by))]));
-  drawAfter(pen, points);
+  pen.curve(points, { stroke: ink.text, width: 2.5 });
+  const marked = points.filter((_, i) => short[i]);
   pen.areas(
-    points.filter((_, i) => short[i]).map((point) => diamond(point, 5)),
+    marked.map((point) => diamond(point, 5.5)),
     { fill: ink.text },
   );
-  const y = Y(powerOf(factor));
+  pen.areas(
+    marked.map((point) => diamond(point, 3.5)),
+    { fill: ink.other },
+  );
   const words = `L′/L = ${fmt(factor, factor < 10 ? 2 : 0)}`;
   pen.text(box.x + 6, y < box.y + 20 ? y + 16 : y - 6, words, { size: 12 });
 }
 
 function draw(pen, state, { width }) {
   const all = measured(state);
-  const { upper, lower } = parts(width);
-  drawLegend(pen, width);
-  drawWaves(pen, upper, state, all);
-  drawSlowed(pen, lower, all);
+  const { rail, key, fast, slow, chart } = parts(width);
+  const faces = facesOf(state, all);
+  const isFast = ({ i }) => all.complete[i];
+  drawLegend(pen, width, key);
+  drawFast(pen, faces.filter(isFast), fast);
+  drawSlow(
+    pen,
+    faces.filter((face) => !isFast(face)),
+    slow,
+    state.rule !== "rope",
+  );
+  drawSlowed(pen, chart, all);
+  return drawRail(pen, state, width, rail);
 }
 
 function readout(state) {
-  const { slowed, short, far, factor } = measured(state);
+  const all = measured(state);
+  const { slowed, far, factor } = all;
   const last = slowed.length - 1;
   const by = (value) => fmt(value, value < 100 ? 2 : 0);
-  const first =
-    `Stretch ${by(factor)}, ${RULES[state.rule]}: pair 0 is slowed down by ${by(slowed[0])}, ` +
-    `pair ${last} by ${by(slowed[last])}.`;
-  const many = short.filter(Boolean).length;
-  if (!Number.isFinite(far)) return `${first} Every pair completes a turn in training: no angle is ever new.`;
-  if (!many) return `${first} No pair meets a new angle up to the wanted ${grouped(state.wanted)} tokens.`;
-  const verb = many === 1 ? "is slowed down too little and meets" : "are slowed down too little and meet";
-  return `${first} ${many} of ${last + 1} pairs ${verb} new angles; the first comes at ${grouped(far)} tokens.`;
+  const many = lost(all, state).filter(Boolean).length;
+  const hands = `${many} of ${last + 1} hands ${many === 1 ? "points" : "point"} where training never showed one`;
+  const place = `At position ${grouped(state.position)}, ${many ? hands : "no hand points where training never showed one"}.`;
+  const rule =
+    state.rule === "rope"
+      ? "No rule slows a pair down"
+      : `Stretch ${by(factor)}, ${RULES[state.rule]}: pair 0 is slowed down by ${by(slowed[0])}, pair ${last} by ${by(slowed[last])}`;
+  if (!Number.isFinite(far)) return `${place} ${rule}. Every pair completes a turn in training: no angle is ever new.`;
+  const until =
+    far >= state.wanted * (1 - 1e-9)
+      ? `no angle is new up to the wanted ${grouped(state.wanted)} tokens`
+      : `the first new angle comes at ${grouped(far)} tokens`;
+  return `${place} ${rule}; ${until}.`;
 }
 
-/** Who moves ABF's base wants to see ABF. */
 export default live({
   name: "StretchedClocks",
-  title: "Each pair's wavelength before and after a rule, and by how much the rule slows it down",
+  title: "Each pair's clock: the wedge that training has shown, and how far the hand goes under a rule",
   height,
   draw,
   readout,
+  panel: (width) => [0, parts(width).chart.y - 26],
+  smooth: ["position", "wanted", "trained"],
+  play: { trait: "position", perSecond: 4096, speeds: [1, 4, 16] },
 });

@@ -1,20 +1,29 @@
 import { ENGINE } from "../data/engine.js";
+import { PROSE } from "../data/prose.js";
+import { RECORD } from "../data/record.js";
 import { axes } from "../lib/axes.js";
+import { bitmap } from "../lib/bitmap.js";
 import { ink } from "../lib/colour.js";
+import { allowed } from "../lib/controls.js";
 import { live } from "../lib/figure.js";
 import { makeHelper } from "../lib/helper.js";
 import { inLines } from "../lib/labels.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { listed } from "../lib/words.js";
 import { binSize, means } from "../maths/long_text.js";
 import { answer } from "../maths/page_answer.js";
-import { runName } from "../maths/page_run.js";
+import { trainedRope } from "../maths/page_doors.js";
+import { fileOf, readFile } from "../maths/page_file.js";
+import { runName } from "../maths/page_plan.js";
+import { holdProse } from "../maths/page_prose.js";
 import { guessOf, pageTask, placesOf } from "../maths/page_tasks.js";
+import { sizeOf } from "../maths/page_weights.js";
 
 const CHART = 170; // pixels: height of a chart
-const MOST_LOSS = 3.5; // nats, of the axis
+const HEADMAP = 150; // pixels: side of the attention
 const POINTS = 160; // of the curve, at most
 const MOST_STEPS = 2000;
-const ASK = 200; // ms of training between two answers of the worker
+const ASK = 200; // ms of training between two answers of a worker
 const LOOK = 1000; // ms between two looks at what the model answers
 const NAMES = {
   rotary: "RoPE",
@@ -25,11 +34,19 @@ const NAMES = {
   t5: "T5’s bias",
   none: "No encoding",
 };
-const RULES = { pi: "PI", "ntk-aware": "NTK-aware", yarn: "YaRN" };
+const RULES = {
+  pi: "PI",
+  "ntk-aware": "NTK-aware",
+  "by-parts": "by parts",
+  yarn: "YaRN",
+  llama3: "Llama 3’s rule",
+  abf: "ABF",
+};
+
+holdProse(PROSE);
+const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one for each encoding: two threads at most
 
 const narrow = (width) => width < 560;
-const helper = makeHelper(ENGINE);
-
 /** How each run stands: losses, steps asked for, and what it answered under each reading. */
 const runs = new Map();
 function standing(state) {
@@ -37,49 +54,71 @@ function standing(state) {
   if (!runs.has(name)) runs.set(name, { step: 0, losses: [], asked: 0, chunk: 8, looked: 0, looks: new Map() });
   return runs.get(name);
 }
-const readingName = ({ times, rule }) => `${times} ${rule}`;
+const readingName = ({ times, rule, abf_base, head }) => `${times} ${rule} ${abf_base} ${head}`;
 
-/** The answers of a state by place, if they are known at the step to which it is trained by now. */
-function lookAt(state) {
-  const run = standing(state);
-  const look = run.looks.get(readingName(state));
-  return look && look.step <= state.steps ? look : undefined;
-}
-const stepOf = (state) => Math.min(standing(state).step, state.steps);
-
-/** Where a run has gone farther than it is asked for, it starts anew. */
-function keep(state, { step, losses, right }, asked) {
-  const run = standing(state);
-  Object.assign(run, { step, losses, asked });
-  if (right) run.looks.set(readingName(state), { step, right });
+/** The runs that a state has side by side, the first one first: each is a state of its own. */
+function membersOf(state) {
+  const { encoding, against, seeds, seed } = state;
+  const encodings = [encoding, against].filter((name, i, all) => name && all.indexOf(name) === i);
+  return encodings.flatMap((name) => range(0, seeds - 1).map((n) => ({ ...state, encoding: name, seed: seed + n })));
 }
 
-/** Train on until the state is reached, in the worker or here; with `whole` without waiting. */
+/** The answers of one run by place, if they are known at the step to which it is trained by now. */
+function lookAt(member) {
+  const look = standing(member).looks.get(readingName(member));
+  return look && look.step <= member.steps ? look : undefined;
+}
+const stepOf = (member) => Math.min(standing(member).step, member.steps);
+const isDone = (member) => standing(member).step === member.steps && lookAt(member)?.step === member.steps;
+
+/** Take what an engine answered. */
+function keep(member, { step, losses, right, inside }, asked) {
+  const run = standing(member);
+  Object.assign(run, { step, losses, asked, kept: undefined });
+  if (right) run.looks.set(readingName(member), { step, right, inside });
+}
+
+/** Train on until the state is reached, in workers or here; with `whole` without waiting. */
 function* work(state, whole) {
-  const run = standing(state);
-  const isDone = () => run.step === state.steps && lookAt(state)?.step === state.steps;
-  if (state.steps === 0 || isDone()) return;
+  const members = membersOf(state);
+  if (state.steps === 0 || members.every(isDone)) return;
   if (!whole) yield; // a hand that moves on starts nothing
-  if (run.step > state.steps) Object.assign(run, { step: 0, losses: [], asked: 0, looks: new Map() });
-  while (!isDone()) {
-    const there = !whole && helper.works();
-    const until = Math.min(state.steps, run.step + (there ? run.chunk : 1));
-    const look = until === state.steps || (there && performance.now() - run.looked > LOOK);
-    const question = { settings: state, until, look };
-    run.asked = until;
-    if (there) yield asked(state, question, run);
-    else {
-      keep(state, answer(question), until);
+  for (const member of members) {
+    const run = standing(member);
+    // where a run has gone farther than it is asked for, it starts anew
+    if (run.step > state.steps)
+      Object.assign(run, { step: 0, losses: [], asked: 0, kept: undefined, looks: new Map() });
+  }
+  while (!members.every(isDone)) {
+    const left = members.filter((member) => !isDone(member));
+    if (!whole && helpers[0].works()) yield Promise.all(left.map((member) => asked(member, state.encoding)));
+    for (const member of left) {
+      if (!whole && helpers[0].works()) continue;
+      const question = questionOf(member, 1);
+      keep(member, answer(question), question.until);
       yield;
     }
   }
 }
 
-/** The worker's answer; where there is no worker, the next round is done here. */
-async function asked(state, question, run) {
+/** What an engine is asked next: so many steps, and how the model stands where the run ends or it is time. */
+function questionOf(member, chunk) {
+  const run = standing(member);
+  const until = Math.min(member.steps, run.step + chunk);
+  const look = until === member.steps || (chunk > 1 && performance.now() - run.looked > LOOK);
+  run.asked = until;
+  return { settings: member, until, look, kept: run.kept };
+}
+
+/** A worker's answer; where there is no worker, the next round is done here. A run stays with the worker that began it. */
+async function asked(member, first) {
+  const run = standing(member);
+  run.helper ??= member.encoding === first ? 0 : 1;
+  const question = questionOf(member, run.chunk);
+  const text = member.task === "text" ? PROSE : undefined;
   const began = performance.now();
   try {
-    keep(state, await helper.ask(question), question.until);
+    keep(member, await helpers[run.helper].ask({ ...question, text }), question.until);
   } catch {
     return;
   }
@@ -87,24 +126,38 @@ async function asked(state, question, run) {
   else run.chunk = clamp(Math.round(run.chunk * clamp(ASK / (performance.now() - began), 0.5, 2)), 1, 100);
 }
 
-/** What is shown of a state. */
-function shown(state) {
-  const { task, length, times } = state;
+/** What is shown of one run. */
+function shownOf(member) {
+  const { task, length, times } = member;
   const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
-  const look = lookAt(state);
+  const look = lookAt(member);
   const places = look ? Float64Array.from(look.right).subarray(1) : undefined;
-  const size = binSize(trained, times);
   const mean = (part) => (part?.length ? means([part], part.length)[0] : NaN);
   return {
-    trained,
-    total,
-    size,
-    bars: places ? means([places], size) : [],
+    member,
+    places,
+    inside: look?.inside,
     known: mean(places?.subarray(0, trained)),
-    beyond: mean(places?.subarray(trained)),
-    losses: standing(state).losses.slice(0, stepOf(state)),
-    guess: guessOf(task),
+    beyond: mean(places?.subarray(trained, total)),
+    losses: standing(member).losses.slice(0, stepOf(member)),
   };
+}
+
+/** What is shown of a state: its runs, and the bars of the first encoding, the mean over its seeds. */
+function shown(state) {
+  const { task, length, times, encoding } = state;
+  const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
+  const runs = membersOf(state).map(shownOf);
+  const own = runs.filter(({ member, places }) => member.encoding === encoding && places);
+  const size = binSize(trained, times);
+  const barsOf = (some) =>
+    some.length
+      ? means(
+          some.map(({ places }) => places),
+          size,
+        )
+      : [];
+  return { trained, total, size, runs, bars: barsOf(own), barsOf, guess: guessOf(task) };
 }
 
 const LEGEND = [
@@ -112,41 +165,63 @@ const LEGEND = [
   { words: "new places", fill: ink.other },
   { words: "guessing", fill: "" },
 ];
-const legend = (width) => inLines(LEGEND, width - 4, { sample: 30 });
+function legendOf(state, width) {
+  const { against, seeds, encoding } = state;
+  const beside = against && against !== encoding ? [{ words: NAMES[against], ring: true }] : [];
+  const one = seeds > 1 ? [{ words: "one seed", dot: true }] : [];
+  return inLines([...LEGEND, ...one, ...beside], width - 4, { sample: 30 });
+}
 
-function plan(width) {
-  const top = 20 * legend(width).at(-1).line + 52;
+function plan(width, state) {
+  const top = 20 * legendOf(state, width).at(-1).line + 52;
+  const map = (x, y, w) => ({ x, y, w: Math.min(w, HEADMAP), h: Math.min(w, HEADMAP) });
   if (!narrow(width)) {
     const left = { x: 44, y: top, w: Math.round(0.36 * width) - 44, h: CHART };
     const x = left.x + left.w + 62;
-    return { left, right: { x, y: top, w: width - x - 16, h: CHART }, bottom: top + CHART + 46 };
+    const right = { x, y: top, w: width - x - 16, h: CHART };
+    const y = top + CHART + 78;
+    const field = map(44, y, left.w);
+    return { left, right, field, pairs: { x, y, w: right.w, h: field.h }, bottom: y + field.h + 44 };
   }
   const left = { x: 44, y: top, w: width - 66, h: 110 };
   const right = { ...left, y: top + 110 + 78, h: CHART };
-  return { left, right, bottom: right.y + CHART + 46 };
+  const y = right.y + CHART + 78;
+  const field = map(44, y, 0.36 * width);
+  const x = field.x + field.w + 54;
+  return { left, right, field, pairs: { x, y, w: width - x - 16, h: field.h }, bottom: y + field.h + 44 };
 }
 
-function drawLoss(pen, state, { losses, guess: { loss: level } }, box) {
+function drawLoss(pen, state, { runs, guess: { loss: level } }, box) {
   const most = Math.max(pageTask(state.task).steps, state.steps);
-  const { X, Y } = axes(pen, box, [0, most], [0, MOST_LOSS], {
+  const top = state.task === "text" ? 5 : 3.5; // nats
+  const { X, Y } = axes(pen, box, [0, most], [0, top], {
     xLabel: "step",
     yLabel: "Loss (nats)",
     xTicks: range(0, most, most / 2),
     xFormat: grouped,
-    yTicks: [0, 1, 2, 3],
+    yTicks: range(0, Math.floor(top)),
   });
   pen.line(box.x, Y(level), box.x + box.w, Y(level), { stroke: ink.text, width: 1.5, dash: "5 3" });
-  const size = Math.max(1, Math.ceil(losses.length / POINTS));
-  const points = losses.length ? means([losses], size) : [];
-  const path = points.map((loss, i) => [X(Math.min(losses.length, (i + 0.5) * size)), Y(clamp(loss, 0, MOST_LOSS))]);
+  const pathOf = (losses) => {
+    const size = Math.max(1, Math.ceil(losses.length / POINTS));
+    const points = losses.length ? means([losses], size) : [];
+    return points.map((loss, i) => [X(Math.min(losses.length, (i + 0.5) * size)), Y(clamp(loss, 0, top))]);
+  };
+  const thin = runs.length > 1;
   pen.part(() => {
-    if (path.length > 1) pen.curve(path, { stroke: ink.score, width: 2.5 });
-    const [x, y] = path.at(-1) ?? [];
-    if (path.length) pen.circle(x, y, 4, { fill: ink.score, stroke: ink.text, width: 1 });
+    for (const { member, losses } of runs) {
+      const path = pathOf(losses);
+      const mine = member.encoding === state.encoding;
+      const style = { stroke: mine ? ink.score : ink.text, width: thin ? 1.5 : 2.5, dash: mine ? undefined : "2 2" };
+      if (path.length > 1) pen.curve(path, style);
+      const [x, y] = path.at(-1) ?? [];
+      if (path.length) pen.circle(x, y, 4, { fill: mine ? ink.score : ink.paper, stroke: ink.text, width: 1 });
+    }
   });
 }
 
-function drawPlaces(pen, state, { trained, total, size, bars, guess }, box) {
+function drawPlaces(pen, state, all, box) {
+  const { trained, total, size, bars, guess } = all;
   const chance = 100 * guess.right;
   const { X, Y } = axes(pen, box, [0, total], [0, 100], {
     xLabel: "place in the text",
@@ -167,6 +242,7 @@ function drawPlaces(pen, state, { trained, total, size, bars, guess }, box) {
   pen.rects(part(false), { fill: ink.other, stroke: ink.text, width: 0.7 });
   pen.line(edge, box.y, edge, box.y + box.h, { stroke: ink.position, width: 2 });
   pen.line(box.x, Y(chance), box.x + box.w, Y(chance), { stroke: ink.text, width: 1.5, dash: "5 3" });
+  pen.part(() => drawOthers(pen, state, all, { X, Y }));
   pen.part(() => {
     if (known.length) return;
     const middle = box.x + box.w / 2;
@@ -178,6 +254,69 @@ function drawPlaces(pen, state, { trained, total, size, bars, guess }, box) {
   });
 }
 
+/** A mark for each run beside the bars: a dot for a seed of the first encoding, a ring for the encoding beside it. */
+function drawOthers(pen, state, { runs, barsOf, size, total }, { X, Y }) {
+  if (runs.length === 1) return;
+  const marksOf = (mine, shift) =>
+    runs
+      .filter(({ member, places }) => places && (member.encoding === state.encoding) === mine)
+      .flatMap((run) =>
+        barsOf([run]).flatMap((bar, i) =>
+          bar >= 0 ? [[X(Math.min(total, (i + 0.5) * size)) + shift, Y(100 * bar), 3.5]] : [],
+        ),
+      );
+  if (state.seeds > 1) pen.circles(marksOf(true, -3), { fill: ink.text, stroke: ink.paper, width: 1 });
+  pen.circles(marksOf(false, 3), { fill: ink.paper, stroke: ink.text, width: 1.6 });
+}
+
+/** Pictures of attention, by what was looked at. @type {WeakMap<object, string>} */
+const pictures = new WeakMap();
+function pictureOf(inside) {
+  const { seq, weights } = inside;
+  if (!pictures.has(inside))
+    pictures.set(
+      inside,
+      bitmap(seq, seq, (row, column) => weights[row * seq + column]),
+    );
+  return pictures.get(inside);
+}
+
+/** The attention of one head over the first test text: queries from the top, keys from the left. */
+function drawField(pen, state, inside, { x, y, w, h }) {
+  pen.text(x, y - 9, `Attention, head ${state.head}`);
+  pen.part(() => {
+    if (inside) pen.raster(x, y, w, h, pictureOf(inside));
+    else pen.text(x + w / 2, y + h / 2, "after training", { anchor: "middle", fill: ink.muted });
+  });
+  pen.rect(x, y, w, h, { stroke: ink.muted, width: 1 });
+  pen.text(x + w / 2, y + h + 17, "keys →", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(x - 8, y + h / 2, "← queries", { anchor: "middle", size: 12, fill: ink.muted, turn: -90 });
+}
+
+/** How much each pair of that head sways the scores; a pair that stands still is hollow. */
+function drawPairs(pen, state, inside, box) {
+  const sways = inside ? Array.from(inside.pairs) : [];
+  const most = Math.max(1, ...sways.map((sway) => Math.ceil(sway)));
+  const count = 8;
+  const { X, Y } = axes(pen, box, [0.5, count + 0.5], [0, most], {
+    xLabel: box.w < 200 ? "pair" : "pair, fast to slow",
+    yLabel: box.w < 200 ? "Sway (nats)" : "How much each pair sways the scores (nats)",
+    xTicks: box.w < 200 ? [1, 8] : range(1, count),
+    yTicks: [0, most],
+  });
+  const turns = turningIn(state);
+  const rects = (wanted) =>
+    sways.flatMap((sway, i) =>
+      turns[i] === wanted ? [[X(i + 0.65), Y(sway), X(i + 1.35) - X(i + 0.65), box.y + box.h - Y(sway)]] : [],
+    );
+  pen.rects(rects(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
+  pen.rects(rects(false), { fill: ink.paper, stroke: ink.text, width: 1 });
+}
+
+/** Which pairs of a head turn. */
+const turningIn = (state) =>
+  trainedRope(state).invFreq.map((frequency) => ["rotary", "p-rope"].includes(state.encoding) && frequency > 0);
+
 /** What the next run is made of, in short lines. */
 function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }) {
   const lines = [`${layers} layer${layers > 1 ? "s" : ""}, seed ${seed}`, `learning rate ${fmt(learning_rate, 4)}`];
@@ -187,46 +326,110 @@ function settings({ encoding, layers, seed, learning_rate, base, first_pair, las
 }
 
 function draw(pen, state, { width }) {
-  for (const { words, fill, x, line } of legend(width)) {
+  for (const { words, fill, ring, dot, x, line } of legendOf(state, width)) {
     const y = 10 + 20 * line;
-    if (fill) pen.rect(x + 2, y - 6, 20, 12, { fill, stroke: ink.text, width: 1 });
+    if (ring) pen.circle(x + 12, y, 4, { fill: ink.paper, stroke: ink.text, width: 1.6 });
+    else if (dot) pen.circle(x + 12, y, 3.5, { fill: ink.text });
+    else if (fill) pen.rect(x + 2, y - 6, 20, 12, { fill, stroke: ink.text, width: 1 });
     else pen.line(x + 2, y, x + 22, y, { stroke: ink.text, width: 1.5, dash: "5 3" });
     pen.text(x + 28, y + 4, words);
   }
-  const [all, { left, right }] = [shown(state), plan(width)];
+  const [all, { left, right, field, pairs }] = [shown(state), plan(width, state)];
   drawLoss(pen, state, all, left);
   drawPlaces(pen, state, all, right);
+  drawField(pen, state, all.runs[0].inside, field);
+  drawPairs(pen, state, all.runs[0].inside, pairs);
+}
+
+const percent = (share) => fmt(100 * share, 0);
+const average = (numbers) => means([numbers], numbers.length)[0];
+
+/** What the seeds of an encoding have, where there are several, and what the encoding beside has. */
+function beside(state, runs) {
+  const share = ({ known, beyond }) => (state.times > 1 ? beyond : known);
+  const of = (name) => runs.filter(({ member }) => member.encoding === name).map(share);
+  const sentences = [];
+  const own = of(state.encoding);
+  if (own.length > 1) sentences.push(` Its ${own.length} seeds have ${listed(own.map(percent))} %.`);
+  const { against, encoding } = state;
+  if (against && against !== encoding) sentences.push(` ${NAMES[against]}: ${listed(of(against).map(percent))} %.`);
+  return sentences.join("");
+}
+
+/** The challenge, where this is a try at it. */
+function challenge({ task, length, times, encoding, against, seeds }, beyond) {
+  const isTry = task === RECORD.task && length === RECORD.length && times === RECORD.times && seeds === 1 && !against;
+  if (!isTry || !encoding) return "";
+  const words = 100 * beyond >= RECORD.percent + 0.5 ? "You have beaten it." : "";
+  return ` The best so far is ours, with ${RECORD.percent} %. ${words}`.trimEnd();
 }
 
 function readout(state) {
   const { encoding, rule, times, steps } = state;
-  const { trained, total, known, beyond, losses } = shown(state);
+  const { trained, total, runs } = shown(state);
   const name = NAMES[encoding];
   if (steps === 0) {
     return `Nothing is trained yet. Press Train: a model with 32 features learns in this page, on texts of ${trained} places.`;
   }
-  if (Number.isNaN(known)) return `${name}, step ${grouped(losses.length)} of ${grouped(steps)}.`;
+  const own = runs.filter(({ member }) => member.encoding === encoding);
+  const { losses } = own[0];
+  if (runs.some(({ known }) => Number.isNaN(known))) {
+    const count = runs.length > 1 ? `, ${runs.length} models` : "";
+    return `${name}, step ${grouped(losses.length)} of ${grouped(steps)}${count}.`;
+  }
+  const [known, beyond] = [average(own.map((run) => run.known)), average(own.map((run) => run.beyond))];
   const under = encoding === "rotary" && times > 1 && rule !== "none" ? ` under ${RULES[rule]}` : "";
-  const far = times > 1 ? `, and ${fmt(100 * beyond, 0)} % at the ${total - trained} new ones${under}` : "";
+  const far = times > 1 ? `, and ${percent(beyond)} % at the ${total - trained} new ones${under}` : "";
   const now = `${name} after ${grouped(losses.length)} steps: loss ${fmt(losses.at(-1), 2)} nats.`;
-  return `${now} It answers ${fmt(100 * known, 0)} % right at the ${trained} trained places${far}.`;
+  const answers = `It answers ${percent(known)} % right at the ${trained} trained places${far}.`;
+  return `${now} ${answers}${beside(state, runs)}${challenge(state, beyond)}`;
 }
 
 const goOn = ({ task, steps }) => {
   const planned = pageTask(task).steps;
   return { steps: steps < planned ? planned : Math.min(MOST_STEPS, steps + 200) };
 };
+const hold = (state) => ({
+  steps: Math.min(state.steps, Math.max(...membersOf(state).map((member) => standing(member).asked))),
+});
+
+/** The first run with every number that training goes on from. */
+async function save(state) {
+  const [member] = membersOf(state);
+  const run = standing(member);
+  const question = { settings: member, until: stepOf(member), keep: true, text: PROSE, kept: run.kept };
+  const helper = helpers[run.helper ?? 0];
+  const { kept } = helper.works() ? await helper.ask(question).catch(() => answer(question)) : answer(question);
+  return fileOf(state, kept);
+}
+
+/** Take a file's model in place of what its settings alone would train. */
+async function load(text, controls) {
+  const settled = (settings) => {
+    const names = Object.keys(controls);
+    const taken = names.map((name) => [name, allowed(controls[name], settings[name], undefined)]);
+    if (taken.some(([, value]) => value === undefined))
+      throw new Error("This file is broken: its settings are not those of this figure.");
+    return Object.fromEntries(taken);
+  };
+  const { settings, kept } = readFile(text, (given) => sizeOf(settled(given)));
+  const state = { ...settled(settings), steps: kept.step, against: "", seeds: 1 };
+  const { step, losses } = kept;
+  runs.set(runName(state), { step, losses, asked: step, chunk: 8, looked: 0, looks: new Map(), kept });
+  return state;
+}
 
 export default live({
   name: "TrainInThePage",
   title: "A tiny transformer that learns in this page, and what it answers on longer texts",
-  height: (width) => plan(width).bottom,
+  height: (width, state) => plan(width, state).bottom,
   draw,
   readout,
   work,
+  files: { name: "model.json", save, load },
   buttons: [
     { label: "Train", move: goOn },
-    { label: "Pause", move: (state) => ({ steps: Math.min(state.steps, standing(state).asked) }) },
+    { label: "Pause", move: hold },
     { label: "One step", move: ({ steps }) => ({ steps: Math.min(MOST_STEPS, steps + 1) }) },
   ],
 });

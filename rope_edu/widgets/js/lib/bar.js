@@ -1,5 +1,6 @@
 // The bar below the controls: play, moves that no single control makes, Reset, and the state as a line of Python.
 import { html, say } from "./dom.js";
+import { makeFiles } from "./files.js";
 import { makePlay } from "./play.js";
 import { initialOf, pythonLine } from "./state.js";
 
@@ -71,24 +72,26 @@ const asLink = (link) => ({
  * @param {string[] | undefined} only
  * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls
  */
-export function makeBar({ name, play, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {
+export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {
   const element = html("div", { class: "rl-bar" });
   const code = html("code");
+  const line = html("span", { class: "rl-line" }, html("span", {}, "figure = "), code);
   const isShown = (/** @type {string} */ name) => only?.includes(name) ?? true;
   const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
   if (player) element.append(...player.elements);
   const rest = [
     ...buttons.map(({ label, move }) => button(label, () => leapt(move(state.read())))),
+    ...(files ? makeFiles(files, state, { moved, tell }) : []),
     button("Reset", () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
     html(
       "span",
       { class: "rl-python" },
-      code,
-      makeCopy(asPython(code), tell),
+      line,
+      makeCopy(asPython(line), tell),
       ...(link ? [makeCopy(asLink(link), tell)] : []),
     ),
   ];
-  for (const each of rest) each.hidden = Boolean(only);
+  for (const each of rest) each.hidden ||= Boolean(only);
   element.append(...rest);
   element.hidden = Boolean(only) && !player;
   return {

@@ -4,13 +4,14 @@ import { choice } from "./controls/choice.js";
 import { paste } from "./controls/paste.js";
 import { point } from "./controls/point.js";
 import { sentence } from "./controls/sentence.js";
+import { sketch } from "./controls/sketch.js";
 import { slider } from "./controls/slider.js";
 import { toggle } from "./controls/toggle.js";
 import { html } from "./dom.js";
 import { placed, withFew } from "./leads.js";
 
 /** @type {Record<string, ControlKind>} */
-const KINDS = { slider, point, choice, toggle, sentence, paste };
+const KINDS = { slider, point, choice, toggle, sentence, paste, sketch };
 
 /**
  * The value nearest to `value` that the control allows; `current` where it is no value at all.
@@ -81,7 +82,8 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
-    hide(document.activeElement);
+    const around = /** @type {Document | ShadowRoot} */ (grids[0].getRootNode()); // neither before it is in a page
+    hide(around.activeElement ?? null);
   }
   return { elements: [grids[0], more], grids, show };
 }

@@ -35,6 +35,7 @@ import { makeWork } from "./work.js";
  * time      milliseconds for a way from one state to another, where 400 are too few to follow
  * unfolds   "More" opens when a choice gives a control in it a meaning
  * smooth    names of whole numbers that the picture draws between two whole ones too, on their way (glide.js)
+ * files     {name, save(state) → text, load(text, controls) → changes}, both promised: a file of the reader's own, or nothing
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
  * @param {Figure} figure
  */
@@ -110,7 +111,7 @@ function mount(figure, model, el) {
   root.classList.remove(TOUCHED);
   readout.stop();
   const fit = makeFit(root, picture, [readout.elements[0], ...controls.grids, bar.element], paint);
-  giveStill(root, work, () => picture.still(figure.readout(state.read(), view)));
+  lend(root, work, moved, () => picture.still(figure.readout(state.read(), view)));
   return () => takeAway(root, [{ stop: () => stops.abort() }, glide, fit, bar, readout, address, work]);
 }
 
@@ -120,15 +121,15 @@ const TOUCHED = "rl-touched"; // of a figure that has moved: nothing is spoken b
 const isTouched = (root) => root.classList.contains(TOUCHED);
 
 /**
- * The picture as a file, for tools: root.still().
- * @type {(root: HTMLElement, work: {finish: () => void}, draw: () => string) => void}
+ * What others may ask of a figure: root.still(), the picture as a file; root.take({position: 7}), a change as by a hand.
+ * @type {(root: HTMLElement, work: {finish: () => void}, take: Moved, draw: () => string) => void}
  */
-function giveStill(root, work, draw) {
+function lend(root, work, take, draw) {
   const still = () => {
     work.finish();
     return draw();
   };
-  Object.assign(root, { still });
+  Object.assign(root, { still, take });
 }
 
 /** @type {(figure: Figure, small: boolean) => HTMLElement} */

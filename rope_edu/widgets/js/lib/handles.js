@@ -7,7 +7,7 @@ const [RADIUS, RING] = [20, 11]; // pixels: where a hand may take it, and what i
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of things that are no positions
 
-/** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, at: Handle["at"]}} Grip */
+/** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, at: Handle["at"], press?: boolean}} Grip */
 
 /**
  * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, trait}}; `moved({trait:
@@ -30,7 +30,6 @@ export function makeHandles(picture, moved, signal) {
     const circle = svg("circle", { class: "rl-handle", r: RADIUS });
     const grip = svg("g", { class: "rl-grip" }, ring, circle);
     circle.addEventListener("pointerdown", (event) => grab(event, name), { signal });
-    element.append(grip);
     return { grip, circle, ring, at, trait: name };
   }
   /** @type {(event: PointerEvent, name: string) => void} */
@@ -39,6 +38,7 @@ export function makeHandles(picture, moved, signal) {
     held = { name, pointer: event.pointerId };
     handles[name].circle.setPointerCapture(event.pointerId);
     event.preventDefault();
+    if (handles[name].press) drag(event);
   }
   /** @type {(event: PointerEvent) => void} */
   function drag(event) {
@@ -61,11 +61,14 @@ export function makeHandles(picture, moved, signal) {
 
   /** @type {(wanted: Record<string, Handle>) => void} */
   function place(wanted) {
-    for (const name in wanted) {
-      const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box } = wanted[name];
-      handles[name] ??= make(name, at);
-      const grip = handles[name];
-      Object.assign(grip, { at, trait });
+    /** @type {SVGGElement | null} */
+    let next = null; // the order stays, whatever comes and goes: of two that overlap, a hand takes the later one
+    for (const name of Object.keys(wanted).reverse()) {
+      const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box, press } = wanted[name];
+      const grip = handles[name] ?? make(name, at);
+      if (!handles[name]) element.insertBefore(grip.grip, next);
+      next = grip.grip;
+      handles[name] = Object.assign(grip, { at, trait, press });
       write(grip.circle, { cx: x, cy: y });
       const [width, height] = box ?? [2 * RING, 2 * RING];
       const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : RING };

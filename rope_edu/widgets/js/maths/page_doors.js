@@ -41,7 +41,15 @@ export function readingRope(settings, length) {
   const { encoding, rule, times, base, first_pair, last_pair } = settings;
   if (encoding !== "rotary" || rule === "none" || times === 1) return trainedRope(settings);
   const ramp = { ramp_from: 0.5, ramp_to: 2 };
-  const changed = { times, factor: times, ...ramp, first_pair, last_pair, attention_factor: 1 };
+  const changed = {
+    times,
+    factor: times,
+    ...ramp,
+    base: settings.abf_base,
+    first_pair,
+    last_pair,
+    attention_factor: 1,
+  };
   return pageRope(rule, length, WIDE, base, changed);
 }
 

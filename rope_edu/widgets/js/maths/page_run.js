@@ -1,48 +1,18 @@
 // One training run, as rope_edu/training/loop.py does it: batches, a learning rate for each step, a clipped gradient, AdamW.
 import { Network } from "./network.js";
 import { readingRope, trainedRope } from "./page_doors.js";
+import { lookInside } from "./page_look.js";
+import { rateOf } from "./page_plan.js";
 import { drawTexts, pageTask, placesOf } from "./page_tasks.js";
 import { drawWeights, roomFor, weightsOf } from "./page_weights.js";
-import { steadyTurn } from "./steady.js";
+
+/** @import { Kept as FileKept } from "./page_file.js" */
 
 const ROWS = 16; // texts a step
 const TEST_ROWS = 32;
-const WARMUP = 40; // steps
 const [KEEP, KEEP_SQUARE, TINY] = [0.9, 0.98, 1e-8]; // of Adam
 const DECAY = 0.01;
 const CLIP = 1;
-
-/** What a run depends on; of the settings of a figure the others change only how it is read. */
-const OF_A_RUN = [
-  "task",
-  "encoding",
-  "base",
-  "first_pair",
-  "last_pair",
-  "p",
-  "length",
-  "learning_rate",
-  "layers",
-  "seed",
-];
-
-/**
- * The name of a run: two states with the same name train the same model.
- * @param {State} settings
- */
-export const runName = (settings) => JSON.stringify(OF_A_RUN.map((name) => settings[name]));
-
-/**
- * The learning rate of a step: up in a line, then down along a cosine to a tenth when the planned steps are done.
- * @param {number} most
- * @param {number} step
- * @param {number} planned
- */
-export function rateOf(most, step, planned) {
-  if (step <= WARMUP) return (most * step) / WARMUP;
-  const t = Math.min(1, (step - WARMUP) / Math.max(1, planned - WARMUP));
-  return most * (0.1 + (0.9 * (1 + steadyTurn(Math.PI * t)[0])) / 2);
-}
 
 /** A model and its training so far. */
 export class Run {
@@ -63,6 +33,41 @@ export class Run {
 
   get step() {
     return this.losses.length;
+  }
+
+  /** What a file keeps of the run. */
+  kept() {
+    const { weights, means, squares, losses } = this;
+    return { weights: weights.all.slice(), means: means.slice(), squares: squares.slice(), losses: losses.slice() };
+  }
+
+  /**
+   * Go on from what a file has kept.
+   * @param {FileKept} kept
+   */
+  restore({ weights, means, squares, losses }) {
+    this.weights.all.set(weights);
+    this.means.set(means);
+    this.squares.set(squares);
+    this.losses = Array.from(losses);
+    this.powers = [1, 1];
+    for (let n = 0; n < losses.length; n++) this.powers = [this.powers[0] * KEEP, this.powers[1] * KEEP_SQUARE];
+    return this;
+  }
+
+  /** Numbers of the model. */
+  get size() {
+    return this.weights.all.length;
+  }
+
+  /**
+   * Whom a head attends to, and by which pairs; `reading` has head, times and rule.
+   * @param {State} reading
+   */
+  inside(reading) {
+    const { task, length } = this.settings;
+    const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);
+    return lookInside(this.model, { task, length, head: reading.head }, rope);
   }
 
   /**

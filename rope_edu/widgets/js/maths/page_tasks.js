@@ -1,5 +1,6 @@
 // The tasks that the page trains on: rows as in rope_edu/training/tasks.py, drawn as in rope_edu/widgets/maths/page_training.py.
 import { streamOf, uniformAt, wholeAt } from "./draws.js";
+import { partOf, prose } from "./page_prose.js";
 
 /** Tokens and targets row by row, and whether each place counts. @typedef {{rows: number, seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
 /** Where one row is written, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
@@ -21,6 +22,7 @@ const TASKS = {
     draw: drawRecall,
     letters: LETTERS,
   },
+  text: { vocab: 76, steps: 500, seq: (/** @type {number} */ length) => length + 1, draw: drawText, letters: 75 },
 };
 
 /**
@@ -30,10 +32,15 @@ const TASKS = {
 export const pageTask = (name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
 /**
- * A guess among a task's letters: the share of right answers, and the loss in nats.
+ * A guess among a task's letters: the share of right answers, and the loss in nats. Of text the guess knows how often each character
+ * occurs: it says the commonest.
  * @param {string} name
  */
 export function guessOf(name) {
+  if (name === "text") {
+    const shares = prose().shares.filter((share) => share > 0);
+    return { right: Math.max(...shares), loss: -shares.reduce((sum, share) => sum + share * Math.log(share), 0) };
+  }
   const { letters } = pageTask(name);
   return { right: 1 / letters, loss: Math.log(letters) };
 }
@@ -66,7 +73,7 @@ export function drawTexts(name, { split, seed, step }, rows, length) {
   for (let row = 0; row < wide; row++) {
     tokens[row * places] = vocab - 1;
     const part = { row, tokens: rowOf(tokens, row), targets: rowOf(targets, row), counts: rowOf(counts, row) };
-    draw(part, long, stream);
+    draw(part, long, stream, split);
   }
   return { rows: wide, seq: places, tokens, targets, counts };
 
@@ -138,4 +145,19 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
     targets[i] = tokens[i - back];
     counts[i] = 1;
   }
+}
+
+/**
+ * Say the next character of the prose, from a place that is drawn.
+ * @param {Row} row
+ * @param {number} length
+ * @param {(n: number) => number} stream
+ * @param {string} split
+ */
+function drawText({ row, tokens, targets, counts }, length, stream, split) {
+  const part = partOf(split);
+  const start = wholeAt(stream(0), row, part.length - length);
+  tokens.set(part.subarray(start, start + length));
+  targets.set(part.subarray(start + 1, start + length + 1));
+  counts.fill(1);
 }

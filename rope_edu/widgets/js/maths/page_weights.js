@@ -69,6 +69,13 @@ export function weightsOf(task, encoding, layers, length) {
 }
 
 /**
+ * How many numbers the model of these settings has.
+ * @param {State} settings
+ */
+export const sizeOf = ({ task, encoding, layers, length }) =>
+  weightsOf(task, encoding, layers, length).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
+
+/**
  * Room for these weights, all 0.
  * @param {Named[]} named
  * @returns {Weights}

@@ -1,0 +1,72 @@
+"""Sphinx extension: what is around a page's text: its neighbours at the top, and how long a chapter takes.
+
+The neighbours are those of the footer. The sidebar has the minutes that each chapter states itself. A fold of
+answers is marked, so that paper has them at the end (``book/assets/site.js``).
+"""
+
+import html
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+STATED = re.compile(r"^Time: (?:about )?(\d+) minutes", re.MULTILINE)
+LINK = re.compile(
+    r'(<li class="toctree-l\d[^"]*"><a class="[^"]*reference internal" href="([^"#]*)#?"[^>]*>[^<]*</a>)(</li>)'
+)
+ANSWERS = re.compile(r"<details>(?=\s*<summary>(?:What you should have seen|Answers?|Solutions?)\b)")
+
+
+@cache
+def stated(notebook: Path) -> int:
+    """Return the minutes that a notebook states for its spine, 0 where it states none."""
+    if not notebook.is_file():
+        return 0
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    found = STATED.search("".join("".join(cell["source"]) + "\n" for cell in cells[:1]))
+    return int(found[1]) if found else 0
+
+
+def add_steps(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
+    """Put the neighbours above a page's title, and mark its answers."""
+    if doctree is None or "body" not in context:
+        return
+    links = [
+        f'<a rel="{way}" href="{html.escape(neighbour["link"])}">{before}{words(neighbour["title"])}{after}</a>'
+        for way, before, after in (("prev", "← ", ""), ("next", "", " →"))
+        if (neighbour := context.get(way)) and page != app.config.root_doc
+    ]
+    steps = f'<nav class="page-steps" aria-label="Neighbours">{"".join(links)}</nav>\n' if links else ""
+    context["body"] = steps + ANSWERS.sub('<details class="answers">', context["body"])
+
+
+def words(title: str) -> str:
+    """Return a title without its marks of HTML."""
+    return re.sub(r"<[^>]*>", "", title)
+
+
+def add_minutes(app: Sphinx, error: Exception | None) -> None:
+    """Write the minutes of each chapter behind its link in the sidebar of every page."""
+    if error or app.builder.format != "html":
+        return
+    site, root = Path(app.outdir), Path(app.srcdir)
+    for page in (page for page in site.rglob("*.html") if "_static" not in page.relative_to(site).parts):
+        text = page.read_text(encoding="utf-8")
+
+        def timed(found: re.Match, page: Path = page) -> str:
+            target = (page.parent / found[2]).resolve() if found[2] else page
+            minutes = stated((root / target.relative_to(site.resolve())).with_suffix(".ipynb"))
+            return f'{found[1]}<span class="minutes">{minutes} min</span>{found[3]}' if minutes else found[0]
+
+        if (whole := LINK.sub(timed, text)) != text:
+            page.write_text(whole, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect the extension."""
+    app.connect("html-page-context", add_steps)
+    app.connect("build-finished", add_minutes)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

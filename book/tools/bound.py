@@ -1,0 +1,212 @@
+"""The built pages as the leaves of one document, for what is printed and for what readers of books open.
+
+A leaf is a page without what needs a hand: folds are open, live figures are their stills with a caption, setup
+cells and buttons are gone, solutions are gathered behind the chapters. Formulas are set aside while a leaf is
+changed, so that a page is parsed in a moment; each knows its glyphs and its MathML.
+"""
+
+import html
+import math
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bs4 import BeautifulSoup, Tag
+
+from rope_edu.widgets._bundle import style
+
+FORMULA = re.compile(r"<mjx-container.*?</mjx-container>", re.DOTALL)
+MATHML = re.compile(r"<math.*?</math>", re.DOTALL)
+HELD = re.compile(r'<span class="held" data-n="(\d+)"></span>')
+ASSISTIVE = re.compile(r"<mjx-assistive-mml.*?</mjx-assistive-mml>", re.DOTALL)
+# code without a colour of its own
+PLAIN = re.compile(
+    r'<span class="(?:bp|fm|g[a-z]|n|nb|nn|ne|nt|nx|o|p|se|si|vm|w)?">([^<]*)</span>'
+)  # code without a colour
+VARIABLE = re.compile(r"(--rl-[\w-]+):\s*(#\w+);")
+DROPPED = (
+    "script",
+    "style",
+    "button",
+    "input",
+    "select",
+    "noscript",
+    ".headerlink",
+    ".onlyprint",
+    ".tag_setup",
+)
+DROPPED += (".table-controls", ".path-next", ".progress-foot", 'a[href^="https://colab.research.google.com"]')
+
+
+@dataclass
+class Leaf:
+    """A page of the book: its name (``book/glossary``), the part that it belongs to, its article, its formulas."""
+
+    name: str
+    part: str
+    article: Tag
+    formulas: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """The page's short name: ``04`` of a notebook, ``glossary`` of another page."""
+        stem = self.name.rpartition("/")[2]
+        return stem.partition("_")[0] if self.name.startswith("notebooks/") else stem
+
+    @property
+    def title(self) -> str:
+        """The heading, with the chapter's number."""
+        return words(self.article.h1)
+
+    def html(self, shown: Callable[[str], str] = str) -> str:
+        """Return the leaf with its formulas, each as ``shown`` makes it."""
+        return HELD.sub(lambda held: shown(self.formulas[int(held[1])]), str(self.article))
+
+
+def words(tag: Tag) -> str:
+    """Return the words of an element on one line."""
+    return " ".join(tag.get_text().split())
+
+
+def mathml(formula: str) -> str:
+    """Return the MathML that stands in a formula beside its glyphs."""
+    return re.sub(r' data-mjx-[\w-]+="[^"]*"', "", MATHML.search(formula)[0])
+
+
+def read(built: Path, name: str, part: str = "") -> Leaf:
+    """Read a page and take from it what needs a hand; its solutions stay, see :func:`solutions`."""
+    page = (built / "html" / f"{name}.html").read_text(encoding="utf-8")
+    page = page[page.index("<article") : page.index("</article>") + len("</article>")]
+    formulas: list[str] = []
+
+    def hold(found: re.Match) -> str:
+        formulas.append(found[0])
+        return f'<span class="held" data-n="{len(formulas) - 1}"></span>'
+
+    article = BeautifulSoup(PLAIN.sub(r"\1", FORMULA.sub(hold, page)), "html.parser").article
+    for unwanted in article.select(", ".join(DROPPED)):
+        around = unwanted.parent
+        unwanted.decompose()
+        if around.name == "p" and not around.get_text(strip=True):
+            around.decompose()
+    leaf = Leaf(name, part, article, formulas)
+    open_folds(leaf)
+    caption_figures(leaf)
+    return leaf
+
+
+def glyphs(formula: str) -> str:
+    """Return a formula's glyphs alone."""
+    return ASSISTIVE.sub("", formula)
+
+
+def open_folds(leaf: Leaf) -> None:
+    """Make of every fold a part of the page: what its button said is its first line."""
+    for fold in leaf.article.find_all("details"):
+        fold.name = "div"
+        fold.attrs = {"class": ["folded", *fold.get("class", [])]}
+        if fold.summary:
+            fold.summary.name = "p"
+    for first in leaf.article.select("div.folded > p:first-child"):
+        first["class"] = ["folded-words"]
+
+
+def caption_figures(leaf: Leaf) -> None:
+    """Make of every live figure its still, with what it says as a caption; the section where it lives is noted."""
+    for slot in leaf.article.select("div.live-slot"):
+        still = slot.select_one("img.live-still")
+        if still is None:
+            continue
+        soup = BeautifulSoup("", "html.parser")
+        title, _, says = still["alt"].partition(". ")
+        slot.name, slot.attrs = "figure", {"class": ["live"], "data-section": section_of(slot)}
+        caption = soup.new_tag("figcaption")
+        strong = soup.new_tag("strong")
+        strong.string = f"{title}."
+        caption.extend([strong, f" {says}"])
+        for extra in slot.find_all(True, recursive=False):
+            if extra is not still:
+                extra.extract()
+        slot.append(caption)
+
+
+def section_of(tag: Tag) -> str:
+    """Return the id of the section that an element belongs to."""
+    section = tag.find_parent("section")
+    return section.get("id", "") if section else ""
+
+
+def solutions(leaves: Iterable[Leaf], of: str = "solutions") -> Leaf:
+    """Take the solutions out of the leaves and gather them on a leaf of their own."""
+    soup = BeautifulSoup("<article><section><h1>Solutions</h1></section></article>", "html.parser")
+    gathered = Leaf(of, "Solutions", soup.article)
+    for leaf in leaves:
+        cells = leaf.article.select(".cell.tag_solution")
+        if not cells:
+            continue
+        section = soup.new_tag("section", id=f"solutions-{leaf.key}")
+        heading = soup.new_tag("h2")
+        heading.string = leaf.title
+        section.append(heading)
+        for cell in cells:
+            link = f'<a href="../{of}.html#solutions-{leaf.key}">Solutions</a>'
+            note = BeautifulSoup(f'<p class="where">{link} are behind the chapters.</p>', "html.parser")
+            cell.replace_with(note.p)
+            for line in cell.select(".folded-words"):
+                line.decompose()
+            section.append(cell)
+        soup.article.section.append(section)
+    return gathered
+
+
+def relink(leaf: Leaf, to: Callable[[str, str], str | None]) -> None:
+    """Give each link within the book what ``to(page, id)`` returns; where that is nothing, its words stay alone."""
+    folder = posixpath.dirname(leaf.name)
+    for link in leaf.article.find_all("a", href=True):
+        target, _, place = link["href"].partition("#")
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        page = (
+            posixpath.normpath(posixpath.join(folder, target)).removesuffix(".html") if target else leaf.name
+        )
+        found = to(page, "" if place.startswith("live=") else place)
+        if found is None:
+            link.unwrap()
+        else:
+            link["href"] = found
+
+
+def in_light(leaf: Leaf) -> None:
+    """Write into plots the colours of a light page in the place of the page's variables."""
+    colours = dict(reversed(VARIABLE.findall(style())))  # the first value of each is the light one
+    for tag in leaf.article.select(".rope-plot svg, .rope-plot svg *"):
+        for name, value in tag.attrs.items():
+            if isinstance(value, str) and "var(" in value:
+                tag[name] = re.sub(r"var\((--[\w-]+)[^)]*\)", lambda found: colours[found[1]], value)
+
+
+def address_of(leaf: Leaf, figure: Tag, site: str) -> str:
+    """Return where a figure lives: the address of its section, or nothing where the book has no address."""
+    place = figure["data-section"]
+    return f"{site}{leaf.name}.html" + (f"#{place}" if place else "") if site else ""
+
+
+def turns(count: int) -> Iterator[tuple[float, float, str]]:
+    """Yield the hands of a pair at positions 0 … count − 1, 0.42 rad apart, from blue to vermilion."""
+    for position in range(count):
+        share = position / (count - 1)
+        mixed = [
+            round(a + share * (b - a)) for a, b in zip((0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00), strict=True)
+        ]
+        yield (
+            math.cos(0.42 * position),
+            -math.sin(0.42 * position),
+            "#" + "".join(f"{part:02x}" for part in mixed),
+        )
+
+
+def escaped(text: str) -> str:
+    """Return a text as HTML."""
+    return html.escape(text, quote=True)

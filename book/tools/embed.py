@@ -1,0 +1,75 @@
+"""Each live figure as one file for anybody's page: python book/tools/embed.py FOLDER
+
+A page needs one script and one element: ``<script src="rotate_pair.js"></script>`` and ``<rope-figure
+name="RotatePair" position="9"></rope-figure>``. The file holds the figure's modules, its style and its first state;
+``book/assets/embed.js`` makes the element. ``make dist`` writes the files into the site, under ``embed/``.
+"""
+
+import gzip
+import json
+import re
+import sys
+from pathlib import Path
+
+from rope_edu.widgets import LiveFigure
+from rope_edu.widgets._bundle import scopes, style
+from rope_edu.widgets._modules import constant
+
+ELEMENT = Path(__file__).resolve().parents[1] / "assets" / "embed.js"
+HEAVIEST = 60_000  # bytes of a figure's file, compressed
+DARK = re.compile(r'html\[data-theme="dark"\][^{]*\{')  # the hosts that the style sheet knows
+SHELL = """:host { display: block; }
+.shell { all: initial; display: block; direction: ltr; container-type: inline-size; }
+"""
+COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n|^[ ]*//[^\n]*\n", re.DOTALL | re.MULTILINE)
+
+
+def own_style() -> str:
+    """Return the figures' style sheet for a shadow root: in pixels, and dark where the element says so."""
+    text, found = DARK.subn('.shell[data-theme="dark"] .rope-live {', style())
+    if found != 1:
+        raise ValueError(f"figure.css has {found} rules for dark pages, one was expected")
+    text = re.sub(r"([\d.]+)rem\b", lambda length: f"{16 * float(length[1]):g}px", text)
+    return SHELL + re.sub(r"/\*.*?\*/\n?", "", text, flags=re.DOTALL)
+
+
+def script(figure: type[LiveFigure]) -> str:
+    """Return the file of a figure."""
+    name = f"figures/{figure.module_name()}"
+    state = figure().get_state()
+    kept = {key: state[key] for key in ("_controls", *figure.controls())}
+    given = ", ".join(
+        (
+            f"state: {json.dumps(kept, ensure_ascii=False, separators=(',', ':'))}",
+            f"style: {json.dumps(own_style())}",
+            f"controls: {constant('lib/controls')}",
+        )
+    )
+    body = COMMENT.sub("", scopes(name, "lib/controls"))
+    return (
+        f"// {figure.__name__}, a live figure of RoPE, Turn by Turn. MIT licence.\n"
+        f"{COMMENT.sub('', ELEMENT.read_text(encoding='utf-8'))}"
+        f'(() => {{\n{body}\nRopeFigures.define("{figure.__name__}", {constant(name)}.default, {{ {given} }});'
+        "\n})();\n"
+    )
+
+
+def weight(text: str) -> int:
+    """Return how many bytes a server sends of a file."""
+    return len(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def write(folder: Path) -> dict[str, int]:
+    """Write the file of every figure; return their weights. ValueError names one that is too heavy."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {}
+    for name, figure in sorted(LiveFigure.figures.items()):
+        text = script(figure)
+        weights[name] = weight(text)
+        (folder / f"{figure.module_name()}.js").write_text(text, encoding="utf-8", newline="\n")
+    return weights
+
+
+if __name__ == "__main__":
+    for each, size in write(Path(sys.argv[1])).items():
+        print(f"{size / 1000:7.1f} kB  {each}")

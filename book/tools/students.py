@@ -1,0 +1,115 @@
+"""The notebooks for a class, without solutions and without outputs: python book/tools/students.py FOLDER
+
+Exercises keep their stubs and their ``check``, so that a student gets the same replies as a reader; what a student
+has to find is neither in a cell nor in an output. Figures and plots appear when the notebook is run.
+"""
+
+import ast
+import copy
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLVED = "solution"
+README = """# RoPE, Turn by Turn: the notebooks for a class
+
+Install the library once, from the wheel that came with these notebooks:
+
+    python -m pip install "rope_edu-VERSION-py3-none-any.whl[widgets]" jupyterlab
+
+Then `jupyter lab notebooks`. Exercises have stubs; `check` replies to every attempt. Chapters 13 and A3 also need
+PyTorch.
+The answers to *Predict, then try* are folded below each question; the solutions of exercises are in the book.
+"""
+
+
+def tags(cell: Any) -> list[str]:
+    """Return the tags of a cell."""
+    return cell.metadata.get("tags", [])
+
+
+def for_students(notebook: Any) -> Any:
+    """Return a copy of a notebook without its solutions and outputs; ValueError where a later cell needs one."""
+    needed = borrowed(notebook)
+    if needed:
+        raise ValueError(f"cells after the solutions use names that only these define: {', '.join(needed)}")
+    copied = copy.deepcopy(notebook)
+    copied.cells = [cell for cell in copied.cells if SOLVED not in tags(cell)]
+    copied.metadata.pop("widgets", None)
+    for cell in copied.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return copied
+
+
+def borrowed(notebook: Any) -> list[str]:
+    """Return the names that a solution defines, no other cell does, and a later cell reads."""
+    given: set[str] = set()
+    wanted: set[str] = set()
+    everywhere = {
+        name for cell in code(notebook) if SOLVED not in tags(cell) for name in defined(cell.source)
+    }
+    for cell in code(notebook):
+        if SOLVED in tags(cell):
+            given |= defined(cell.source)
+        else:
+            wanted |= given & {node.id for node in names(cell.source, ast.Load)}
+    return sorted(wanted - everywhere)
+
+
+def code(notebook: Any) -> Iterator[Any]:
+    """Yield the cells of code."""
+    return (cell for cell in notebook.cells if cell.cell_type == "code")
+
+
+def tree(source: str) -> ast.Module:
+    """Return the syntax tree of a cell, without its lines for the notebook itself."""
+    return ast.parse(
+        "\n".join("pass" if line.lstrip()[:1] in ("%", "!") else line for line in source.split("\n"))
+    )
+
+
+def names(source: str, context: type[ast.expr_context]) -> Iterator[ast.Name]:
+    """Yield the names that a cell reads or writes."""
+    return (
+        node
+        for node in ast.walk(tree(source))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, context)
+    )
+
+
+def defined(source: str) -> set[str]:
+    """Return the names that a cell gives to the notebook."""
+    found = {node.id for node in names(source, ast.Store)}
+    for node in tree(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return found
+
+
+def write(folder: Path, root: Path = ROOT) -> list[str]:
+    """Write the notebook of every chapter that has solutions; return their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        if any(SOLVED in tags(cell) for cell in notebook.cells):
+            text = nbformat.writes(for_students(notebook))
+            (folder / path.name).write_text(text + "\n", encoding="utf-8", newline="\n")
+            written.append(path.name)
+    version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    (folder.parent / "README.md").write_text(
+        README.replace("VERSION", version), encoding="utf-8", newline="\n"
+    )
+    return written
+
+
+if __name__ == "__main__":
+    print("\n".join(write(Path(sys.argv[1]))))

@@ -1,0 +1,209 @@
+r"""A decoder as a black box: tokens and positions in, logits out, with a cache or without."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rope_edu.clinic.kinds import Kinds
+from rope_edu.config.reader import STILL
+
+Call = Callable[..., Any]
+KEYWORDS = ("positions", "mask", "cache")
+STATE = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
+NEVER = object()  # in place of a cache: none is wanted
+FLOAT32, BFLOAT16 = 2.0**-24, 2.0**-9  # largest relative error of a rounding
+
+
+@dataclass(frozen=True)
+class Decoder:
+    r"""Anybody's decoder, and as much about it as is known.
+
+    Attributes:
+        call: `(tokens, *, positions, mask, cache) -> (logits, cache)`, or logits alone if it has no cache. Tokens
+            and positions are `(batch, seq)` whole numbers, logits `(batch, seq, vocabulary)`, and the mask
+            `(batch, all tokens so far)` is 0 for tokens that nobody may see. A keyword that the function lacks is
+            never passed.
+        vocabulary: how many tokens there are.
+        takes: those of `KEYWORDS` that the function has.
+        relative: True if moving a whole text must change nothing, as for rotations; False for tables of absolute
+            positions; None if that is not known.
+        trained: length from which on a rule may change the frequencies, or None.
+        rule: of the frequencies, such as "dynamic"; "".
+        coordinates: numbers in a position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
+        recurrent: True if layers with a state see the order of tokens without any position.
+        eps: largest relative error of one rounding of its numbers.
+        crop: `(cache, length, removed) -> cache` that keeps the first `length` tokens, or None.
+        shift: `(cache, by) -> cache` that moves the keys by some positions, or None.
+        never: passed as the cache where none is wanted.
+        narrow: makes the same decoder in bfloat16, or None.
+        wide: makes the same decoder in float32, or None.
+    """
+
+    call: Call
+    vocabulary: int
+    takes: frozenset[str] = frozenset()
+    relative: bool | None = None
+    trained: int | None = None
+    rule: str = ""
+    coordinates: int = 1
+    recurrent: bool = False
+    eps: float = FLOAT32
+    crop: Callable[[Any, int, int], Any] | None = None
+    shift: Callable[[Any, int], Any] | None = None
+    never: Any = None
+    narrow: Callable[[], Decoder] | None = field(default=None, repr=False)
+    wide: Callable[[], Decoder] | None = field(default=None, repr=False)
+
+    def __call__(
+        self,
+        tokens: np.ndarray,
+        positions: np.ndarray | None = None,
+        mask: np.ndarray | None = None,
+        cache: Any = None,
+    ) -> tuple[np.ndarray, Any]:
+        """Return logits in float64, and the cache or None."""
+        given = {"positions": positions, "mask": mask, "cache": cache}
+        found = self.call(tokens, **{name: given[name] for name in KEYWORDS if name in self.takes})
+        logits, cache = found if isinstance(found, tuple) else (found, None)
+        logits = np.asarray(logits, np.float64)
+        if logits.shape != (*tokens.shape, self.vocabulary):
+            raise ValueError(f"logits must be {(*tokens.shape, self.vocabulary)}, got {logits.shape}")
+        return logits, cache
+
+
+def as_decoder(made: Any, **facts: Any) -> Decoder:
+    """Return a Decoder for a Decoder, a causal model of transformers, or a function with the keywords of `call`.
+
+    Raises:
+        ValueError: it is none of these, or the function fails on two tokens; the sentence says how.
+    """
+    if isinstance(made, Decoder):
+        return made
+    if hasattr(made, "config") and hasattr(made, "parameters"):
+        return of_transformers(made)
+    if not callable(made):
+        raise ValueError(f"a decoder must be a function or a model, got {type(made).__name__}")
+    names = inspect.signature(made).parameters
+    takes = frozenset(name for name in KEYWORDS if name in names)
+    try:
+        found = made(np.array([[0, 1]]), **dict.fromkeys(takes))
+    except Exception as error:
+        raise ValueError(f"the decoder fails on two tokens: {type(error).__name__}: {error}") from error
+    logits = np.asarray(found[0] if isinstance(found, tuple) else found)
+    if logits.ndim != 3:
+        raise ValueError(f"a decoder must return logits (batch, seq, vocabulary), got {logits.shape}")
+    facts = {"takes": takes, **facts}
+    return Decoder(made, logits.shape[-1], **facts)
+
+
+def of_transformers(model: Any) -> Decoder:
+    """Return a causal model of transformers as a Decoder; what is known of it follows from its config."""
+    import torch
+
+    names = inspect.signature(model.forward).parameters
+    takes = {"mask"} | ({"positions"} if "position_ids" in names else set())
+    takes |= {"cache"} if "past_key_values" in names else set()
+    config = model.config.get_text_config()
+    kinds = kinds_or_none(model)
+    readings = kinds.readings.values()
+    turning = [each for each in readings if each.rope_type != STILL]
+    used = [kinds.readings[each] for each in kinds.layers if each in kinds.readings]
+    if used and all(each.rope_type == STILL for each in used):
+        turning = []  # the config has a rotation that no layer uses
+    lengths = [each.trained or each.longest for each in turning]
+    width = next(model.parameters()).dtype
+    sections = any(each.spec.axes for each in turning)
+    recurrent = any(
+        STATE.search(type(each).__name__) or type(each) is torch.nn.Conv1d for each in model.modules()
+    )
+    return Decoder(
+        _call_of(model, takes),
+        vocabulary=config.vocab_size,
+        takes=frozenset(takes),
+        relative=True if turning else None,
+        trained=min((each for each in lengths if each), default=None),
+        rule=next((each.rope_type for each in turning if each.rope_type in ("dynamic", "longrope")), ""),
+        coordinates=3 if sections else 1,
+        recurrent=recurrent,
+        eps=FLOAT32 if width in (torch.float32, torch.float64) else BFLOAT16,
+        never=NEVER,
+        crop=None if recurrent else _cropped,
+        narrow=None if width == torch.bfloat16 else lambda: of_transformers(_narrowed(model)),
+        wide=None if width == torch.float32 else lambda: of_transformers(_widened(model)),
+    )
+
+
+def _call_of(model: Any, takes: set[str]) -> Call:
+    import torch
+
+    def call(
+        tokens: np.ndarray,
+        *,
+        positions: np.ndarray | None = None,
+        mask: np.ndarray | None = None,
+        cache: Any = None,
+    ) -> tuple[np.ndarray, Any]:
+        given: dict[str, Any] = {}
+        if "cache" in takes:  # transformers tells packed texts apart only where nothing is to be cached
+            given = {"use_cache": False} if cache is NEVER else {"use_cache": True, "past_key_values": cache}
+        if positions is not None:
+            given["position_ids"] = torch.tensor(positions)
+        if mask is not None:
+            given["attention_mask"] = torch.tensor(mask)
+        with torch.no_grad():
+            out = model(torch.tensor(tokens), **given)
+        return out.logits.double().cpu().numpy(), getattr(out, "past_key_values", None)
+
+    def by_keyword(tokens: np.ndarray, **given: Any) -> tuple[np.ndarray, Any]:
+        was = model.training
+        model.eval()
+        try:
+            return call(tokens, **given)
+        finally:
+            model.train(was)
+
+    return by_keyword
+
+
+def _narrowed(model: Any) -> Any:
+    """Return a copy in bfloat16, made as transformers loads one: its frequencies stay as they are."""
+    import torch
+
+    copy = deepcopy(model)
+    named = [*copy.named_parameters(), *copy.named_buffers()]
+    for name, values in named:
+        if values.is_floating_point() and not name.endswith("inv_freq"):
+            values.data = values.data.to(torch.bfloat16)
+    return copy
+
+
+def _widened(model: Any) -> Any:
+    """Return the model made anew in float32, with the same weights: what was cast by mistake is wide again."""
+    import torch
+
+    copy = type(model)._from_config(deepcopy(model.config), dtype=torch.float32)
+    copy.load_state_dict(model.state_dict(), strict=False)
+    return copy.eval()
+
+
+def _cropped(cache: Any, length: int, removed: int) -> Any:
+    try:
+        cache.crop(-removed)  # how many to take away, in transformers 5.23
+    except (TypeError, ValueError, IndexError):
+        cache.crop(length)
+    return cache
+
+
+def kinds_or_none(model: Any) -> Kinds:
+    """Return the kinds of layers by a model's own config; none if it does not rotate, or cannot be read."""
+    try:
+        return Kinds.of(model)
+    except ValueError:
+        return Kinds({}, (), {})

@@ -1,0 +1,132 @@
+r"""Kinds of layers of a live model: what its config states of each, and which module or layer is of which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rope_edu.config.files import read_kinds
+from rope_edu.config.layers import body_of
+from rope_edu.config.presets import preset
+from rope_edu.config.reader import STILL, Reading, loaded
+from rope_edu.config.table import Notes
+from rope_edu.encodings.spec import RopeSpec
+
+WORDS = {  # in names of modules and buffers, of kinds of layers
+    "sliding": re.compile(r"local|sliding|swa"),
+    "full": re.compile(r"global|full"),
+    "compress": re.compile(r"compress"),
+    "main": re.compile(r"main"),
+}
+LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The readings of a config by kind of layers, and the kind of each layer where the config lists them.
+
+    Attributes:
+        readings: by the name of the kind; None for all layers, or for those that have no name of their own.
+        layers: the kind of each layer; empty where the config lists none.
+        config: the content of the config.
+    """
+
+    readings: dict[str | None, Reading]
+    layers: tuple[str, ...]
+    config: dict[str, Any]
+
+    @staticmethod
+    def of(model: Any, config: Any = None) -> Kinds:
+        """Return the kinds of a config, by default the model's own; ValueError if there is none."""
+        content = _content(model, config)
+        body = body_of(content, Notes())[0].values
+        readings = {each.layer_type: each for each in read_kinds(content)}
+        return Kinds(readings, _layers(body, readings), content)
+
+    @property
+    def turning(self) -> dict[str | None, Reading]:
+        """Return the kinds that rotate."""
+        return {label: each for label, each in self.readings.items() if each.rope_type != STILL}
+
+    def at(self, label: str | None, length: int) -> Reading:
+        """Return a kind's reading for a text of some length."""
+        kinds = {each.layer_type: each for each in read_kinds(self.config, length)}
+        return kinds[label]
+
+    def named(self, word: str) -> str | None:
+        """Return the kind that a word in a name speaks of, or None."""
+        if not word:
+            return None
+        if word in self.readings:
+            return word
+        for part, pattern in WORDS.items():
+            if pattern.search(word.lower()):
+                return next((label for label in self.readings if label and part in label), None)
+        return None
+
+    def of_module(self, name: str) -> str | None:
+        """Return the kind of the layer that a module belongs to, or of which its name speaks, or None."""
+        last = name.rpartition(".")[2]
+        return self.named(last) if self.named(last) else self.of_layer(name)
+
+    def of_layer(self, name: str) -> str | None:
+        """Return the kind of the layer whose module this is, if the config lists the kinds, else None."""
+        index = self.index(name)
+        return self.layers[index] if index is not None and index < len(self.layers) else None
+
+    def index(self, name: str) -> int | None:
+        """Return the number of the layer whose module this is, or None."""
+        found = LAYER.search(name)
+        return int(found[1]) if found else None
+
+    def candidates(self, label: str | None) -> list[Reading]:
+        """Return the readings that a module of this kind may have: one, or all that rotate."""
+        if label in self.turning:
+            return [self.turning[label]]
+        return list(self.turning.values())
+
+    def nearest(
+        self, label: str | None, off: Callable[[RopeSpec], float]
+    ) -> tuple[str | None, RopeSpec] | None:
+        """Return the kind, among those that a module may be of, whose rotation is nearest, and its spec."""
+        readings = self.candidates(label)
+        if not readings:
+            return None
+        best = min(readings, key=lambda each: off(each.spec))
+        return best.layer_type, best.spec
+
+    def words(self, label: str | None) -> str:
+        """Return a kind in words."""
+        return "all layers" if label is None else f"{label} layers"
+
+
+def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[str, ...]:
+    """Return the kind of each layer, if the kinds that rotate differently are listed."""
+    turns = body.get("no_rope_layers")
+    if isinstance(turns, list) and "nope" in readings:
+        others = next((label for label in readings if label != "nope"), None)
+        return tuple(str(others) if each else "nope" for each in turns)
+    listed = body.get("layer_types")
+    if isinstance(listed, list) and any(each in readings for each in listed):
+        return tuple(map(str, listed))
+    return ()
+
+
+def _content(model: Any, config: Any) -> dict[str, Any]:
+    if config is None:
+        own = getattr(model, "config", None)
+        if own is None or not hasattr(own, "to_dict"):
+            raise ValueError("the model has no config of its own: state what is wanted with --config")
+        config = own.to_dict()
+    if isinstance(config, str) and not Path(config).exists():
+        try:
+            config = preset(config).config
+        except (KeyError, ValueError):
+            raise FileNotFoundError(f"there is no file and no preset called {config}") from None
+    content = loaded(config)
+    if not isinstance(content, dict):
+        raise ValueError(f"a config must be an object, got {type(content).__name__}")
+    return content

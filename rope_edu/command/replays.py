@@ -1,0 +1,346 @@
+r"""Fifteen public bugs of positions, rebuilt in their smallest form, each beside its mended form.
+
+A replay builds one thing as it was or as it should be, and runs the command that finds it. The words and the code
+are ours; the threads are those in which the bugs were reported.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rope_edu.clinic.broken import Rotation
+from rope_edu.clinic.decoding import DecoderReport, check_decoder
+from rope_edu.clinic.diagnosis import Diagnosis, diagnose
+from rope_edu.clinic.modules import ModelReport, check_model
+from rope_edu.clinic.specimen import Kept, Specimen
+from rope_edu.command.compare_rows import Rows, compare_weights
+from rope_edu.config.reader import read_config
+from rope_edu.encodings.layouts import convert_projection
+from rope_edu.encodings.precision import round_to
+from rope_edu.encodings.rotary import apply_rope
+from rope_edu.encodings.scaling import longrope
+from rope_edu.encodings.spec import RopeSpec, plain_rope, spec_angles
+
+Report = Diagnosis | ModelReport | DecoderReport | Rows
+LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 8192}
+HALVES = plain_rope(16, layout="half_split")
+YARN = {"rope_type": "yarn", "rope_theta": 5e5, "factor": 8.0, "original_max_position_embeddings": 8192}
+PLAIN = {"rope_type": "default", "rope_theta": 5e5}
+_TWO = {"model_type": "olmo3", "layer_types": ["sliding_attention", "full_attention"]}
+TWO_KINDS: dict[str, Any] = {
+    **LLAMA,
+    **_TWO,
+    "rope_parameters": {"sliding_attention": PLAIN, "full_attention": YARN},
+}
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A bug as it was reported.
+
+    Attributes:
+        title: the bug in a line.
+        threads: where it was reported, "repository number".
+        unopened: those of the threads that we could not open, and cite on trust.
+        symptom: how it showed.
+        command: the command that finds it; "" where none can.
+        run: from True for broken and False for mended to the report of that command; None where none can.
+        why: the reason why no command can, or how much it sees.
+    """
+
+    title: str
+    threads: tuple[str, ...]
+    symptom: str
+    command: str
+    run: Callable[[bool], Any] | None
+    why: str = ""
+    unopened: tuple[str, ...] = ()
+
+
+def turning(spec: RopeSpec, **changes: Any) -> Rotation:
+    """Return a rotation as `diagnose` calls it, by a spec with some fields changed."""
+    other = spec.replace(**changes)
+    return lambda x, positions: np.asarray(
+        apply_rope(
+            x, spec_angles(other, positions), layout=other.layout, attention_factor=other.attention_factor
+        )
+    )
+
+
+def flipped_pairs(broken: bool) -> Diagnosis:
+    """A new case in a switch: 39 architectures fall through to the other pairing."""
+    spec = read_config({**LLAMA, "model_type": "qwen2", "rope_theta": 1e6}).spec
+    return diagnose(
+        turning(spec, layout="interleaved" if broken else spec.layout), spec.head_dim, against=spec
+    )
+
+
+def moved_base(broken: bool) -> ModelReport:
+    """The base is read from where version 4 kept it, and 10,000 is taken without a word."""
+    from rope_edu.nn.little import Little
+
+    config: dict[str, Any] = {**LLAMA, "rope_parameters": PLAIN}
+    base = config.get("rope_theta", 10_000.0) if broken else config["rope_parameters"]["rope_theta"]
+    return check_model(Little([plain_rope(16, base, layout="half_split")] * 2), config)
+
+
+def never_filled(broken: bool) -> ModelReport:
+    """A buffer that is in no checkpoint, and that nobody computes again after `to_empty`."""
+    from rope_edu.nn.little import Little, emptied
+
+    return check_model(emptied(Little()) if broken else Little(), {**LLAMA, "rope_theta": 1e4})
+
+
+def two_kernels(broken: bool) -> Diagnosis:
+    """The trainer turns by cosines in float32, and the server by cosines in bfloat16."""
+    spec = read_config({**LLAMA, "rope_theta": 1e4}).spec
+
+    def rounded(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        angles = np.asarray(spec_angles(spec, positions))
+        cos, sin = (np.tile(round_to(each(angles), "bfloat16"), 2) for each in (np.cos, np.sin))
+        half = x.shape[-1] // 2
+        return np.asarray(x * cos + np.concatenate((-x[:, half:], x[:, :half]), axis=-1) * sin)
+
+    return diagnose(rounded if broken else turning(spec), spec.head_dim, against=spec)
+
+
+def another_kinds_width(broken: bool) -> ModelReport:
+    """Full layers turn a quarter of the head, and their factor is used in the sliding layers too."""
+    from rope_edu.nn.little import Little
+
+    quarter = {**PLAIN, "partial_rotary_factor": 0.25}
+    kinds = {"sliding_attention": PLAIN, "full_attention": quarter}
+    config = {**TWO_KINDS, "model_type": "gemma3_text", "head_dim": 16, "rope_parameters": kinds}
+    sliding, full = (read_config(config, layer_type=kind).spec for kind in kinds)
+    return check_model(Little([full if broken else sliding, full]), config)
+
+
+def indexer(broken: bool) -> Diagnosis:
+    """The indexer of sparse attention pairs halves, where the attention beside it pairs neighbours."""
+    spec = read_config({**LLAMA, "rope_theta": 1e4}).spec
+    return diagnose(
+        turning(spec, layout="interleaved" if broken else "half_split"), spec.head_dim, against=spec
+    )
+
+
+class FirstRowOnly(Specimen):
+    """A fast path for one token, whose grid forgets the axis of the batch: later rows stay as they were."""
+
+    def rotate(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        turned = super().rotate(x, positions)
+        return np.concatenate((turned[:1], x[1:])) if x.shape[-2] == 1 else turned
+
+
+class Uncounted(Specimen):
+    """Cosines by the number of the row, whatever the position ids are."""
+
+    def count(self, tokens: np.ndarray, positions: np.ndarray | None, seen: int) -> np.ndarray:
+        return super().count(tokens, None, seen)
+
+
+class SlotsByTime(Specimen):
+    """A new token's key goes to the slot that its temporal coordinate names, which an image has made too small."""
+
+    def store(
+        self, k: np.ndarray, v: np.ndarray, cache: Kept | None, layer: int, positions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        slot = int(positions[0, -1, 0])
+        if cache is None or k.shape[-2] > 1 or slot >= cache.count:
+            return super().store(k, v, cache, layer, positions)
+        keys, values = super().store(k, v, cache, layer, positions)
+        for every, new in ((keys, k), (values, v)):
+            every[:, :, slot] = new[:, :, 0]
+            every[:, :, -1] = 0
+        return keys, values
+
+
+def decode(wrong: type[Specimen], spec: RopeSpec | None = None) -> Callable[[bool], DecoderReport]:
+    """Return the replay of a decoder, wrong or right."""
+    return lambda broken: check_decoder((wrong if broken else Specimen)(spec).decoder())
+
+
+def doubled(broken: bool) -> Diagnosis:
+    """A scale of 2 is the default of a rule that scales no positions."""
+    spec = read_config({**LLAMA, "rope_theta": 1e4, "rope_scaling": {"type": "dynamic", "factor": 6.0}}).spec
+    return diagnose(turning(spec, inv_freq=(2 if broken else 1) * spec.inv_freq), spec.head_dim, against=spec)
+
+
+def by_allocated_length(broken: bool) -> Diagnosis:
+    """The list for long texts is taken because the context that was allocated is long; the text has ten tokens."""
+    lists: dict[str, Any] = {"short_factor": [1.0] * 8, "long_factor": [2.0 + pair for pair in range(8)]}
+    short, long = (
+        longrope(16, 32.0, 4096, length=length, layout="half_split", **lists) for length in (10, 131_072)
+    )
+    return diagnose(turning(long if broken else short), 16, against=short)
+
+
+def turned_twice(broken: bool) -> ModelReport:
+    """The model rotates, and so does the attention backend, which was not told that it need not."""
+    from rope_edu.nn.little import Little
+
+    return check_model(Little(times=2 if broken else 1), {**LLAMA, "rope_theta": 1e4})
+
+
+def one_rule_for_all(broken: bool) -> ModelReport:
+    """YaRN is meant for full attention only, and sliding layers are given it too."""
+    from rope_edu.nn.little import Little
+
+    plain, yarn = (read_config(TWO_KINDS, layer_type=kind).spec for kind in TWO_KINDS["layer_types"])
+    return check_model(Little([yarn if broken else plain, yarn]), TWO_KINDS)
+
+
+def not_permuted(broken: bool) -> Rows:
+    """The rows of q are permuted for the other layout, and those of k are left as they were."""
+    rows = np.random.default_rng(0).normal(size=(2, 32, 32)).astype(np.float32)
+    permuted = [convert_projection(each, 2, to="interleaved") for each in rows]
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = (Path(folder) / name for name in ("original", "converted"))
+        for path, family in ((first, "llama"), (second, "cohere")):  # halves, and neighbours
+            path.mkdir()
+            config = {"model_type": family, "hidden_size": 32, "num_attention_heads": 2, "rope_theta": 1e4}
+            (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        write_safetensors(first / "model.safetensors", dict(zip("qk", rows, strict=True)))
+        now = {"q": permuted[0], "k": rows[1] if broken else permuted[1]}
+        write_safetensors(second / "model.safetensors", now)
+        return compare_weights(first, second)
+
+
+def write_safetensors(path: Path, projections: dict[str, np.ndarray]) -> None:
+    """Write float32 projections of layer 0 in the format of safetensors: the header's length, it, the numbers."""
+    header, start = {}, 0
+    for name, rows in projections.items():
+        place = [start, start + rows.nbytes]
+        entry = {"dtype": "F32", "shape": list(rows.shape), "data_offsets": place}
+        header[f"model.layers.0.self_attn.{name}_proj.weight"] = entry
+        start = place[1]
+    text = json.dumps(header).encode()
+    numbers = b"".join(np.ascontiguousarray(rows).tobytes() for rows in projections.values())
+    path.write_bytes(len(text).to_bytes(8, "little") + text + numbers)
+
+
+THREE = RopeSpec(HALVES.inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout="half_split")
+REPLAYS = (
+    Replay(
+        "The pairing flipped for 39 architectures",
+        ("ikawrakow/ik_llama.cpp 2290",),
+        "Perplexity rises from 4.3 to 253.",
+        "diagnose",
+        flipped_pairs,
+    ),
+    Replay(
+        "The base was looked for where an earlier version kept it",
+        ("vllm-project/vllm 56066", "deepspeedai/DeepSpeed 8345"),
+        "The default base, whatever the checkpoint says.",
+        "model",
+        moved_base,
+        unopened=("vllm-project/vllm 56066",),
+    ),
+    Replay(
+        "Frequencies that nobody filled after the meta device",
+        ("huggingface/transformers 45902", "unslothai/unsloth 4112", "pytorch/torchtitan 4783"),
+        "The training loss is 5 to 11 times too high.",
+        "model",
+        never_filled,
+    ),
+    Replay(
+        "A fused kernel rounds otherwise than the server",
+        ("NVIDIA-NeMo/RL 2981", "NVIDIA-NeMo/Automodel 3027"),
+        "Probabilities of trainer and server drift apart.",
+        "diagnose",
+        two_kernels,
+        "Neither kernel is wrong by itself: `diagnose` says in which width each keeps its cosines.",
+        ("NVIDIA-NeMo/RL 2981",),
+    ),
+    Replay(
+        "A partial factor of another kind of layers",
+        ("vllm-project/vllm 41185",),
+        "Sliding layers turn too few features.",
+        "model",
+        another_kinds_width,
+        unopened=("vllm-project/vllm 41185",),
+    ),
+    Replay(
+        "The indexer of sparse attention pairs neighbours",
+        ("sgl-project/sglang 13495", "sgl-project/sglang 13531", "ml-explore/mlx-lm 1431"),
+        "Fine at first; long generations lose quality.",
+        "diagnose",
+        indexer,
+        "The config does not state the indexer's layout: it must be known and given with --layout.",
+        ("sgl-project/sglang 13495",),
+    ),
+    Replay(
+        "Rows beyond the first, at length 1",
+        ("ml-explore/mlx 3494",),
+        "In a batch only the first row goes on well.",
+        "decode",
+        decode(FirstRowOnly),
+    ),
+    Replay(
+        "Positions doubled by a default scale",
+        ("vllm-project/vllm 41236", "ml-explore/mlx-lm 1553"),
+        "Worse at every length.",
+        "diagnose",
+        doubled,
+        "`decode` cannot see it: all positions are doubled alike.",
+    ),
+    Replay(
+        "LongRoPE's list by the allocated context",
+        ("ggml-org/llama.cpp 24823",),
+        "Short prompts change with the context size.",
+        "diagnose",
+        by_allocated_length,
+    ),
+    Replay(
+        "Turned twice",
+        ("NVIDIA/TensorRT-LLM 16378",),
+        "Short outputs are fine, long ones fall apart.",
+        "model",
+        turned_twice,
+        "`diagnose` sees one of the two rotations, which is right; `decode` sees both, and they agree.",
+    ),
+    Replay(
+        "Position ids ignored",
+        ("NVIDIA/Megatron-LM 453", "NVIDIA-NeMo/Automodel 2377"),
+        "Packed documents are counted through.",
+        "decode",
+        decode(Uncounted),
+    ),
+    Replay(
+        "One rule for two kinds of layers",
+        ("huggingface/transformers 45945", "vllm-project/vllm 43419"),
+        "OLMo 3 is worse on long texts.",
+        "model",
+        one_rule_for_all,
+        "In the second thread people disagree on what is meant; the tool holds a model against its config.",
+    ),
+    Replay(
+        "A permutation skipped in the conversion",
+        ("ggml-org/llama.cpp 22611",),
+        "Gibberish after the conversion.",
+        "weights",
+        not_permuted,
+        unopened=("ggml-org/llama.cpp 22611",),
+    ),
+    Replay(
+        "Positions of a video",
+        ("huggingface/transformers 45381",),
+        "Every frame is at the same time.",
+        "",
+        None,
+        "The ids are wrong before the model sees them, and it turns by them rightly. Print them for four frames.",
+    ),
+    Replay(
+        "A drafter's slots by the temporal coordinate",
+        ("vllm-project/vllm 54498",),
+        "Drafts are accepted less often behind an image.",
+        "decode",
+        decode(SlotsByTime, THREE),
+    ),
+)

@@ -1,0 +1,66 @@
+// A line drawn by hand: by a pencil in the picture, or by two sliders, one for how far it goes and one for its end.
+import { html, say, write } from "../dom.js";
+import { clamp } from "../numbers.js";
+
+/**
+ * The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
+ * @param {number[]} line
+ * @param {number} to
+ * @param {number} height
+ * @param {number} start
+ */
+export function drawnTo(line, to, height, start) {
+  const kept = line.slice(0, Math.max(0, to - 1));
+  const from = kept.at(-1) ?? start;
+  const steps = to - kept.length;
+  const more = Array.from({ length: steps }, (_, i) => from + ((height - from) * (i + 1)) / steps);
+  return [...kept, ...more].map((each) => Math.round(each * 100) / 100);
+}
+
+/** @type {ControlKind} */
+export const sketch = {
+  allowed: ({ most }, value, current) =>
+    Array.isArray(value) && value.every(Number.isFinite)
+      ? value.slice(0, most).map((/** @type {number} */ height) => clamp(height, -1, 1))
+      : current,
+
+  parse: (text) => (text.trim() === "" ? [] : text.split(",").map(Number)),
+
+  make({ label, most }, move) {
+    /** @type {number[]} */
+    let line = [];
+    /** @type {(words: string, low: number, high: number) => [HTMLElement, HTMLInputElement, HTMLElement]} */
+    function part(words, low, high) {
+      const shown = html("span", { class: "rl-value", "aria-hidden": "true" });
+      const input = html("input", { type: "range", min: low, max: high, step: 1, "aria-label": `${label}, ${words}` });
+      return [html("label", {}, html("span", {}, words, " ", shown), input), input, shown];
+    }
+    const [far, farther, farWords] = part("how far", 0, most);
+    const [high, higher, highWords] = part("height", -100, 100);
+    const end = () => line.at(-1) ?? 0;
+    farther.addEventListener("input", () => {
+      const to = Number(farther.value);
+      move(
+        to <= line.length
+          ? line.slice(0, to)
+          : drawnTo(line, to, line.length ? end() : Number(higher.value) / 100, end()),
+      );
+    });
+    higher.addEventListener("input", () =>
+      move(drawnTo(line, Math.max(1, line.length), Number(higher.value) / 100, end())),
+    );
+    return {
+      element: html("fieldset", { class: "rl-control rl-sketch" }, html("legend", {}, label), far, high),
+      show(value) {
+        line = value;
+        const words = [`${line.length} of ${most}`, `${Math.round(100 * end())} %`];
+        farther.value = String(line.length);
+        if (line.length) higher.value = String(Math.round(100 * end()));
+        say(farWords, words[0]);
+        say(highWords, words[1]);
+        write(farther, { "aria-valuetext": words[0] });
+        write(higher, { "aria-valuetext": words[1] });
+      },
+    };
+  },
+};

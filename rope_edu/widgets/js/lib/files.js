@@ -1,0 +1,49 @@
+// A figure's own file: it is saved to the reader's disk and loaded from there, and nothing leaves the page.
+import { html, say } from "./dom.js";
+
+/**
+ * Two buttons and a line for what went wrong. `files.save(state)` gives the text of the file, `files.load(text, controls)` the changes
+ * that it makes, or an Error with a sentence.
+ * @param {NonNullable<Figure['files']>} files
+ * @param {Live} state
+ * @param {{moved: Moved, tell: Tell}} calls
+ */
+export function makeFiles(files, state, { moved, tell }) {
+  const note = html("span", { class: "rl-note" });
+  const chooser = html("input", { type: "file", accept: ".json,application/json", hidden: "" });
+  chooser.setAttribute("aria-label", "A model that was saved");
+
+  function answer(/** @type {string} */ words) {
+    say(note, words);
+    if (words) tell(words);
+  }
+  async function attempt(/** @type {() => Promise<string>} */ act) {
+    try {
+      answer(await act());
+    } catch (error) {
+      answer(error instanceof Error ? error.message : String(error));
+    }
+  }
+  const save = () =>
+    attempt(async () => {
+      const href = URL.createObjectURL(new Blob([await files.save(state.read())], { type: "application/json" }));
+      html("a", { href, download: files.name }).click();
+      setTimeout(() => URL.revokeObjectURL(href), 10_000);
+      return "";
+    });
+  const load = () =>
+    attempt(async () => {
+      const file = chooser.files?.[0];
+      if (!file) return "";
+      chooser.value = ""; // the same file can be chosen again
+      moved(await files.load(await file.text(), state.controls));
+      return `Loaded ${file.name}.`;
+    });
+  const [saving, loading] = ["Save the model", "Load a model"].map((words) =>
+    html("button", { type: "button" }, words),
+  );
+  saving.addEventListener("click", save);
+  loading.addEventListener("click", () => chooser.click());
+  chooser.addEventListener("change", load);
+  return [saving, loading, chooser, note];
+}

@@ -1,0 +1,27 @@
+// A curve that a reader has drawn, held against the true one: the same as rope_edu/widgets/maths/drawn_guess.py.
+
+/**
+ * The height of a drawn line at a share of its length; it begins at `start`, its heights are equally far apart.
+ * @param {number} start
+ * @param {Vector} heights
+ * @param {number} share
+ */
+export function guessAt(start, heights, share) {
+  const line = [start, ...heights];
+  const place = share * (line.length - 1);
+  const left = heights.length ? Math.min(line.length - 2, Math.floor(place)) : 0;
+  const right = Math.min(left + 1, line.length - 1);
+  return line[left] + (line[right] - line[left]) * (place - left);
+}
+
+/**
+ * By how much it is off on average, at these shares of its length.
+ * @param {number} start
+ * @param {Vector} heights
+ * @param {Vector} shares
+ * @param {Vector} truth
+ */
+export function guessGap(start, heights, shares, truth) {
+  const gaps = shares.map((share, i) => Math.abs(guessAt(start, heights, share) - truth[i]));
+  return gaps.reduce((sum, gap) => sum + gap, 0) / shares.length;
+}

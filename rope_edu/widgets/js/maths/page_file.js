@@ -1,0 +1,87 @@
+// A model of the page as a file: its settings, and every number that training goes on from, so that it goes on exactly.
+
+/** What a run is made of; lists of numbers. @typedef {{step: number, losses: Vector, weights: Float64Array, means: Float64Array, squares: Float64Array}} Kept */
+
+const FORMAT = "rope-edu model of the page";
+const VERSION = 1;
+const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/**
+ * Numbers as base64 of float64, the lowest byte first.
+ * @param {Float64Array} numbers
+ */
+export function packed(numbers) {
+  const bytes = new Uint8Array(8 * numbers.length + 2);
+  const view = new DataView(bytes.buffer);
+  numbers.forEach((number, i) => {
+    view.setFloat64(8 * i, number, true);
+  });
+  let text = "";
+  for (let i = 0; i < 8 * numbers.length; i += 3) {
+    const three = (bytes[i] << 16) | (bytes[i + 1] << 8) | bytes[i + 2];
+    for (const shift of [18, 12, 6, 0]) text += ALPHABET[(three >> shift) & 63];
+  }
+  const rest = (8 * numbers.length) % 3;
+  return rest ? text.slice(0, rest - 3) + "=".repeat(3 - rest) : text;
+}
+
+/**
+ * The numbers of a text that `packed` wrote; nothing where it is no such text.
+ * @param {unknown} text
+ */
+export function unpacked(text) {
+  if (typeof text !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
+  const letters = text.replace(/=+$/, "");
+  const bytes = new Uint8Array(Math.floor((letters.length * 6) / 8));
+  let [bits, count, at] = [0, 0, 0];
+  for (const letter of letters) {
+    [bits, count] = [((bits << 6) | ALPHABET.indexOf(letter)) & 0xffff, count + 6];
+    if (count < 8) continue;
+    count -= 8;
+    bytes[at++] = (bits >> count) & 255;
+  }
+  if (bytes.length % 8) return undefined;
+  const view = new DataView(bytes.buffer);
+  return Float64Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
+}
+
+/**
+ * The text of a file.
+ * @param {State} settings
+ * @param {Kept} kept
+ */
+export function fileOf(settings, kept) {
+  const lists = Object.fromEntries(LISTS.map((name) => [name, packed(kept[name])]));
+  return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);
+}
+
+/**
+ * What a file holds; an Error with a sentence where it is no such file, or broken.
+ * @param {string} text
+ * @param {(settings: State) => number} sizeOf how many weights these settings have; an Error where they are none
+ * @returns {{settings: State, kept: Kept}}
+ */
+export function readFile(text, sizeOf) {
+  let all;
+  try {
+    all = JSON.parse(text);
+  } catch {
+    throw new Error("This file is no JSON: it must be one that “Save the model” wrote.");
+  }
+  if (all?.format !== FORMAT) throw new Error("This file holds no model of this page.");
+  if (all.version !== VERSION)
+    throw new Error(`This file has version ${all.version}; this page reads version ${VERSION}.`);
+  const { settings, losses } = all;
+  const wanted = sizeOf(settings ?? {});
+  const lists = LISTS.map((name) => /** @type {const} */ ([name, unpacked(all[name])]));
+  for (const [name, numbers] of lists) {
+    const found = numbers ? `${numbers.length} numbers` : "no numbers";
+    if (numbers?.length !== wanted) throw new Error(`This file is broken: its ${name} are ${found}, not ${wanted}.`);
+    if (!numbers?.every(Number.isFinite)) throw new Error(`This file is broken: its ${name} are not all finite.`);
+  }
+  const known = Array.isArray(losses) && losses.length <= 2000 && losses.every(Number.isFinite);
+  if (!known) throw new Error("This file is broken: its losses must be at most 2000 numbers.");
+  const kept = /** @type {Kept} */ ({ step: losses.length, losses, ...Object.fromEntries(lists) });
+  return { settings, kept };
+}

@@ -1,0 +1,58 @@
+// What a head of a trained model does, on the first test text: whom each place attends to, and by which pairs.
+import { Network } from "./network.js";
+import { drawTexts } from "./page_tasks.js";
+import { HEADS, WIDTH } from "./page_weights.js";
+
+/** @import { Model } from "./block.js" */
+
+const WIDE = WIDTH / HEADS;
+
+/** Attention weights row by row, and how much each pair sways the scores. @typedef {{seq: number, weights: Float64Array, pairs: Float64Array}} Inside */
+
+/**
+ * How much each pair of a head sways the scores: the spread of its part of the score over the keys that a query sees, the mean over
+ * all queries but the first. Numbers of a token: queries, keys, values of all heads; pairs (i, i + half).
+ * @param {Float64Array} qkv
+ * @param {number} seq
+ * @param {number} head
+ */
+export function swayOfPairs(qkv, seq, head) {
+  const half = WIDE / 2;
+  const sway = new Float64Array(half);
+  for (let pair = 0; pair < half; pair++) {
+    for (let i = 1; i < seq; i++) {
+      const query = i * 3 * WIDTH + head * WIDE + pair;
+      let [sum, squares] = [0, 0];
+      for (let j = 0; j <= i; j++) {
+        const key = j * 3 * WIDTH + WIDTH + head * WIDE + pair;
+        const part = (qkv[query] * qkv[key] + qkv[query + half] * qkv[key + half]) / Math.sqrt(WIDE);
+        sum += part;
+        squares += part * part;
+      }
+      const mean = sum / (i + 1);
+      sway[pair] += Math.sqrt(Math.max(0, squares / (i + 1) - mean * mean)) / (seq - 1);
+    }
+  }
+  return sway;
+}
+
+/**
+ * Look into a head of the last block, on a text as long as those of the training.
+ * @param {Model} model
+ * @param {{task: string, length: number, head: number}} which
+ * @param {Rotation} rope
+ * @returns {Inside}
+ */
+export function lookInside(model, { task, length, head }, rope) {
+  const { seq, tokens } = drawTexts(task, { split: "test", seed: 0, step: 0 }, 1, length);
+  const network = new Network(model, 1, seq, rope);
+  network.forward(tokens);
+  const block = `blocks.${model.layers - 1}`;
+  const all = network.room(`${block}.weights`, 0);
+  const n = head - 1;
+  return {
+    seq,
+    weights: all.slice(n * seq * seq, (n + 1) * seq * seq),
+    pairs: swayOfPairs(network.room(`${block}.qkv`, 0), seq, n),
+  };
+}

@@ -1,0 +1,34 @@
+// The prose that the task "text" reads: it is given once, so that an engine in a worker need not carry a second copy of it.
+
+/** The text as numbers, its characters in order, and how often each occurs where training reads. @type {{text: string, alphabet: string, numbers: Int32Array, shares: Vector}} */
+const held = { text: "", alphabet: "", numbers: new Int32Array(0), shares: [] };
+const PARTS = { train: [0, 8], test: [9, 10] }; // tenths; the ninth is for tuning, which the page does not do
+
+/**
+ * Take a text for the task.
+ * @param {string} text
+ */
+export function holdProse(text) {
+  if (text === held.text) return;
+  const alphabet = [...new Set(text)].sort().join("");
+  const number = Object.fromEntries([...alphabet].map((character, n) => [character, n]));
+  const numbers = Int32Array.from(text, (character) => number[character]);
+  Object.assign(held, { text, alphabet, numbers });
+  const seen = partOf("train");
+  const counts = new Float64Array(alphabet.length);
+  for (const n of seen) counts[n] += 1;
+  held.shares = Array.from(counts, (count) => count / seen.length);
+}
+
+/** What is held. */
+export const prose = () => held;
+
+/**
+ * The characters of a split.
+ * @param {string} split
+ */
+export function partOf(split) {
+  const { numbers } = held;
+  const [low, high] = PARTS[/** @type {keyof typeof PARTS} */ (split)];
+  return numbers.subarray(Math.floor((numbers.length * low) / 10), Math.floor((numbers.length * high) / 10));
+}

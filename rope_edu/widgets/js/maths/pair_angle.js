@@ -1,0 +1,32 @@
+// The angle between two arrows that turn with their positions: the same as rope_edu/widgets/maths/pair_angle.py.
+import { angleOf, wrapped } from "./complex.js";
+
+/**
+ * The content's part of the angle from k to q, φ: radians, at most half a turn either way.
+ * @param {Pair} q
+ * @param {Pair} k
+ */
+export const contentAngle = (q, k) => wrapped(angleOf(q) - angleOf(k));
+
+/**
+ * The angle from the turned k to the turned q, φ + (m − n)θ, whole turns included.
+ * @param {Pair} q
+ * @param {Pair} k
+ * @param {number} distance
+ * @param {number} frequency
+ */
+export const angleBetween = (q, k, distance, frequency) => contentAngle(q, k) + distance * frequency;
+
+/**
+ * The position at which a pair points best where a hand points, of those less than half a turn from where it is.
+ * @param {Pair} pair
+ * @param {number} position
+ * @param {number} frequency
+ * @param {Pair} pointed
+ * @param {number} most
+ */
+export function positionTowards(pair, position, frequency, pointed, most) {
+  if (!frequency) return position;
+  const more = wrapped(angleOf(pointed) - angleOf(pair) - position * frequency) / frequency;
+  return Math.min(most, Math.max(0, position + Math.round(more)));
+}

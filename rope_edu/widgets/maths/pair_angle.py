@@ -1,0 +1,55 @@
+"""The angle between two arrows that turn with their positions, and the position that a pointed arrow means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+Pair = Sequence[float]
+
+
+def content_angle(q: Pair, k: Pair) -> float:
+    r"""Return φ, the angle from k to q before any turn: radians in [−π, π].
+
+    >>> round(content_angle((0.0, 1.0), (1.0, 0.0)) / math.pi, 12)
+    0.5
+
+    Chapter 4.
+    """
+    return math.remainder(_angle(q) - _angle(k), 2 * math.pi)
+
+
+def angle_between(q: Pair, k: Pair, distance: float, inv_freq: float) -> float:
+    r"""Return φ + (m − n)θ, the angle from the turned k to the turned q, radians, whole turns included.
+
+    `distance` is m − n in tokens, `inv_freq` is θ in radians per token.
+
+    >>> angle_between((1.0, 0.0), (1.0, 0.0), 30, 0.25)  # more than a turn
+    7.5
+
+    Chapter 4.
+    """
+    return content_angle(q, k) + distance * inv_freq
+
+
+def position_towards(pair: Pair, position: int, inv_freq: float, pointed: Pair, most: int) -> int:
+    r"""Return the position, 0 to `most`, at which a pair points best where a hand points.
+
+    Of all such positions it is the one less than half a turn from `position`, so that an arrow which is pulled
+    round and round passes every turn. With `inv_freq` 0 no position turns the pair, and `position` stays.
+
+    >>> position_towards((1.0, 0.0), 6, math.pi / 4, (0.0, -1.0), 64)  # it points down already
+    6
+    >>> position_towards((1.0, 0.0), 6, math.pi / 4, (1.0, 0.0), 64)  # a quarter turn on: not back to 0
+    8
+
+    Chapter 4.
+    """
+    if not inv_freq:
+        return position
+    more = math.remainder(_angle(pointed) - _angle(pair) - position * inv_freq, 2 * math.pi) / inv_freq
+    return min(most, max(0, position + math.floor(more + 0.5)))
+
+
+def _angle(pair: Pair) -> float:
+    return math.atan2(pair[1], pair[0])

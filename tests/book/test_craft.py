@@ -1,0 +1,142 @@
+"""How pages are set: no formula is cut, lines are short, the way on is at the top, paper has the answers."""
+
+import re
+
+import pytest
+
+from .conftest import CHAPTERS, SITE
+from .test_pages import UNFOLDED
+
+TALL = [CHAPTERS[number] for number in (4, 5, 9)]
+FOURTH = CHAPTERS[4]
+
+# displayed formulas of which a glyph is beyond the box that cuts it, above or below
+CUT = """() => [...document.querySelectorAll("div.math")].flatMap((box) => {
+    const cutting = [box, ...box.querySelectorAll("mjx-container")].filter(
+        (each) => getComputedStyle(each).overflowY !== "visible");
+    const rects = [...box.querySelectorAll("mjx-c")].map((each) => each.getBoundingClientRect());
+    const glyphs = rects.filter((each) => each.height); // a filler has none
+    const [top, bottom] = [Math.min(...glyphs.map((g) => g.top)), Math.max(...glyphs.map((g) => g.bottom))];
+    return cutting.filter((each) => {
+        const room = each.getBoundingClientRect();
+        return room.height && (top < room.top - 0.5 || bottom > room.bottom + 0.5);
+    }).map((each) => `${each.tagName}: ${box.textContent.slice(0, 60)}`);
+})"""
+UNCUT = "div.math, div.math mjx-container { overflow: visible !important }"
+TALLEST = """() => {
+    const boxes = [...document.querySelectorAll("div.math")];
+    const height = (box) => box.getBoundingClientRect().height;
+    const tallest = boxes.toSorted((a, b) => height(b) - height(a))[0];
+    tallest.scrollIntoView({ block: "center", behavior: "instant" });
+    const { x, y, width, height: tall } = tallest.getBoundingClientRect();
+    return { x: x - 4, y: y - 12, width: width + 8, height: tall + 24 };
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", TALL)
+def test_no_displayed_formula_is_cut(visit, page):
+    seen = visit(page)
+    seen.page.evaluate(UNFOLDED)
+    assert seen.page.locator("div.math").count() > 2
+    assert seen.page.evaluate(CUT) == []
+
+
+@pytest.mark.browser
+def test_the_ink_of_the_tallest_formula_is_the_same_where_nothing_could_be_cut(visit):
+    page = visit(FOURTH).page
+    page.evaluate(UNFOLDED)
+    clip = page.evaluate(TALLEST)
+    cut = page.screenshot(clip=clip)
+    page.add_style_tag(content=UNCUT)
+    assert page.screenshot(clip=clip) == cut
+    page.add_style_tag(
+        content="div.math, div.math mjx-container { max-height: 1em; overflow: hidden !important }"
+    )
+    assert page.screenshot(clip=clip) != cut
+
+
+# characters in each line but the last of paragraphs of the spine
+LENGTHS = """() => [...document.querySelectorAll("article section > p")].flatMap((paragraph) => {
+    if (paragraph.querySelector(".math, code, a")) return [];
+    const text = paragraph.firstChild;
+    if (text?.nodeType !== 3 || paragraph.childNodes.length > 1) return [];
+    const lines = [];
+    const range = document.createRange();
+    for (let at = 0, top = -1; at < text.length; at++) {
+        range.setStart(text, at);
+        range.setEnd(text, at + 1);
+        const [rect] = range.getClientRects();
+        if (!rect) continue;
+        if (rect.top > top + 4) lines.push(0);
+        top = rect.top;
+        lines[lines.length - 1]++;
+    }
+    return lines.slice(0, -1);
+})"""
+
+
+@pytest.mark.browser
+def test_a_line_has_about_seventy_characters(visit):
+    lengths = [length for page in CHAPTERS[1:4] for length in visit(page, maths=False).page.evaluate(LENGTHS)]
+    assert len(lengths) > 5
+    assert 60 <= sum(lengths) / len(lengths) <= 76
+    assert max(lengths) <= 84
+
+
+@pytest.mark.browser
+def test_the_way_on_and_the_way_through_are_at_the_top(visit):
+    page = visit(CHAPTERS[5], maths=False).page
+    ways = page.locator(".page-steps a")
+    assert ways.all_text_contents() == [
+        "← 4. Rotate one pair",
+        "6. Read many clocks: frequencies and wavelengths →",
+    ]
+    assert ways.first.bounding_box()["y"] < page.locator("h1:visible").bounding_box()["y"]
+    drawn = "document.querySelector('.reading-bar').getBoundingClientRect().width / innerWidth"
+    assert page.evaluate(drawn) == 0
+    page.evaluate("scrollTo({ top: 1e6, behavior: 'instant' })")
+    page.wait_for_function(f"{drawn} > 0.97")
+    ways.last.click()
+    page.wait_for_url(f"**/{CHAPTERS[6]}")
+
+
+def test_the_sidebar_has_the_minutes_that_a_chapter_states():
+    text = (SITE / FOURTH).read_text(encoding="utf-8")
+    (stated,) = set(re.findall(r"Time: (\d+) minutes for the spine", text))
+    here = re.search(r'class="current reference internal".*?</li>', text)[0]
+    assert f'<span class="minutes">{stated} min</span>' in here
+    assert text.count('class="minutes"') >= len([page for page in CHAPTERS if "P1" not in page])
+
+
+@pytest.mark.browser
+def test_paper_has_the_answers_at_the_end(visit):
+    page = visit(FOURTH, maths=False).page
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    answers = page.locator("article > .printed-answers:last-child")
+    assert "Predict, then try: What you should have seen" in answers.locator("h3").all_text_contents()
+    assert answers.locator(".highlight").count() >= 1, "the solutions"
+    assert answers.locator("[id]").count() == 0
+    assert page.locator("article > section details.answered").count() >= 2
+    tall = page.locator(".rope-live .rl-picture svg").evaluate_all(
+        "(all) => Math.max(...all.map((each) => each.getBoundingClientRect().height))"
+    )
+    assert tall <= 400  # 105 mm: what does not fit leaves less than half of a sheet empty
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".printed-answers, .answered").count() == 0
+
+
+def test_no_plot_stands_in_a_box():
+    plots = 0
+    for page in CHAPTERS:
+        text = (SITE / page).read_text(encoding="utf-8")
+        for panel in re.findall(r"<svg[^>]*>.*?</svg>", text, flags=re.DOTALL):
+            plots += "--rl-text" in panel
+            edges = re.findall(
+                r'd="M [\d.]+ [\d.]+ L [\d.]+ [\d.]+" fill="none" stroke="var\(--rl-text\)"'
+                r' stroke-width="0.8"',
+                panel,
+            )
+            assert edges == [], page
+    assert plots > 40

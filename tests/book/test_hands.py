@@ -1,0 +1,174 @@
+"""What a hand takes in a picture: arrows, dots, clocks and a pencil, by mouse, finger and keyboard."""
+
+import re
+
+import pytest
+
+from .conftest import FRAMES, WHERE
+from .test_touch import PHONE, centre, stroke
+
+pytestmark = pytest.mark.browser
+# in the order in which RotatePair names what can be taken
+Q, K, SOLID_Q, SOLID_K, DOT_K, DOT_Q, SCORE = range(7)
+
+
+@pytest.fixture
+def opened(visit):
+    """Open the page of a figure, on a desk or on a phone: opened("Clocks") -> the visit, with its figure."""
+
+    def open_figure(name: str, **options):
+        seen = visit(WHERE[name], maths=False, **options)
+        seen.figure = seen.page.locator(f'[data-live="{name}"]').first
+        seen.figure.scroll_into_view_if_needed()
+        return seen
+
+    return open_figure
+
+
+def line(seen) -> str:
+    """Return the state as a line of Python."""
+    return seen.figure.locator(".rl-python code").inner_text()
+
+
+def said(seen) -> str:
+    """Return what the picture says."""
+    return seen.figure.locator(".rl-readout").inner_text()
+
+
+def score(seen) -> str:
+    """Return the score in the readout."""
+    return re.search(r"score is ([−\d.]+)", said(seen))[1]
+
+
+def drag(seen, number: int, *moves: tuple[float, float]) -> None:
+    """Take the thing of that number by the mouse, and bring it by each of these moves in turn."""
+    x, y = centre(seen.figure.locator(".rl-handle").nth(number))
+    seen.page.mouse.move(x, y)
+    seen.page.mouse.down()
+    for dx, dy in moves:
+        x, y = x + dx, y + dy
+        seen.page.mouse.move(x, y, steps=6)
+    seen.page.mouse.up()
+    seen.page.evaluate(FRAMES)
+
+
+def test_a_solid_arrow_pulled_round_walks_its_word(opened):
+    seen = opened("RotatePair")
+    drag(seen, SOLID_Q, (-60, 40))  # it points up: counter-clockwise is to the left
+    position = int(re.search(r"position=(\d+)", line(seen))[1])
+    assert 6 < position < 12
+    assert "q=" not in line(seen), "the word itself has changed"
+    drag(seen, Q, (-40, -40))
+    assert "q=" in line(seen)
+    assert f"position={position}" in line(seen)
+    seen.assert_clean()
+
+
+def test_the_score_is_taken_by_its_dot_unless_the_distance_is_locked(opened):
+    seen = opened("RotatePair")
+    before = score(seen)
+    drag(seen, SCORE, (40, 0))
+    assert "position=" in line(seen)
+    assert score(seen) != before
+    seen.figure.locator(".rl-reset").click()
+    seen.figure.locator('[data-trait="lock"] input').check()
+    assert seen.figure.locator(".rl-handle").count() == SCORE  # one fewer
+    for number in (DOT_Q, SOLID_K):
+        drag(seen, number, (70, 20))
+    assert "key_position=" in line(seen)
+    assert score(seen) == before, "the distance is locked, and the score has changed"
+    seen.figure.get_by_role("button", name="Slide both by 10").click()
+    assert score(seen) == before
+    seen.assert_clean()
+
+
+def test_a_press_on_a_clock_unrolls_it_and_its_hand_can_be_turned(opened):
+    seen = opened("AngleChart")
+    clocks = seen.figure.locator(".rl-handle")
+    clocks.nth(1 + 5).click()  # behind the dot of the position
+    assert "pair=5" in line(seen)
+    drag(seen, 1 + 5, (-150, 0))
+    assert int(re.search(r"pair=(\d+)", line(seen))[1]) < 4, "a hand that slides along the clocks passes them"
+    before = line(seen)
+    drag(seen, clocks.count() - 1, (-40, 60))
+    assert "position=" in line(seen) != before
+    seen.assert_clean()
+
+
+def test_orange_shrinks_until_no_hand_is_past_its_wedge(opened):
+    seen = opened("StretchedClocks")
+    lost = []
+    for rule in ("rope", "ntk-aware", "pi"):
+        seen.figure.locator('[data-trait="rule"] select').select_option(label=RULES[rule])
+        lost.append(seen.figure.evaluate(NEVER_SEEN))
+    assert lost[0] > lost[1] > lost[2] == 0
+    assert "no hand points where training never showed one" in said(seen)
+    drag(seen, 0, (-400, 0))
+    assert "position=" in line(seen)
+    seen.assert_clean()
+
+
+RULES = {"rope": "no rule", "ntk-aware": "NTK-aware", "pi": "PI"}
+# how large a field the wedges of angles are that training never showed: those that no legend draws
+NEVER_SEEN = """(el) => {
+    const paths = [...el.querySelectorAll('svg path[fill*="--rl-other"]')];
+    const area = (corners) => Math.abs(corners.reduce((sum, [x, y], i) => {
+        const [u, v] = corners[(i + 1) % corners.length];
+        return sum + x * v - u * y;
+    }, 0)) / 2;
+    const shapes = paths.flatMap((each) => each.getAttribute("d").split("Z").filter(Boolean));
+    return shapes.map((d) => d.slice(1).split(" ").map((pair) => pair.split(",").map(Number)))
+        .filter((corners) => corners.length !== 4).reduce((sum, corners) => sum + area(corners), 0);
+}"""
+
+
+def sum_is_drawn(seen) -> bool:
+    """Whether the sum is in the picture: it is the one curve that has a point at every distance."""
+    curves = "(el) => [...el.querySelectorAll('svg polyline')].map((each) => each.getAttribute('points'))"
+    return any(len(points.split()) == 257 for points in seen.figure.evaluate(curves))
+
+
+def test_a_guess_is_drawn_before_the_sum_is_seen(opened):
+    seen = opened("ScoreDistance")
+    assert not sum_is_drawn(seen)
+    drag(seen, 0, (200, 60), (20, 0))
+    assert "guess=[" in line(seen)
+    assert not sum_is_drawn(seen)
+    drag(seen, 0, (600, 20))
+    assert sum_is_drawn(seen)
+    assert "Your guess was off by" in said(seen)
+    seen.figure.get_by_role("button", name="Guess again").click()
+    assert not sum_is_drawn(seen)
+    seen.figure.get_by_role("button", name="Show the sum").click()
+    assert sum_is_drawn(seen)
+    seen.assert_clean()
+
+
+def test_a_guess_is_drawn_by_a_finger_and_by_keys(opened):
+    seen = opened("ScoreDistance", **PHONE)
+    seen.devtools = seen.page.context.new_cdp_session(seen.page)
+    x, y = centre(seen.figure.locator(".rl-handle").first)
+    stroke(seen, (x, y), (x + 320, y + 60), steps=24)
+    assert "Your guess was off by" in said(seen)
+    seen.figure.locator(".rl-reset").evaluate("(el) => el.click()")
+    far, height = seen.figure.locator('[data-trait="guess"] input').all()
+    height.press("ArrowLeft")
+    far.press("ArrowRight")
+    assert re.search(r"guess=\[-?[\d.]+, -?[\d.]+\]", line(seen))
+    far.press("End")
+    assert sum_is_drawn(seen)
+    seen.assert_clean()
+
+
+def test_adding_waves_one_by_one_ends_with_the_whole_sum(opened):
+    seen = opened("ScoreDistance")
+    added = seen.figure.locator('[data-trait="added"] input')
+    added.press("Home")
+    heard = [said(seen)]
+    for _ in range(8):
+        added.press("ArrowRight")
+        heard.append(said(seen))
+    assert len(set(heard)) == 9
+    assert heard[3].startswith("The 24 fastest of 64 waves are added up.")
+    assert "From 0 to 256 it rises on 115 of 256 steps" in heard[-1]
+    seen.assert_clean()
