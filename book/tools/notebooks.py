@@ -155,7 +155,8 @@ def slim(state: Model) -> None:
     """
     if "_esm" in state:
         state["_esm"], state["_css"] = STUB, ""
-        state |= {control["name"]: control["initial"] for control in state["_controls"]}
+        state |= {control["name"]: control["initial"] for control in state.get("_controls", [])}
+        state.pop("_now", None)  # of a question: where its figure is
     for key in [key for key, value in state.items() if value is None]:
         del state[key]
 

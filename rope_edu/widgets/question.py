@@ -47,10 +47,12 @@ class Question(anywidget.AnyWidget):
         asked = [question(name) for name in names]
         if isinstance(figure, str) and figure not in LiveFigure.figures:
             raise ValueError(f"figure must be one of {', '.join(sorted(LiveFigure.figures))}, got {figure!r}")
-        self._figure = figure
+        if not isinstance(figure, LiveFigure):  # the newest by now: a later cell may make another
+            figure = LiveFigure.newest.get(figure or asked[0]["figure"])
+        self.figure = figure
         super().__init__(questions=asked)
-        if isinstance(beside := self.figure, LiveFigure):
-            beside.observe(self._follow)
+        if figure is not None:
+            figure.observe(self._follow)
             self._follow()
 
     @property
@@ -63,17 +65,9 @@ class Question(anywidget.AnyWidget):
         """Return the style sheet."""
         return style()
 
-    @property
-    def figure(self) -> LiveFigure | None:
-        """The figure that the answers set, where there is one."""
-        if isinstance(self._figure, LiveFigure):
-            return self._figure
-        return LiveFigure.newest.get(self._figure or self.questions[0]["figure"])
-
     def _follow(self, change: Any = None) -> None:
         """Tell the page the figure's values: "leave the slider where you expect it" reads them."""
-        figure = self.figure
-        if figure is not None:
+        if (figure := self.figure) is not None:
             self._now = {name: getattr(figure, name) for name in figure.controls()}
 
     @traitlets.observe("_show")
@@ -81,9 +75,10 @@ class Question(anywidget.AnyWidget):
         """Put the figure beside the questions into the state that shows why an answer is right."""
         figure = self.figure
         if figure is not None and change.new:
-            with figure.hold_trait_notifications():
-                figure.reset()
-                for name, value in change.new["state"].items():
+            figure.reset()
+            state = change.new["state"]
+            with figure.hold_trait_notifications():  # a preset's values come together
+                for name, value in (state | figure.settled(state)).items():
                     setattr(figure, name, value)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:

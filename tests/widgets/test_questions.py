@@ -2,9 +2,11 @@
 
 import math
 import re
+from contextlib import suppress
 
 import prose
 import pytest
+from traitlets import TraitError
 
 import rope_edu
 from rope_edu.widgets import LiveFigure, Question, RotatePair
@@ -139,12 +141,27 @@ def test_an_answer_sets_the_figure_that_was_given_and_nothing_else():
     assert (first.position, first.lock) == (3, False)
 
 
+@of_each
+def test_in_a_kernel_the_figure_goes_to_that_state_from_wherever_a_hand_left_it(asked):
+    figure = LiveFigure.figures[asked["figure"]]()
+    for name, control in figure.controls().items():  # to the other end, as far as the rules allow
+        with suppress(TraitError):
+            setattr(figure, name, control.describe().get("high"))
+    question = Question(asked["id"], figure=figure)
+    question.set_state({"_show": {"id": asked["id"], "state": asked["show"], "turn": 1}})
+    fresh = LiveFigure.figures[asked["figure"]](**asked["show"])
+    assert repr(figure) == repr(fresh)
+
+
 def test_without_a_figure_the_newest_of_its_class_is_set_and_its_values_are_known():
     figure = RotatePair(position=5)
     asked = Question("04-lock")
     assert asked.figure is figure
     figure.position = 9
     assert asked._now["position"] == 9
+    RotatePair(position=50)  # by a later cell
+    asked.set_state({"_show": {"id": "04-lock", "state": {"position": 16}, "turn": 1}})
+    assert figure.position == 16
 
 
 def test_a_question_without_any_figure_still_asks():
