@@ -197,7 +197,7 @@ function draw(pen, state, { width }) {
   const places = parts(width);
   const clocks = drawClocks(pen, state, frequencies, places, width);
   const hand = drawBig(pen, state, frequencies[state.pair], places.big);
-  return { ...drawChart(pen, state, frequencies, places.chart, width), ...clocks, ...hand };
+  return { ...hand, ...clocks, ...drawChart(pen, state, frequencies, places.chart, width) };
 }
 
 function readout({ pair, position, axis, head_dim, base }) {

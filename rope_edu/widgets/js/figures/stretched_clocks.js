@@ -158,7 +158,8 @@ const wedge = (from, to, { cx, cy, r }) => sector(cx, cy, r, from, to, Math.max(
 
 /** The fast pairs, which have been everywhere. */
 function drawFast(pen, faces, field) {
-  const words = faces.length ? `${counted(faces.length, "pair")} went all the way round in training` : "";
+  const where = field.w < 330 ? "" : " in training";
+  const words = faces.length ? `${counted(faces.length, "pair")} went all the way round${where}` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, 0);
   pen.circles(at.map(rim), { ...SEEN, stroke: ink.position, width: 1 });
@@ -170,7 +171,7 @@ function drawFast(pen, faces, field) {
 
 /** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
 function drawSlow(pen, faces, field, ghosts) {
-  const words = faces.length ? `${counted(faces.length, "pair")} saw only a wedge of the round` : "";
+  const words = faces.length ? `${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, NUMBER);
   pen.areas(
