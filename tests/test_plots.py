@@ -216,3 +216,13 @@ def test_only_plots_needs_matplotlib():
 def test_errors_name_the_value_and_what_is_allowed(draw, message):
     with pytest.raises(ValueError, match=message):
         draw(new_ax())
+
+
+def test_a_map_for_signs_is_blank_at_zero_and_as_wide_on_both_sides():
+    for limits in (None, (-0.5, 1.0)):
+        ax = plots.heatmap(
+            new_ax(), [[-1.0, 0.0], [0.0, 3.0]], value_label="value", diverging=True, limits=limits, **NAMES
+        )
+        image = ax.images[0]
+        assert image.norm.vmin == -image.norm.vmax
+        assert min(image.cmap(image.norm(0.0))[:3]) > 0.93

@@ -41,6 +41,14 @@ SETTINGS = {
     "image.composite_image": False,
     "path.simplify_threshold": 0.3,
 }
+RULES = {
+    "pi": "pi",
+    "ntk-aware": "ntk",
+    "abf": "abf",
+    "ntk-by-parts": "parts",
+    "yarn": "yarn",
+    "llama3": "llama",
+}
 VARIABLES = {
     style.QUERY: "q",
     style.KEY: "k",
@@ -49,6 +57,7 @@ VARIABLES = {
     style.VALUE: "value",
     style.NEUTRAL: "muted",
     "#e69f00": "other",
+    **{style.RULES[rule]: name for rule, name in RULES.items()},
     "#000000": "text",
     "#ffffff": "paper",
     "#b0b0b0": "grid",

@@ -47,12 +47,16 @@ def heatmap(
 
     `x_ticks` and `y_ticks` name the columns and rows; `annotate` writes each number into its cell
     (for matrices of up to about 8 × 8; beyond five columns without the zero before the point).
-    `limits` fixes the ends of the colour bar, so that two figures can be compared.
+    `limits` fixes the ends of the colour bar, so that two figures can be compared. A `diverging` bar has
+    zero, which is blank, in its middle.
     """
     matrix = _numbers(matrix)
     if matrix.ndim != 2:
         raise ValueError(f"matrix must have 2 axes (rows, columns), got shape {matrix.shape}")
     low, high = limits or (None, None)
+    if diverging:
+        most = float(np.abs(matrix if limits is None else np.asarray(limits)).max())
+        low, high = -most, most
     image = ax.imshow(matrix, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=low, vmax=high, aspect="auto")
     bar = ax.figure.colorbar(image, ax=ax)
     bar.set_label(value_label, fontsize=FONT)

@@ -11,10 +11,21 @@ SCORE = "#CC79A7"  # reddish purple: attention scores and weights
 VALUE = "#56B4E9"  # sky blue: values, and what attention puts out
 NEUTRAL = "#6E6E6E"  # grey: axes, references, and all that has no role
 
+# Each rule that stretches a context, by its name in figures, which take the same colours.
+RULES = {
+    "rope": NEUTRAL,
+    "pi": "#B87800",
+    "ntk-aware": "#6A4FB3",
+    "abf": "#7A5230",
+    "ntk-by-parts": "#6B7A00",
+    "yarn": "#A3123F",
+    "llama3": "#00798C",
+}
+
 DARK_INK, LIGHT_INK = "#101010", "#f8f8f8"  # numbers on a field, whatever the theme of the page
 
 SEQUENTIAL = "viridis"  # fields from low to high
-DIVERGING = "cividis"  # fields with a middle; give limits of equal size on both sides of it
+DIVERGING = "PuOr_r"  # numbers with a sign: zero, in the middle, is blank
 
 # Series without a role: colours that no role uses, each with its own dash pattern and marker.
 SERIES = (

@@ -129,13 +129,18 @@ class Point(Control):
 
 
 class Choice(Control):
-    """One of a few named options; ``options`` maps the stored value to the words a reader sees."""
+    """One of a few named options; ``options`` maps the stored value to the words a reader sees.
+
+    With ``buttons`` all of them are in sight.
+    """
 
     kind = "choice"
 
-    def __init__(self, default: Any, options: dict[Any, str], *, label: str, unit: str = "") -> None:
+    def __init__(
+        self, default: Any, options: dict[Any, str], *, label: str, unit: str = "", buttons: bool = False
+    ) -> None:
         super().__init__(default, label=label, unit=unit)
-        self.options = options
+        self.options, self.buttons = options, buttons
 
     def clean(self, value: Any) -> Any:
         """Return the option; ints may arrive as integral floats from a page."""
@@ -151,7 +156,8 @@ class Choice(Control):
 
     def describe(self) -> dict[str, Any]:
         """Add the options as [value, words] pairs."""
-        return super().describe() | {"options": [[value, words] for value, words in self.options.items()]}
+        options = {"options": [[value, words] for value, words in self.options.items()]}
+        return super().describe() | options | ({"buttons": True} if self.buttons else {})
 
 
 class Toggle(Control):

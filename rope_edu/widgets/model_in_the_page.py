@@ -56,7 +56,7 @@ class ModelInThePage(LiveFigure):
         "back", {"back": "five letters back", "text": "next character of prose"}, label="The model's task"
     )
     times = Slider(8, 1, 16, label="Length of the text", unit="× trained")
-    rule = Choice("none", RULES, label="Rule")
+    rule = Choice("none", RULES, label="Rule", buttons=True)
     factor = Slider(8.0, 1.0, 32.0, step=0.5, label="Factor, s").under(
         OnlyIf("rule", ("by-parts", "pi", "ntk-aware", "yarn", "llama3"))
     )

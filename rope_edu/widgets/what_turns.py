@@ -9,7 +9,8 @@ class WhatTurns(LiveFigure):
     """Show what turns in one head under RoPE, partial rotary, p-RoPE and NoPE, how fast, and who turns with whom.
 
     Each row is the head once more: a cell for each feature, coloured by its speed, empty where nothing turns it;
-    an arc joins two features that are turned together. ``fraction`` is partial rotary's share of features and
+    an arc joins two features that are turned together, and a hand in each cell shows how far they have turned at
+    ``position``. ``fraction`` is partial rotary's share of features and
     p-RoPE's share of pairs; ``pairing`` the layout. ``feature`` is followed through all rows. Below stands the
     wavelength of each turning pair, beside ``trained_length`` (tokens).
 
@@ -21,6 +22,9 @@ class WhatTurns(LiveFigure):
     Source: GPT-NeoX, arXiv 2204.06745, §2.1; p-RoPE, arXiv 2410.06205, §6; NoPE, arXiv 2305.19466. Chapter 19.
     """
 
+    lead = ("position", "pairing", "fraction")
+
+    position = Slider(6, 0, 512, label="Position, m", unit="tokens")
     feature = Slider(1, 0, 15, label="Feature to follow, j").under(AtMost("head_dim", plus=-1))
     pairing = Choice(
         "half_split",

@@ -22,4 +22,4 @@ class WhichBug(LiveFigure):
     """
 
     patient = Slider(1, 1, len(PATIENTS), label="Patient, number")
-    guess = Choice("none", {"none": "none yet"} | CHOICES, label="Your diagnosis")
+    guess = Choice("none", {"none": "none yet"} | CHOICES, label="Your diagnosis", buttons=True)

@@ -5,12 +5,14 @@ import subprocess
 import sys
 
 import matplotlib
+import numpy as np
 import pytest
 
 from rope_edu.plots import style
 from rope_edu.widgets import LiveFigure, _bundle
 from rope_edu.widgets._data import DATA
 from rope_edu.widgets._modules import ROOMS, BundleError, read
+from rope_edu.widgets.maths import stretch
 
 FIGURES = sorted(LiveFigure.figures)
 MODULES = sorted(path.relative_to(_bundle.JS).with_suffix("").as_posix() for path in _bundle.JS.rglob("*.js"))
@@ -142,10 +144,72 @@ def test_one_colour_means_one_thing_in_both_kinds_of_picture():
 
 
 def test_colour_maps_are_the_named_ones():
-    for name in ("viridis", "cividis"):
+    for name, called in (("viridis", style.SEQUENTIAL), ("diverging", style.DIVERGING)):
         stops = re.search(rf'{name} = ramp\(\s*"([0-9a-f ]+)"', _bundle.source("lib/colour"))[1].split()
-        true = matplotlib.colormaps[name]
+        true = matplotlib.colormaps[called]
         for i, stop in enumerate(stops):
             expected = [round(255 * c) for c in true(i / (len(stops) - 1))[:3]]
             found = [int(stop[j : j + 2], 16) for j in (0, 2, 4)]
             assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) <= 2
+
+
+RULED = {
+    "pi": "pi",
+    "ntk-aware": "ntk",
+    "abf": "abf",
+    "ntk-by-parts": "parts",
+    "yarn": "yarn",
+    "llama3": "llama",
+}
+
+
+def themes() -> list[dict[str, str]]:
+    """Return the style sheet's colours by name, light and dark."""
+    blocks = re.findall(r"(?:--rl-[a-z-]+: #[0-9a-f]{6};\s*){10,}", _bundle.style())
+    return [dict(re.findall(r"--rl-([a-z-]+): (#[0-9a-f]{6});", block)) for block in blocks]
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of WCAG."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def test_a_rule_has_one_colour_in_figures_and_plots_which_both_grounds_carry():
+    assert set(style.RULES) == {"rope", *RULED} == set(stretch.RULES)
+    light, dark = themes()
+    script = _bundle.source("lib/colour")
+    for rule, name in RULED.items():
+        assert light[name] == style.RULES[rule].lower()
+        assert f'{name}: "{style.RULES[rule]}"' in script
+        assert f"var(--rl-{name})" in script
+        for theme in (light, dark):
+            bright, dim = sorted((luminance(theme[name]), luminance(theme["paper"])), reverse=True)
+            assert (bright + 0.05) / (dim + 0.05) >= 3, f"{rule} on {theme['paper']}"
+    hues = [colour for rule, colour in style.RULES.items() if rule != "rope"]
+    assert len({*hues, style.QUERY, style.KEY, style.POSITION, style.SCORE, style.VALUE}) == len(hues) + 5
+
+
+UNSEEN = {
+    "clocks",
+    "model_in_the_page",
+    "score_under_rules",
+    "trained_turns",
+    "what_turns",
+}  # draw such places
+RULE = re.compile(
+    r"""^\s*\{?\s*(?:name: )?"?(?:pi|ntk-aware|abf|ntk-by-parts|yarn|llama3|YaRN|Llama 3)\b.*stroke: (.*)""",
+    re.M,
+)
+
+
+@pytest.mark.parametrize("figure", sorted(path.stem for path in (_bundle.JS / "figures").glob("*.js")))
+def test_figures_speak_the_grammar_of_colours(figure):
+    source = _bundle.source(f"figures/{figure}")
+    assert not re.search(r"#[0-9a-fA-F]{6}|rgb\(|var\(--", source), "a colour is named in lib/colour alone"
+    for style_of in RULE.findall(source):
+        assert style_of.startswith("ruleInk"), f"a rule has its colour: {style_of}"
+    assert not re.search(r"[sS]hade\((?:tint|TINT|wave|speed\()", source), "speeds are drawn by speedShade"
+    if figure in UNSEEN:
+        assert "lib/marks.js" in source, "what training never showed has one mark"

@@ -72,6 +72,21 @@ interface Handle {
   press?: boolean; // a press is enough
 }
 
+/** A box of a picture that can be clicked, and what a click sets. */
+interface Tap {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  set: State;
+}
+
+/** Between two states: the first one, and the share of the way, from 0 to 1. */
+interface Way {
+  from: State;
+  share: number;
+}
+
 /** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */
 interface Control {
   name: string;
@@ -87,6 +102,7 @@ interface Control {
   whole: boolean;
   limit: number;
   options: [any, string][];
+  buttons?: boolean;
   max_words: number;
   most: number;
   rules?: ControlRule[];
@@ -191,6 +207,9 @@ interface View {
   shows(part: string): boolean;
 }
 
+/** What can be taken in a picture: things to drag by name, and boxes to click. */
+type Grasp = { [name: string]: any; taps?: Record<string, Tap> };
+
 /** What a figure gives; see lib/figure.js. */
 interface Figure {
   name: string;
@@ -199,8 +218,8 @@ interface Figure {
   draw(
     pen: import("./lib/pen.js").Pen,
     state: State,
-    size: { width: number; height: number } & View,
-  ): Record<string, Handle> | void;
+    size: { width: number; height: number; way?: Way } & View,
+  ): Grasp | void;
   readout(state: State, view: View): string;
   follow?(before: State, changes: State): State;
   uses?(state: State): string[];
@@ -208,5 +227,7 @@ interface Figure {
   play?: { trait: string; perSecond: number; speeds?: number[] };
   panel?(width: number, state: State, view: View): Pair;
   smooth?: string[];
+  time?: number;
+  unfolds?: boolean;
   buttons?: { label: string; move(state: State): State }[];
 }

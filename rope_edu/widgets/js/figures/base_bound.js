@@ -2,7 +2,7 @@ import { BASES } from "../data/bases.js";
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { centred, inLines } from "../lib/labels.js";
+import { centred, inLines, Labels, spotsAround } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { textWidth } from "../lib/words.js";
@@ -81,6 +81,21 @@ const LEGEND = [
   { words: "this state", sign: "cross" },
 ];
 
+/** The models' names beside their dots. */
+function nameModels(pen, models, box, { X, Y, path, here }) {
+  const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
+  labels.avoidDot(here, 12);
+  labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
+  const places = models.map((m) => ({ name: m.name, at: /** @type {Pair} */ ([X(m.base), Y(powerOf(m.context))]) }));
+  for (const { at } of places) labels.avoidDot(at, 5);
+  for (const dot of path) labels.avoidDot(dot, 2);
+  for (const { name, at } of places) {
+    const wide = textWidth(name, 12);
+    const { left, baseline } = labels.place(wide, spotsAround(at, wide));
+    pen.text(left, baseline, name, { size: 12, fill: ink.muted });
+  }
+}
+
 /** Below: the first negative distance of every base, models, and this state. */
 function drawPlane(pen, { base, head_dim, context, model }, width) {
   const top = 330;
@@ -120,7 +135,14 @@ function drawPlane(pen, { base, head_dim, context, model }, width) {
   pen.circle(cx, cy, 7, { fill: ink.position, stroke: ink.text, width: 1.5 });
   const words = { anchor: "end", size: 12, fill: ink.positionWords };
   pen.text(box.x + box.w - 6, box.y + box.h - 8, "safe below the line", words);
-  return { base: { x: cx, y: cy, at: (px) => Number(at(px).toPrecision(3)) } };
+  const taps = Object.fromEntries(
+    others.map((m) => [
+      m.name,
+      { x: X(m.base) - 11, y: Y(powerOf(m.context)) - 11, w: 22, h: 22, set: { model: m.name } },
+    ]),
+  );
+  if (width >= 560) nameModels(pen, others, box, { X, Y, path, here: [cx, cy] });
+  return { base: { x: cx, y: cy, at: (px) => Number(at(px).toPrecision(3)) }, taps };
 }
 
 function draw(pen, state, { width }) {

@@ -214,5 +214,6 @@ export default live({
   draw,
   readout,
   panel: (width) => [0, stacked(width) ? places(width).bias.y - 44 : height(width)],
+  unfolds: true,
   buttons: [{ label: "Next query", move: ({ query, length }) => ({ query: (query + 1) % length }) }],
 });

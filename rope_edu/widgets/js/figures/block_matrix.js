@@ -1,6 +1,6 @@
-import { cividis, ink, onShade, shade } from "../lib/colour.js";
+import { diverging, ink, onShade, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { clamp, fmt, range } from "../lib/numbers.js";
+import { fmt, range } from "../lib/numbers.js";
 import { length } from "../maths/complex.js";
 import { invFreq, ropeAngles, turnsOf } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
@@ -50,10 +50,10 @@ const height = (width, state) => {
 
 /** One coloured cell with its number, where there is room for it. */
 function cell(pen, value, x, y, w, h) {
-  const place = clamp((value + 1) / 2, 0, 1);
-  pen.rect(x, y, w, h, { fill: shade(place, cividis), stroke: ink.paper, width: 0.5 });
+  const place = signedPlace(value);
+  pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
   if (w >= 42 && h >= 15) {
-    pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value), { fill: onShade(place, cividis), size: 12, anchor: "middle" });
+    pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value), { fill: onShade(place, diverging), size: 12, anchor: "middle" });
   }
 }
 
@@ -105,14 +105,14 @@ function drawLegend(pen, { left, narrow, height: tall, room, matrix }, width) {
   const steps = 24;
   if (narrow) {
     const [x, y, w] = [left + 26, TOP + tall + 18, Math.min(150, width - left - 60)];
-    pen.raster(x, y, w, 10, 1, steps, (_, i) => (i + 0.5) / steps, cividis);
+    pen.raster(x, y, w, 10, 1, steps, (_, i) => (i + 0.5) / steps, diverging);
     pen.text(x - 6, y + 10, "−1", { anchor: "end", size: 12, fill: ink.muted });
     pen.text(x + w + 6, y + 10, "1", { size: 12, fill: ink.muted });
     pen.text(x + w / 2, y + 26, matrix ? "0; blank: always 0" : "0", { anchor: "middle", size: 12, fill: ink.muted });
     return;
   }
   const [x, y, h] = [left + room + 22, TOP + 18, 132];
-  pen.raster(x, y, 12, h, steps, 1, (i) => 1 - (i + 0.5) / steps, cividis);
+  pen.raster(x, y, 12, h, steps, 1, (i) => 1 - (i + 0.5) / steps, diverging);
   [1, 0, -1].forEach((v, i) => {
     pen.text(x + 18, y + (h * i) / 2 + 4, fmt(v, 0), { size: 12, fill: ink.muted });
   });
@@ -155,15 +155,49 @@ function drawCount(pen, { head_dim: d, form }, y, width) {
   });
 }
 
-function draw(pen, state, { width }) {
+/** Where the columns of the elementwise form stand: how wide, how far apart, and the left edge of each. */
+function columnsOf({ left, room, narrow }) {
+  const gap = narrow ? 12 : 24;
+  const wide = Math.min(84, (room - 4 * gap) / 5);
+  return { wide, step: wide + gap, edges: range(0, 4).map((i) => left + i * (wide + gap)) };
+}
+
+/**
+ * Between the two forms: each row's cosine and sine leave the matrix and become columns, x and x′ make room for them, and
+ * the partner's features come out of x. share: from the matrix, 0, to the columns, 1.
+ */
+function drawBetween(pen, state, at, place, share) {
+  const { left, side, column, cell: h, narrow } = place;
+  const { x, matrix, out, partner, second } = at;
+  const { wide, edges } = columnsOf(place);
+  const d = state.head_dim;
+  const to = (from, end) => from + (end - from) * share;
+  const inMatrix = (c) => left + (c * side) / d;
+  const gap = narrow ? 6 : 14;
+  const [xs, results] = [left + side + gap, left + side + gap + column + (narrow ? 20 : 30)];
+  const sign = (r) => (second[r] ? 1 : -1);
+  for (const r of range(0, d - 1)) {
+    const y = TOP + r * h;
+    const w = to(side / d, wide);
+    cell(pen, matrix[r][r], to(inMatrix(r), edges[1]), y, w, h);
+    cell(pen, matrix[r][partner[r]] * (share > 0.5 ? sign(r) : 1), to(inMatrix(partner[r]), edges[3]), y, w, h);
+    cell(pen, sign(r) * x[partner[r]], to(xs, edges[2]), to(TOP + partner[r] * h, y), to(column, wide), h);
+    cell(pen, x[r], to(xs, edges[0]), y, to(column, wide), h);
+    cell(pen, out[r], to(results, edges[4]), y, to(column, wide), h);
+  }
+}
+
+function draw(pen, state, /** @type {any} */ { width, way }) {
   const at = rotated(state);
   const place = grid(width, state);
-  const { left, column, side, narrow, height: tall, room } = place;
+  const { left, column, side, narrow, height: tall } = place;
   const { x, matrix, out, j, partner, second } = at;
   const middle = TOP + tall / 2 + 5;
   const sign = (px, words) => pen.text(px, middle, words, { anchor: "middle", size: narrow ? 14 : 17 });
   pen.part(() => drawRows(pen, state, place, j));
-  if (place.matrix) {
+  if (way && way.from.form !== state.form) {
+    drawBetween(pen, state, at, place, place.matrix ? 1 - way.share : way.share);
+  } else if (place.matrix) {
     const gap = narrow ? 6 : 14;
     drawMatrix(pen, state, at, place);
     drawColumn(pen, x, "x", left + side + gap, place, [j, partner[j]]);
@@ -171,8 +205,7 @@ function draw(pen, state, { width }) {
     sign(end - (narrow ? 10 : 15), "=");
     drawColumn(pen, out, "x′", end, place, [j]);
   } else {
-    const wide = Math.min(84, (room - (narrow ? 4 * 12 : 4 * 24)) / 5);
-    const step = wide + (narrow ? 12 : 24);
+    const { wide, step } = columnsOf(place);
     const parts = [
       [x, "x", "⊙"],
       [x.map((_, r) => matrix[r][r]), "cos", "+"],
@@ -219,5 +252,6 @@ export default live({
   height,
   draw,
   readout,
-  play: { trait: "position", perSecond: 4 },
+  time: 1200,
+  play: { trait: "position", perSecond: 4, speeds: [1, 4] },
 });

@@ -1,6 +1,7 @@
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar, sector } from "../lib/geometry.js";
+import { unseenPoints } from "../lib/marks.js";
 import { fmt, grouped, powerOf } from "../lib/numbers.js";
 import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
@@ -54,7 +55,7 @@ function drawLegend(pen, wide) {
     20,
     36,
     wide
-      ? "where the hand goes within the context; a dashed rim: no full turn there"
+      ? "where the hand goes within the context; a diamond: where it never went"
       : "where it goes within the context",
   );
 }
@@ -91,6 +92,12 @@ function draw(pen, state, view) {
     faces.map(({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 3)]),
     { stroke: ink.text, width: 2.4 },
   );
+  const astray = view.shows("reach") ? faces.filter(({ angle, reach }) => angle > reach) : [];
+  unseenPoints(
+    pen,
+    astray.map(({ cx, cy, angle }) => polar(cx, cy, angle, r - 7)),
+    4.5,
+  );
   for (const face of faces) {
     const { i, cx, cy, wave } = face;
     pen.text(cx - r - 5, cy - r + 7, i, { size: 12, fill: ink.muted, anchor: "middle" });
@@ -125,4 +132,5 @@ export default live({
   draw,
   readout,
   play: { trait: "position", perSecond: 12, speeds: [1, 10, 100] },
+  smooth: ["position"],
 });

@@ -236,7 +236,8 @@ function drawMarks(pen, state, x, y, width) {
     ];
     pen.curves(fails ? cross : tick, pencil);
   }
-  return 6 * step;
+  const tap = (i) => ({ x: x + i * step + 2, y, w: step - 6, h: 24, set: { line: i + 1 } });
+  return { wide: 6 * step, taps: Object.fromEntries(broken.map((_, i) => [`line ${i + 1}`, tap(i)])) };
 }
 
 /** A name beside each curve, clear of all their dots and, where there is room, of the grid's lines. */
@@ -378,18 +379,18 @@ function draw(pen, state, { width }) {
     pen.text(4, 16, first, bold);
     pen.text(4, 34, second, bold);
     pen.text(4, 56, formula, { fill: ink.muted });
-    drawMarks(pen, state, 2, 68, width - 4);
+    const { taps } = drawMarks(pen, state, 2, 68, width - 4);
     const handles = drawPlane(pen, state, 4, 102, width - 8);
     drawPanel(pen, state, { x: 34, y: width + 130, w: width - 52, h: 150 });
-    return handles;
+    return { ...handles, taps };
   }
   pen.text(4, 18, `${first} ${second}`, { weight: 600, size: 14 });
-  const wide = drawMarks(pen, state, 2, 34, 300);
+  const { wide, taps } = drawMarks(pen, state, 2, 34, 300);
   pen.text(wide + 16, 51, formula, { fill: ink.muted });
   const side = sideOf(width);
   const handles = drawPlane(pen, state, 4, 72, side);
   drawPanel(pen, state, { x: side + 52, y: 122, w: width - side - 72, h: 200 });
-  return handles;
+  return { ...handles, taps };
 }
 
 function readout(state) {

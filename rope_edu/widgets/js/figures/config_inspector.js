@@ -5,7 +5,7 @@ import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, geometric, grouped, powerOf, range } from "../lib/numbers.js";
-import { counted, wrapped } from "../lib/words.js";
+import { counted, textWidth, wrapped } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
 import { pythonOf, readText } from "../maths/config.js";
 import { meanCosine } from "../maths/decay.js";
@@ -14,6 +14,7 @@ import { invFreq, wavelength } from "../maths/frequencies.js";
 const FARTHEST = 32768; // tokens to which the first negative score is sought
 const REACH = 131072; // tokens, the axis of distances
 const LINE = 19; // pixels
+const BADGE = 30; // pixels: of the verdict above the facts
 const SLOWEST = 9; // the axis of wavelengths ends at 10^9 tokens
 
 const written = memo((preset) => JSON.stringify(PRESETS.find(({ name }) => name === preset).config), 4);
@@ -74,7 +75,7 @@ const chartHeight = (width) => (width < 480 ? 300 : 340);
 function height(width, state) {
   const { above, below } = words(state, width);
   const lines = legend(state, width).at(-1)?.line ?? 0;
-  return LINE * (above.length + below.length + lines) + (below.length ? chartHeight(width) : 20);
+  return BADGE + LINE * (above.length + below.length + lines) + (below.length ? chartHeight(width) : 20);
 }
 
 /** The lengths that a chart marks: [tokens, words, style]. */
@@ -159,19 +160,34 @@ function drawScore(pen, reading, all, box) {
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
+/** The verdict in a word, over the facts: read, read with remarks, or refused. */
+function drawBadge(pen, state) {
+  const { reading, refused } = readState(state);
+  const remarks = reading?.remarks.length ?? 0;
+  const words = refused ? "✗ refused" : remarks ? `! read, with ${counted(remarks, "remark")}` : "✓ read";
+  const [fill, on] = refused
+    ? [ink.text, ink.paper]
+    : remarks
+      ? [ink.other, ink.onOther]
+      : [ink.positionWords, ink.paper];
+  pen.rect(4, 2, textWidth(words, 13, true) + 18, 22, { fill, radius: 11 });
+  pen.text(13, 18, words, { fill: on, weight: 600 });
+}
+
 function draw(pen, state, { width, height: tall }) {
+  drawBadge(pen, state);
   const { above, below } = words(state, width);
   const { reading } = readState(state);
   pen.part(() => {
     above.forEach((line, i) => {
-      pen.text(4, 15 + LINE * i, line);
+      pen.text(4, BADGE + 15 + LINE * i, line);
     });
     below.forEach((line, i) => {
       pen.text(4, tall - 6 - LINE * (below.length - 1 - i), line, { size: 12, fill: ink.muted });
     });
   });
   if (!reading) return;
-  const top = LINE * above.length;
+  const top = BADGE + LINE * above.length;
   const all = legend(state, width);
   const lines = all.at(-1).line;
   drawLegend(pen, all, top + 18);

@@ -125,6 +125,6 @@ export default live({
   height,
   draw,
   readout,
-  play: { trait: "position", perSecond: 12 },
+  play: { trait: "position", perSecond: 12, speeds: [1, 4] },
   buttons: [{ label: "Equal gains", move: ({ first }) => ({ second: first }) }],
 });

@@ -1,7 +1,8 @@
 import { axes } from "../lib/axes.js";
-import { ink, onShade, shade } from "../lib/colour.js";
+import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { halfEllipse } from "../lib/geometry.js";
+import { onSpeed, speedShade } from "../lib/marks.js";
 import { fmt, range } from "../lib/numbers.js";
 import { dot } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
@@ -14,7 +15,7 @@ const BASE = 100;
 const QUERY = [-0.8, -1.3, 0.6, 0.7, -0.3, 0.4, 1.7, 1.1, 0.7, 0.7, -0.9, 1, -1.6, -0.3, -0.4, -1.7];
 const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.5, 0.7, -1.6, -1.4];
 const REACH = 2.1; // no turned feature is larger
-const TINT = (pair, pairs) => 0.22 + (0.58 * pair) / (pairs - 1);
+const speedOf = (pair, pairs) => pair / (pairs - 1); // from fast to slow
 
 /** A query and a key of width d: their rows at a position as trained and in the three ways to run them, and their scores. */
 function head(d) {
@@ -85,7 +86,9 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
   for (const pair of range(0, pairs - 1)) {
     const bar = ({ left, tall }) => [left + inner * 0.22, zero, inner * 0.56, -tall];
     const own = seats.filter(({ seat }) => home(seat) === pair);
-    pen.rects([...own.map(bar), ...own.map(({ left }) => [left, tab, inner, TAB])], { fill: shade(TINT(pair, pairs)) });
+    pen.rects([...own.map(bar), ...own.map(({ left }) => [left, tab, inner, TAB])], {
+      fill: speedShade(speedOf(pair, pairs)),
+    });
   }
   pen.lines(
     seats.map(({ left }) => [left, zero, left + inner, zero]),
@@ -93,7 +96,7 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
   );
   for (const { seat, left } of seats) {
     const middle = left + inner / 2;
-    const fillOn = onShade(TINT(home(seat), pairs));
+    const fillOn = onSpeed(speedOf(home(seat), pairs));
     pen.text(middle, tab + 16, home(seat), { anchor: "middle", size: 13, weight: 600, fill: fillOn });
     const chosen = lit.includes(seat);
     const label = down ? bars + BAR + 14 : y + 13;
@@ -124,7 +127,7 @@ function draw(pen, state, { width }) {
   const places = range(0, d - 1);
   const isChosen = (seat) => trained.includes(from[seat]);
   for (const seat of [...places.filter((s) => !isChosen(s)), ...places.filter(isChosen)]) {
-    const tint = shade(TINT(pairOf(from[seat]), pairs));
+    const tint = speedShade(speedOf(pairOf(from[seat]), pairs));
     const style = isChosen(seat) ? { width: 5 } : { width: 2, opacity: 0.8 };
     pen.line(centre(from[seat]), UPPER + 18 + BAR + TAB, centre(seat), LOWER, { stroke: tint, ...style });
   }
@@ -201,5 +204,5 @@ export default live({
   height,
   draw,
   readout,
-  play: { trait: "position", perSecond: 6 },
+  play: { trait: "position", perSecond: 6, speeds: [1, 4] },
 });

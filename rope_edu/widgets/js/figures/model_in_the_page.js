@@ -3,6 +3,7 @@ import { bitmap } from "../lib/bitmap.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
+import { UNSEEN as NEW } from "../lib/marks.js";
 import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
 import { counted, quoted } from "../lib/words.js";
 import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
@@ -56,7 +57,7 @@ function legend({ task, measure }, width) {
   const level = measure === "loss" ? `${fmt(reached.loss, 2)} nats` : `${fmt(100 * reached.accuracy, 0)} %`;
   const items = [
     { words: "trained places", fill: ink.position },
-    { words: "new places", fill: ink.other },
+    { words: "new places", fill: NEW.fill },
     { words: `after training: ${level}`, fill: "" },
   ];
   return inLines(items, width - 4, { sample: 30 });
@@ -115,7 +116,7 @@ function drawChart(pen, state, box, width, alone) {
   const known = bars.map((bar, i) => ({ bar, i })).filter(({ bar }) => bar >= 0);
   const part = (wanted) => known.filter(({ i }) => i * size < length === wanted).map(({ bar, i }) => rectOf(bar, i));
   pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
-  pen.rects(part(false), { fill: ink.other, stroke: ink.text, width: 0.7 });
+  pen.rects(part(false), { ...NEW, opacity: 1, stroke: ink.text, width: 0.7 });
   pen.line(edge, box.y, edge, box.y + box.h, { stroke: ink.position, width: 2 });
   const level = Y(loss ? reached.loss : 100 * reached.accuracy);
   pen.line(box.x, level, box.x + box.w, level, { stroke: ink.text, width: 1.5, dash: "5 3" });

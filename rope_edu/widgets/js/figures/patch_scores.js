@@ -1,4 +1,4 @@
-import { ink } from "../lib/colour.js";
+import { diverging, ink, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
@@ -39,7 +39,7 @@ function places(width) {
 function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   const cell = side / SIDE;
   pen.text(x, y - 10, "Score with every patch");
-  pen.raster(x, y, side, side, SIDE, SIDE, (row, column) => (scores[row * SIDE + column] + 0.5) / 1.5);
+  pen.raster(x, y, side, side, SIDE, SIDE, (row, column) => signedPlace(scores[row * SIDE + column]), diverging);
   const muted = { size: 12, fill: ink.muted };
   for (const n of range(0, SIDE - 1, 5)) {
     pen.text(x + (n + 0.5) * cell, y + side + 15, n, { ...muted, anchor: "middle" });
@@ -50,9 +50,9 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   const [left, top] = [x + place[1] * cell, y + place[0] * cell];
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.q, width: 2.5 });
-  pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127);
-  pen.text(x, scaleTop + 27, "−0.5", muted);
-  pen.text(x + side / 3, scaleTop + 27, "0", { ...muted, anchor: "middle" });
+  pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127, diverging);
+  pen.text(x, scaleTop + 27, "−1", muted);
+  pen.text(x + side / 2, scaleTop + 27, "0", { ...muted, anchor: "middle" });
   pen.text(x + side, scaleTop + 27, "1 (own)", { ...muted, anchor: "end" });
   const index = (at, start) => clamp(Math.floor((at - start) / cell), 0, SIDE - 1);
   const at = (px, py) => index(py, y) * SIDE + index(px, x);

@@ -1,16 +1,16 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, ruleInk } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
-import { clamp, fmt, grouped, range, significant } from "../lib/numbers.js";
+import { clamp, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { invFreq, turnsOf, wavelength } from "../maths/frequencies.js";
 import { llama3, ntkByParts, yarn, yarnMscale } from "../maths/scaling.js";
 
 const RULES = [
-  { name: "YaRN, code", style: { stroke: ink.other, width: 4 }, shape: 6 },
-  { name: "YaRN, paper", style: { stroke: ink.text, width: 2, dash: "7 4" }, shape: 4.5 },
-  { name: "Llama 3: 1, 4", style: { stroke: ink.value, width: 2.5, dash: "2 4" }, shape: 4.5 },
+  { name: "YaRN, code", style: { stroke: ruleInk.yarn, width: 4 }, shape: 6 },
+  { name: "YaRN, paper", style: { stroke: ruleInk["ntk-by-parts"], width: 2.4, dash: "7 4" }, shape: 4.5 },
+  { name: "Llama 3: 1, 4", style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
 /** The pairs of a state: frequencies, wavelengths, turns, and for each rule what multiplies θ and how much is kept. */
@@ -78,7 +78,7 @@ function drawAxes(pen, state, all, box, width) {
     pen.line(box.x, Y(1 / factor), box.x + box.w, Y(1 / factor), { stroke: ink.muted, width: 1.2, dash: "2 3" });
   }
   const place = (i) => X(byPair ? i : Math.min(all.turns[i], most));
-  return { X, Y, at, place, most, byPair };
+  return { X, Y, at, place, most, byPair, last };
 }
 
 /** The lines of the three rules; with turns across, only pairs that lie on the axis. */
@@ -92,6 +92,26 @@ function drawRules(pen, state, all, { place, Y, most, byPair }) {
     const off = !byPair && all.turns[i] > most;
     pen.circle(place(i), Y(rows[rule][i]), off ? 0 : shape, { fill: style.stroke, stroke: ink.text, width: 1.2 });
   });
+}
+
+/** The two knees of YaRN's ramp: the pairs that turn β times in the trained length; dragged, they set β. */
+function drawKnees(pen, { beta_fast, beta_slow, shown, factor, truncate }, all, { X, Y, at, last }) {
+  const turnsAt = (place) => {
+    const i = clamp(Math.floor(place), 0, last - 1);
+    return all.turns[i] * (all.turns[i + 1] / all.turns[i]) ** (place - i);
+  };
+  const pairAt = (turns) => {
+    const i = all.turns.findIndex((each) => each < turns);
+    if (i < 1) return i ? last : 0;
+    return i - 1 + powerOf(all.turns[i - 1] / turns) / powerOf(all.turns[i - 1] / all.turns[i]);
+  };
+  const low = shown === "kept" ? 0 : 1 / factor;
+  const knee = (beta, height, whole) => {
+    const [x, y] = [X(truncate ? whole(pairAt(beta)) : pairAt(beta)), Y(height)];
+    pen.circle(x, y, 5, { fill: ink.paper, stroke: ruleInk.yarn, width: 2 });
+    return { x, y, ink: ruleInk.yarn, at: (px) => Number(turnsAt(at(px)).toPrecision(3)) };
+  };
+  return { beta_fast: knee(beta_fast, 1, Math.floor), beta_slow: knee(beta_slow, low, Math.ceil) };
 }
 
 function draw(pen, state, { width, height: tall }) {
@@ -111,7 +131,8 @@ function draw(pen, state, { width, height: tall }) {
   pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, style);
   if (!scales.byPair) return {};
   const rows = state.shown === "kept" ? all.kept : all.multipliers;
-  return { pair: { x: cx, y: scales.Y(rows[0][i]), at: (px) => Math.round(scales.at(px)) } };
+  const pair = { x: cx, y: scales.Y(rows[0][i]), at: (px) => Math.round(scales.at(px)) };
+  return { ...drawKnees(pen, state, all, scales), pair };
 }
 
 function readout(state) {

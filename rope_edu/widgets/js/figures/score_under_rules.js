@@ -1,12 +1,13 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, ruleInk } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { centred } from "../lib/labels.js";
+import { centred, inLines } from "../lib/labels.js";
 import { placeLineNames } from "../lib/line_names.js";
+import { BEYOND } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
-import { listed } from "../lib/words.js";
+import { listed, textWidth } from "../lib/words.js";
 import { scoreTrend, stretched } from "../maths/stretch.js";
 
 const SPREAD = 0.1; // of the distances over which a smooth curve is the mean
@@ -14,13 +15,13 @@ const POINTS = 112; // of a curve
 
 /** The switch of each rule and how its curve is drawn, the plainest first. */
 const CURVES = {
-  rope: { trait: "plain", stroke: ink.muted, width: 2.4 },
-  pi: { trait: "pi", stroke: ink.other, width: 2.6 },
-  "ntk-aware": { trait: "ntk_aware", stroke: ink.text, width: 2.4 },
-  abf: { trait: "abf", stroke: ink.text, width: 2, dash: "9 4" },
-  "ntk-by-parts": { trait: "by_parts", stroke: ink.other, width: 2.6, dash: "9 4" },
-  yarn: { trait: "yarn", stroke: ink.other, width: 2.6, dash: "2 4" },
-  llama3: { trait: "llama3", stroke: ink.text, width: 2, dash: "2 4" },
+  rope: { trait: "plain", stroke: ruleInk.rope, width: 2.4 },
+  pi: { trait: "pi", stroke: ruleInk.pi, width: 2.6 },
+  "ntk-aware": { trait: "ntk_aware", stroke: ruleInk["ntk-aware"], width: 2.4 },
+  abf: { trait: "abf", stroke: ruleInk.abf, width: 2, dash: "9 4" },
+  "ntk-by-parts": { trait: "by_parts", stroke: ruleInk["ntk-by-parts"], width: 2.6, dash: "9 4" },
+  yarn: { trait: "yarn", stroke: ruleInk.yarn, width: 2.6, dash: "2 4" },
+  llama3: { trait: "llama3", stroke: ruleInk.llama3, width: 2, dash: "2 4" },
 };
 
 const rotationOf = memo(
@@ -51,7 +52,25 @@ const spreadOf = ({ smooth }) => (smooth ? SPREAD : 0);
 const scoreAt = (rule, state, distance) => scoreTrend(rotationOf(headOf(rule, state)), distance, spreadOf(state));
 
 const placeNames = memo(placeLineNames, 4);
-const height = (width) => (width < 480 ? 360 : 400);
+const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: RULES[rule] }));
+const switches = memo((width) => inLines(NAMES, width - 4, { sample: 30 }), 4);
+const topOf = (width) => 24 * (switches(width).at(-1).line + 1) + 10; // of the chart and the words above it
+const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
+
+/** The names of all rules, each a switch: a click draws its line, or takes it away. */
+function drawSwitches(pen, state, width) {
+  /** @type {Record<string, Tap>} */
+  const taps = {};
+  for (const { rule, words, x, line } of switches(width)) {
+    const { trait, ...style } = CURVES[rule];
+    const [on, y] = [state[trait], 24 * line];
+    const wide = 30 + textWidth(words, 13, on) + 4;
+    pen.line(x + 4, y + 12, x + 26, y + 12, on ? style : { stroke: ink.grid, width: 2 });
+    pen.text(x + 32, y + 16, words, on ? { weight: 600 } : { fill: ink.muted });
+    taps[rule] = { x, y, w: wide, h: 22, set: { [trait]: !on } };
+  }
+  return taps;
+}
 
 /** The axes, with the distances beyond training as a field. */
 function drawAxes(pen, box, state, values, width) {
@@ -59,7 +78,7 @@ function drawAxes(pen, box, state, values, width) {
   const low = Math.min(0, Math.floor(4 * Math.min(...values)) / 4);
   const high = Math.max(1, Math.ceil(4 * Math.max(...values)) / 4);
   const beyond = (box.w * powerOf(state.trained)) / powerOf(far);
-  pen.rect(box.x + beyond, box.y, box.w - beyond, box.h, { fill: ink.grid, opacity: 0.5 });
+  pen.rect(box.x + beyond, box.y, box.w - beyond, box.h, BEYOND);
   const scales = axes(pen, box, [1, far], [low, high], {
     xLabel: width < 400 ? "distance r (tokens)" : "distance r (tokens, logarithmic)",
     yLabel: width < 420 ? "Score (share of plain at 0)" : "Score of equal vectors (share of plain RoPE’s at 0)",
@@ -75,7 +94,9 @@ function drawAxes(pen, box, state, values, width) {
 }
 
 function draw(pen, state, { width, height: tall }) {
-  const box = { x: 48, y: 52, w: width - 66, h: tall - 100 };
+  const taps = drawSwitches(pen, state, width);
+  const top = topOf(width) + 52;
+  const box = { x: 48, y: top, w: width - 66, h: tall - top - 48 };
   const rules = shown(state);
   const curves = rules.map((rule) => curveOf(headOf(rule, state), farOf(state), spreadOf(state)));
   const values = curves.flatMap((curve) => curve.map(([, value]) => value));
@@ -104,7 +125,7 @@ function draw(pen, state, { width, height: tall }) {
   });
   const foot = box.y + box.h;
   pen.circle(cx, foot, 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
-  return { distance: { x: cx, y: foot, at: (px) => Math.round(at(px)) } };
+  return { distance: { x: cx, y: foot, at: (px) => Math.round(at(px)) }, taps };
 }
 
 function readout(state) {

@@ -1,5 +1,5 @@
 import { axes } from "../lib/axes.js";
-import { ink, onShade, shade } from "../lib/colour.js";
+import { diverging, ink, onShade, shade, signedPlace, viridis } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { roomAslant } from "../lib/geometry.js";
 import { memo } from "../lib/memo.js";
@@ -161,22 +161,24 @@ function drawNow(pen, state, view, place, x, y) {
   const title = state.show === "weights" ? "Attention weights (%)" : "Attention scores";
   drawSquare(pen, place, view, x, y, title, (m, n) => {
     if (state.causal && n > m) return { fill: ink.paper, text: "·", ink: ink.muted };
-    const level = state.show === "weights" ? now[m][n] : (now[m][n] / limit + 1) / 2;
-    return { fill: shade(level), text: entry(state, now[m][n]), ink: onShade(level) };
+    const level = state.show === "weights" ? now[m][n] : signedPlace(now[m][n], limit);
+    const map = state.show === "weights" ? viridis : diverging;
+    return { fill: shade(level, map), text: entry(state, now[m][n]), ink: onShade(level, map) };
   });
 }
 
-/** What has changed: pink where it has. */
+/** What has changed: more in one colour, less in another, and blank where nothing has. */
 function drawChange(pen, state, view, place, x, y) {
   const { change } = view;
   const what = state.against === "start" ? "Change since k = 0" : "Change by the encoding";
   const full = state.show === "weights" ? 0.3 : 3;
   drawSquare(pen, place, view, x, y, what + (state.show === "weights" ? " (points)" : ""), (m, n) => {
     if (state.causal && n > m) return { fill: ink.paper, text: "·", ink: ink.muted };
-    const opacity = 0.6 * Math.min(1, Math.abs(change[m][n]) / full);
+    const place = signedPlace(change[m][n], 1.25 * full);
     const number = entry(state, change[m][n]);
     const text = state.show === "weights" ? signed(number) : number;
-    return { fill: ink.score, opacity, text, ink: Math.abs(change[m][n]) < STILL ? ink.muted : ink.text };
+    if (Math.abs(change[m][n]) < STILL) return { fill: ink.paper, text, ink: ink.muted };
+    return { fill: shade(place, diverging), text, ink: onShade(place, diverging) };
   });
 }
 
@@ -283,5 +285,5 @@ export default live({
   height,
   draw,
   readout,
-  play: { trait: "start", perSecond: 20 },
+  play: { trait: "start", perSecond: 20, speeds: [1, 4] },
 });

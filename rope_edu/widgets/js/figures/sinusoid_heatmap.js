@@ -1,6 +1,6 @@
 import { axes } from "../lib/axes.js";
 import { bitmap } from "../lib/bitmap.js";
-import { cividis, ink } from "../lib/colour.js";
+import { diverging, ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
 import { memo } from "../lib/memo.js";
@@ -20,7 +20,7 @@ const fieldOf = memo((dModel, base) => range(0, ROWS - 1).map((p) => sinusoidal(
 /** The same as a picture. */
 const pictureOf = memo((dModel, base) => {
   const field = fieldOf(dModel, base);
-  return bitmap(ROWS, dModel, (p, feature) => (field[p][feature] + 1) / 2, cividis);
+  return bitmap(ROWS, dModel, (p, feature) => (field[p][feature] + 1) / 2, diverging);
 });
 
 /** The one random matrix, entries of variance 1/d. */
@@ -115,7 +115,7 @@ function drawField(pen, state, box) {
 /** What the colours mean. */
 function drawLegend(pen, x, y, w) {
   pen.text(x + w / 2, y - 5, "value", { anchor: "middle", size: 12, fill: ink.muted });
-  pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, cividis);
+  pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, diverging);
   for (const [i, words] of ["−1", "0", "1"].entries()) {
     pen.text(x + (w * i) / 2, y + 24, words, { anchor: "middle", size: 12, fill: ink.muted });
   }
@@ -217,5 +217,5 @@ export default live({
   height,
   draw,
   readout,
-  play: { trait: "position", perSecond: 16 },
+  play: { trait: "position", perSecond: 16, speeds: [1, 4] },
 });

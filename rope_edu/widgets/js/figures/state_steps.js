@@ -2,7 +2,7 @@ import { ink, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
-import { eluPlusOne, linearState } from "../maths/linear.js";
+import { linearState } from "../maths/linear.js";
 import { normals } from "../maths/words.js";
 
 const [TOKENS, WIDTH] = [64, 8];
@@ -12,7 +12,6 @@ const drawn = normals(12, 2 * TOKENS * WIDTH);
 const vectors = (start) => range(0, TOKENS - 1).map((n) => drawn.slice(start + n * WIDTH, start + (n + 1) * WIDTH));
 const KEYS = vectors(0);
 const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => number + 1));
-const CACHE = KEYS.map((key, n) => [...eluPlusOne(key), ...VALUES[n]]);
 
 /** The state after the tokens read, divided by their number. */
 function meanState({ step, turned }) {
@@ -47,7 +46,11 @@ function drawCache(pen, { step }, { x, y, w, h }) {
   pen.text(x, 15, "Cache", { weight: 600 });
   pen.text(x, 33, "key above, value below", { size: 12, fill: ink.muted });
   pen.rect(x, y, w, h, { fill: ink.grid, opacity: 0.35 });
-  pen.raster(x, y, column * step, h, 2 * WIDTH, step, (row, n) => toShade(CACHE[n][row]));
+  const gap = Math.min(1.5, column / 4);
+  const columns = (top) =>
+    range(0, step - 1).map((n) => /** @type {Segment} */ ([x + n * column, top, column - gap, h / 2]));
+  pen.rects(columns(y), { fill: ink.k, opacity: 0.45 });
+  pen.rects(columns(y + h / 2), { fill: ink.value, opacity: 0.6 });
   pen.line(x, y + h / 2, x + column * step, y + h / 2, { stroke: ink.paper, width: 2 });
   pen.rect(x, y, column * step, h, { stroke: ink.k, width: 2 });
   pen.text(x, y + h + 16, "token 0", { size: 12, fill: ink.muted });
@@ -119,5 +122,5 @@ export default live({
   height,
   draw,
   readout,
-  play: { trait: "step", perSecond: 6 },
+  play: { trait: "step", perSecond: 6, speeds: [1, 4] },
 });

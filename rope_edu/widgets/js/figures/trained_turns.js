@@ -2,6 +2,7 @@ import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
+import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { counted } from "../lib/words.js";
@@ -9,8 +10,6 @@ import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequen
 import { completesTurn, meetsNewAngle, newStretches } from "../maths/trained_range.js";
 
 const MOST = 8; // trained lengths that the lower chart shows
-const NEW = { fill: ink.other, opacity: 0.8 };
-const SEEN = { fill: ink.position, opacity: 0.28 };
 
 /** Every pair at the distance: its angle in turns, what training has shown of a turn, and whether the angle is new. */
 function pairsOf({ times, trained, base, head_dim, window }) {
@@ -58,19 +57,11 @@ function drawLegend(pen, width) {
   for (const { words, sign, x, line } of legend(width)) {
     const y = 10 + 20 * line;
     if (sign === "seen") pen.rect(x + 2, y - 6, 16, 12, SEEN);
-    if (sign === "new") pen.rect(x + 2, y - 6, 16, 12, { ...NEW, stroke: ink.text, width: 1 });
+    if (sign === "new") pen.rect(x + 2, y - 6, 16, 12, { ...UNSEEN, stroke: ink.text, width: 1 });
     if (sign === "hand") pen.circle(x + 10, y, 4, { fill: ink.text });
     pen.text(x + 24, y + 5, words);
   }
 }
-
-/** A square on its corner. */
-const diamond = ([x, y], r) => [
-  [x, y - r],
-  [x + r, y],
-  [x, y + r],
-  [x - r, y],
-];
 
 const acrossOf = ({ w }) => (w < 300 ? "pair i (fast to slow)" : "pair i (the fast ones left, the slow ones right)");
 
@@ -95,14 +86,15 @@ function drawTurns(pen, box, all, alone) {
   const known = placed.filter(({ fresh }) => !fresh).map(({ point: [x, y] }) => [x, y, r]);
   const fresh = placed.filter((pair) => pair.fresh);
   pen.circles(known, { fill: ink.text });
-  pen.areas(
-    fresh.map(({ point }) => diamond(point, r + 3.4)),
-    { fill: ink.text },
-  );
-  pen.areas(
-    fresh.map(({ point }) => diamond(point, r + 1.6)),
-    { fill: ink.other },
-  );
+  const points = fresh.map(({ point }) => point);
+  unseenPoints(pen, points, r + 1.6);
+}
+
+/** The middle of the widest field of new angles, as a pair and a distance; nothing where it is narrow. */
+function centreOf(stretches) {
+  const last = stretches.length;
+  const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
+  return first < 0 || last - first < 0.12 * last ? undefined : [(first + last) / 2, 3];
 }
 
 /** Below: for every distance, which pairs meet a new angle; returns how the distance is dragged. */
@@ -121,8 +113,15 @@ function drawMap(pen, box, state, pairs) {
   const stretches = window ? [] : stretchesOf(trained, base, head_dim);
   const fields = stretches.flatMap((ends, i) => ends.map(([a, b]) => [X(i), Y(b), column, Y(a) - Y(b)]));
   pen.rects(fields, { fill: ink.paper });
-  pen.rects(fields, NEW);
+  pen.rects(fields, UNSEEN);
   pen.line(box.x, Y(1), box.x + box.w, Y(1), { stroke: ink.text, width: 1.2, dash: "6 4" });
+  const unseen = fields.length ? centreOf(stretches) : undefined;
+  const named = { size: 13, weight: 600, anchor: "middle" };
+  pen.text(box.x + box.w * 0.3, Y(4.5), "seen in training", named);
+  pen.text(unseen ? X(unseen[0]) : 0, unseen ? Y(unseen[1]) + 4 : 0, unseen && box.w > 320 ? "never seen" : "", {
+    ...named,
+    fill: ink.onOther,
+  });
   const words = window ? "beyond L every pair stays at L" : "trained to here";
   const low = times > 1.05 && times < 1.9;
   pen.text(box.x + 6, Y(1) + (low ? 14 : -6), words, { size: 12 });
@@ -181,5 +180,5 @@ export default live({
   height,
   draw,
   readout,
-  play: { trait: "times", perSecond: 0.5 },
+  play: { trait: "times", perSecond: 0.5, speeds: [1, 4] },
 });

@@ -257,8 +257,9 @@ function readout(state) {
   const texts = `${long} (${all.lengths[all.place]} ${all.unit})`;
   const what = measure === "loss" ? "the loss is" : "these are right, in %";
   const seeds = all.curves(all.names[0]).length;
+  const ask = state.doublings ? "" : "Which of these will hold on texts 4× as long? Guess, then slide. ";
   return (
-    `${measure === "loss" ? "" : speed(state, all)}On new texts ${texts}, ${what}: ${listed(tests)}; ` +
+    `${ask}${measure === "loss" ? "" : speed(state, all)}On new texts ${texts}, ${what}: ${listed(tests)}; ` +
     `median and span of ${seeds} seeds.`
   );
 }

@@ -1,8 +1,9 @@
 import { axes } from "../lib/axes.js";
-import { ink, onShade, shade } from "../lib/colour.js";
+import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { halfEllipse } from "../lib/geometry.js";
+import { halfEllipse, polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
+import { BEYOND, onSpeed, speedShade } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
 import { counted } from "../lib/words.js";
@@ -36,16 +37,21 @@ const headsOf = ({ head_dim, fraction, base }) => heads(head_dim, fraction, base
 const turning = ({ frequencies, waves }, pairing) =>
   range(0, frequencies.length - 1)
     .filter((i) => frequencies[i] > 0)
-    .map((i) => ({ features: pairFeatures(i, frequencies.length, pairing), wave: waves[i] }));
+    .map((i) => ({
+      features: pairFeatures(i, frequencies.length, pairing),
+      wave: waves[i],
+      angle: (m) => m * frequencies[i],
+    }));
 
 /** The turning pair of a feature, or nothing. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
 
-/** Light is fast, dark is slow. */
-const tintOf = (wave) => 0.95 - (0.85 * (powerOf(wave) - powerOf(FAST))) / (powerOf(SLOW) - powerOf(FAST));
+/** Where a wavelength is between fast and slow. */
+const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
 
 const narrow = (width) => width < 480;
-const [TITLE, ARC, CELL, GAP] = [20, 22, 26, 16];
+const [TITLE, ARC, CELL, GAP] = [20, 22, 44, 14];
+const HAND = 31; // pixels: from the top of a cell to the middle of its hand
 const ROW = TITLE + ARC + CELL + GAP;
 const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;
@@ -80,12 +86,37 @@ function drawArcs(pen, pairs, chosen, pairing, { cell, y, centre }) {
 function drawCells(pen, pairs, headDim, { cell, y, centre }) {
   for (const j of range(0, headDim - 1)) {
     const pair = pairWith(pairs, j);
-    const tint = pair ? tintOf(pair.wave) : 0;
-    const style = pair ? { fill: shade(tint) } : { stroke: ink.grid, width: 1 };
+    const speed = pair ? speedOf(pair.wave) : 0;
+    const style = pair ? { fill: speedShade(speed) } : { stroke: ink.grid, width: 1 };
     pen.rect(centre(j) - cell / 2 + 1, y, cell - 2, CELL, { ...style, radius: 2 });
-    const fill = pair ? onShade(tint) : ink.muted;
-    pen.text(centre(j), y + 18, cell < 17 && j % 2 ? "" : j, { anchor: "middle", size: 12, fill });
+    const fill = pair ? onSpeed(speed) : ink.muted;
+    pen.text(centre(j), y + 15, cell < 17 && j % 2 ? "" : j, { anchor: "middle", size: 12, fill });
   }
+}
+
+/** A hand in each cell that turns, in the ink that its colour carries. */
+function drawHands(pen, pairs, { position }, { cell, y, centre }) {
+  const r = Math.min(9.5, cell / 2 - 3);
+  const hands = pairs.flatMap(({ features, angle, wave }) => {
+    const stroke = onSpeed(speedOf(wave));
+    return features.map((j) => ({
+      stroke,
+      line: [centre(j), y + HAND, ...polar(centre(j), y + HAND, angle(position), r)],
+    }));
+  });
+  pen.part(() => {
+    for (const stroke of new Set(hands.map((hand) => hand.stroke))) {
+      const own = hands.filter((hand) => hand.stroke === stroke);
+      pen.lines(
+        own.map(({ line }) => line),
+        { stroke, width: 2.2 },
+      );
+      pen.circles(
+        own.map(({ line: [x, top] }) => [x, top, 1.8]),
+        { fill: stroke },
+      );
+    }
+  });
 }
 
 /** One variant: its title, its arcs and cells, the chosen feature and its partner framed. */
@@ -99,6 +130,7 @@ function drawHead(pen, head, state, seats, width) {
   const chosen = pairWith(pairs, feature);
   drawArcs(pen, pairs, chosen, pairing, seats);
   drawCells(pen, pairs, head_dim, seats);
+  drawHands(pen, pairs, state, seats);
   const [first, second] = chosen ? chosen.features : [feature, feature];
   const frame = { stroke: ink.text, width: 2.5, radius: 3, dash: chosen ? undefined : "3 3" };
   for (const j of [first, second]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
@@ -134,7 +166,7 @@ function drawWaves(pen, all, state, width) {
     yFormat: () => "",
   });
   const edge = X(trained);
-  pen.rect(edge, box.y, box.x + box.w - edge, box.h, { fill: ink.muted, opacity: 0.14 });
+  pen.rect(edge, box.y, box.x + box.w - edge, box.h, BEYOND);
   pen.line(edge, box.y - 4, edge, box.y + box.h, { stroke: ink.text, width: 1.5, dash: "4 3" });
   const length = `L = ${grouped(trained)}`;
   pen.text(centred(edge, length, box.x, box.x + box.w, { size: 12 }), box.y - 8, length, {
@@ -150,7 +182,11 @@ function drawWaves(pen, all, state, width) {
     pen.part(() => {
       for (const pair of [...pairs.filter((other) => other !== chosen), ...(chosen ? [chosen] : [])]) {
         const style = pair === chosen ? { r: 8, width: 2.5 } : { r: 5.5, width: 1 };
-        pen.circle(X(pair.wave), y, style.r, { fill: shade(tintOf(pair.wave)), stroke: ink.text, width: style.width });
+        pen.circle(X(pair.wave), y, style.r, {
+          fill: speedShade(speedOf(pair.wave)),
+          stroke: ink.text,
+          width: style.width,
+        });
       }
     });
   });
@@ -197,4 +233,6 @@ export default live({
   height,
   draw,
   readout,
+  play: { trait: "position", perSecond: 6, speeds: [1, 10] },
+  smooth: ["position"],
 });

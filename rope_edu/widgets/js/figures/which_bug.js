@@ -1,6 +1,6 @@
 import { PATIENTS } from "../data/patients.js";
 import { axes } from "../lib/axes.js";
-import { cividis, ink, onShade, shade } from "../lib/colour.js";
+import { diverging, ink, onShade, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
@@ -11,6 +11,8 @@ const STYLES = [
   { stroke: ink.other, width: 3, dash: "7 4" },
   { stroke: ink.score, width: 2.4, dash: "2 3" },
 ];
+const GHOST = { stroke: ink.position, width: 7, opacity: 0.28 };
+const HEALTHY = PATIENTS.people.find(({ name }) => name === "right");
 const FULL = 1.5; // scores and entries beyond it are drawn at the edge
 const FAR = 2; // so are lengths and errors beyond this
 
@@ -30,15 +32,12 @@ function frames(width) {
 const legendAt = (width) => frames(width)[3].y + 150 + 62;
 const height = (width) => legendAt(width) + (width < 400 ? 76 : 52);
 
-/** Lines over one axis, clamped to the frame. */
-function drawLines(pen, box, xs, ys, lines, labels) {
+/** Lines over one axis, clamped to the frame, and behind them the line of a healthy rotation. */
+function drawLines(pen, box, xs, ys, lines, healthy, labels) {
   const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, labels);
-  for (const [i, values] of lines.entries()) {
-    pen.curve(
-      values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]),
-      STYLES[i],
-    );
-  }
+  const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
+  pen.curve(path(healthy), GHOST);
+  for (const [i, values] of lines.entries()) pen.curve(path(values), STYLES[i]);
 }
 
 /** The matrix at one position, 8 by 8; zeros stay blank. */
@@ -50,20 +49,21 @@ function drawMatrix(pen, box, matrix) {
     for (const [r, row] of matrix.entries())
       for (const [c, value] of row.entries()) {
         if (!value) continue;
-        const place = clamp((value / FULL + 1) / 2, 0, 1);
+        const place = signedPlace(value, FULL);
         const [x, y] = [box.x + c * w, box.y + r * h];
-        pen.rect(x, y, w, h, { fill: shade(place, cividis), stroke: ink.paper, width: 0.5 });
+        pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
         if (w < 30) continue;
-        const style = { fill: onShade(place, cividis), size: 12, anchor: "middle" };
+        const style = { fill: onShade(place, diverging), size: 12, anchor: "middle" };
         pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), style);
       }
   });
 }
 
-function drawLegend(pen, width) {
-  const items = PATIENTS.starts.map((start, i) => ({ words: `key at ${start}`, style: STYLES[i] }));
+function drawLegend(pen, width, number) {
+  const starts = PATIENTS.starts.map((start, i) => ({ words: `key at ${start}`, style: STYLES[i] }));
+  const items = [...starts, { words: "healthy", style: GHOST }];
   const y = legendAt(width);
-  pen.text(4, y, "Score, from three starts:", { weight: 600 });
+  pen.text(4, y, `Patient ${number} of ${PATIENTS.people.length}`, { weight: 600 });
   for (const { words, style, x, line } of inLines(items, width - 8)) {
     const at = y + 22 + 22 * line;
     pen.line(4 + x, at - 4, 32 + x, at - 4, style);
@@ -76,14 +76,20 @@ function draw(pen, state, { width }) {
   const person = personOf(state);
   const places = { xLabel: "position (tokens)" };
   const offsets = range(0, person.scores[0].length - 1);
-  drawLines(pen, score, offsets, [-FULL, FULL], person.scores, { xLabel: "distance (tokens)", yLabel: "Score" });
+  drawLines(pen, score, offsets, [-FULL, FULL], person.scores, HEALTHY.scores[0], {
+    xLabel: "distance (tokens)",
+    yLabel: "Score",
+  });
   drawMatrix(pen, matrix, person.matrix);
-  drawLines(pen, length, PATIENTS.places, [0, FAR], [person.lengths], {
+  drawLines(pen, length, PATIENTS.places, [0, FAR], [person.lengths], HEALTHY.lengths, {
     ...places,
     yLabel: "Length after ÷ before",
   });
-  drawLines(pen, error, PATIENTS.places, [0, FAR], [person.errors], { ...places, yLabel: "Off the right place by" });
-  pen.part(() => drawLegend(pen, width));
+  drawLines(pen, error, PATIENTS.places, [0, FAR], [person.errors], HEALTHY.errors, {
+    ...places,
+    yLabel: "Off the right place by",
+  });
+  pen.part(() => drawLegend(pen, width, state.patient));
 }
 
 const APART = 0.02; // symptoms nearer than that look alike
@@ -139,7 +145,7 @@ function contradiction(person, guessed) {
 
 function readout(state) {
   const person = personOf(state);
-  const told = `Patient ${state.patient}: ${seen(person)}`;
+  const told = `Patient ${state.patient} of ${PATIENTS.people.length}: ${seen(person)}`;
   if (state.guess === "none") return `${told} What is it?`;
   if (state.guess === person.name) return `Right. ${person.does} ${person.fix}`;
   const guessed = PATIENTS.people.find(({ name }) => name === state.guess);
@@ -159,4 +165,5 @@ export default live({
   readout,
   panel: (width) => [0, narrow(width) ? frames(width)[2].y - 26 : height(width)],
   follow,
+  buttons: [{ label: "Next patient", move: ({ patient }) => ({ patient: (patient % PATIENTS.people.length) + 1 }) }],
 });

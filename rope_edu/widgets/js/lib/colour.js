@@ -19,6 +19,19 @@ export const ink = {
   positionWords: "var(--rl-position-words)",
   scoreWords: "var(--rl-score-words)",
   otherWords: "var(--rl-other-words)",
+  onOther: "var(--rl-on-other)", // words on that colour
+};
+
+/** The colour of each rule that stretches a context, in every chapter; the rules of one family share it. */
+/** @type {Record<string, string>} */
+export const ruleInk = {
+  rope: ink.muted,
+  pi: "var(--rl-pi)",
+  "ntk-aware": "var(--rl-ntk)",
+  abf: "var(--rl-abf)",
+  "ntk-by-parts": "var(--rl-parts)",
+  yarn: "var(--rl-yarn)",
+  llama3: "var(--rl-llama)",
 };
 
 /** Light values, for the still picture that stands where no script runs. */
@@ -39,15 +52,22 @@ export const LIGHT = {
   "position-words": "#00705a",
   "score-words": "#97406f",
   "other-words": "#8a5a00",
+  "on-other": "#1b1f24",
+  pi: "#B87800",
+  ntk: "#6A4FB3",
+  abf: "#7A5230",
+  parts: "#6B7A00",
+  yarn: "#A3123F",
+  llama: "#00798C",
 };
 
 // Sixteen stops of each colour map, evenly spaced; between them the colours are mixed.
 export const viridis = ramp(
   "440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e 1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725",
 );
-export const cividis = ramp(
-  "00224e 002e6c 1e3a6f 35456c 47516c 575d6d 666970 757575 848279 948e77 a59c74 b7a96e c8b866 dbc75a eed649 fee838",
-);
+export const diverging = ramp(
+  "2d004b 471a74 634094 8073ac a198c5 bfbbda d8daeb ededf3 f9efe1 fee0b6 fdc57f f3a649 e08214 c2660b a24e07 7f3b08",
+); // for numbers with a sign, from −1 to 1: zero is blank
 
 /**
  * 256 colours [r, g, b] from evenly spaced hexadecimal stops.
@@ -70,6 +90,9 @@ function ramp(stops) {
 export function shade(value, colours = viridis) {
   return `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
 }
+
+/** The place of a number from −limit to limit in the colour map for signs. */
+export const signedPlace = (/** @type {number} */ value, limit = 1) => clamp((value / limit + 1) / 2, 0, 1);
 
 /**
  * Black or white, whichever reads better on that shade.

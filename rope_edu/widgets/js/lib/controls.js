@@ -35,8 +35,9 @@ export function parsed(control, text) {
 /**
  * The controls of a figure: {elements, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
  * a slider, `leapt` when it sets another control at once, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
+ * `unfolds`: "More" opens when a control in it begins to mean something.
  * @param {Controls} controls
- * @param {{lead?: string[], few?: Record<string, any[]>, only?: string[]}} asked
+ * @param {{lead?: string[], few?: Record<string, any[]>, only?: string[], unfolds?: boolean}} asked
  * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls
  */
 export function makeControls(controls, asked, { moved, leapt, tell }) {
@@ -77,6 +78,8 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
   }
   /** @type {(state: State, used: string[]) => void} */
   function show(state, used) {
+    const fresh = used.some((name) => places[1].includes(name) && !inUse.includes(name));
+    if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];
     for (const name in parts) parts[name].show(state[name]);
     hide(document.activeElement);

@@ -21,7 +21,9 @@ import { makeWork } from "./work.js";
  * name      class name, the same in Python
  * title     what the picture is, in a few words
  * height    (width, state, view) → height of the picture in pixels; view: {small, shows(part)}, see leads.js
- * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged
+ * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged; in it
+ *           taps: {name: {x, y, w, h, set: {trait: value}}} for what can be clicked. On the way from another state the last
+ *           argument has way: {from, share}
  * readout   (state, view) → what the picture says, in one to three sentences
  * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
  *           (rules.js) says so
@@ -29,6 +31,8 @@ import { makeWork } from "./work.js";
  * work      (state, whole) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices, see work.js
  * play      {trait, perSecond, speeds} or nothing: a button that moves a slider by itself
  * panel     (width, state, view) → [top, bottom] of the leading panel: what is seen where the whole picture has no room
+ * time      milliseconds for a way from one state to another, where 400 are too few to follow
+ * unfolds   "More" opens when a choice gives a control in it a meaning
  * smooth    names of whole numbers that the picture draws between two whole ones too, on their way (glide.js)
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
  * @param {Figure} figure
@@ -61,15 +65,15 @@ function mount(figure, model, el) {
   const state = makeState(model, figure.follow);
   const { only, ...view } = viewOf(model.get("only"), state.names);
   const root = makeRoot(figure, view.small);
-  const glide = makeGlide(state.controls, figure.smooth, { draw: () => attempt(draw), arrived: paint });
+  const glide = makeGlide(state.controls, figure, { draw: () => attempt(draw), arrived: paint });
   const isSteady = () => Boolean(figure.work) || hasFailed(root);
   const { moved, leapt } = makeHand(state, glide, { change, paint, isSteady, remember: () => address?.remember() });
-  const picture = makePicture(figure, view, moved, stops.signal);
+  const picture = makePicture(figure, view, { moved, leapt }, stops.signal);
   const readout = makeReadout();
   const { attempt, fail } = makeAttempt(root, readout.show);
   const address = model.host === "page" ? makeAddress(figure.name, state, root, leapt, stops.signal) : undefined;
   const calls = { moved, leapt, rested: paint, tell: readout.tell, link: address?.link };
-  const controls = makeControls(state.controls, { ...namedBy(figure.name), only }, calls);
+  const controls = makeControls(state.controls, { ...namedBy(figure.name), only, unfolds: figure.unfolds }, calls);
   const bar = makeBar(figure, state, only, calls);
   const work = makeWork(figure.work, paint, fail);
   root.append(picture.element, ...readout.elements, ...controls.elements, bar.element);
@@ -77,7 +81,7 @@ function mount(figure, model, el) {
   if (address) address.follow(keepInSight(root, picture, () => attempt(draw), stops.signal).use);
   invite(root, picture.element, stops.signal);
 
-  const draw = () => picture.paint(glide.shown(state.read()));
+  const draw = () => picture.paint(glide.shown(state.read()), glide.way());
   function paint() {
     const now = state.read();
     controls.show(now, figure.uses?.(now) ?? inUse(state.controls, now));

@@ -55,20 +55,21 @@ export function between(controls, from, to, share, smooth = []) {
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /**
- * {start(from, to), shown(state), busy(), stop()}: start sets off; shown is what is drawn of a state now; `draw()` is called at
+ * {start(from, to), shown(state), way(), busy(), stop()}: start sets off; shown is what is drawn of a state now; `draw()` is called at
  * every frame on the way, `arrived()` at its end.
  * @param {Controls} controls
- * @param {string[] | undefined} smooth
+ * @param {{smooth?: string[], time?: number}} figure
  * @param {{draw: () => void, arrived: () => void}} calls
  */
-export function makeGlide(controls, smooth, { draw, arrived }) {
+export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) {
   let [frame, since] = [0, 0];
   /** @type {State} */
   let from = {};
 
-  const share = () => clamp((performance.now() - since) / TIME, 0, 1);
+  const share = () => clamp((performance.now() - since) / time, 0, 1);
   const shown = (/** @type {State} */ state) =>
     frame ? between(controls, from, state, eased(share()), smooth) : state;
+  const way = () => (frame ? { from, share: eased(share()) } : undefined);
   function stop() {
     cancelAnimationFrame(frame);
     frame = 0;
@@ -88,7 +89,7 @@ export function makeGlide(controls, smooth, { draw, arrived }) {
     [from, since] = [before, performance.now()];
     frame = requestAnimationFrame(tick);
   }
-  return { start, shown, busy: () => frame !== 0, stop };
+  return { start, shown, way, busy: () => frame !== 0, stop };
 }
 
 /**

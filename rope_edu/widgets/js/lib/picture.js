@@ -4,6 +4,7 @@ import { html, SVG, svg, write } from "./dom.js";
 import { makeHandles } from "./handles.js";
 import { clamp } from "./numbers.js";
 import { Pen } from "./pen.js";
+import { makeTaps } from "./taps.js";
 
 const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last where nothing is laid out
 
@@ -32,14 +33,15 @@ export function heldBox({ width, height }, [top, bottom] = [0, height], { across
  * the leading panel is seen, in so many pixels; all of it with no room}
  * @param {Figure} figure
  * @param {View} view
- * @param {Moved} moved
+ * @param {{moved: Moved, leapt: Moved}} hand
  * @param {AbortSignal} signal
  */
-export function makePicture({ title, height, draw, panel }, view, moved, signal) {
+export function makePicture({ title, height, draw, panel }, view, { moved, leapt }, signal) {
   const group = svg("g");
   const canvas = svg("svg", { role: "img", "aria-label": title }, group);
   const handles = makeHandles(canvas, moved, signal);
-  canvas.append(handles.element);
+  const taps = makeTaps(leapt, signal);
+  canvas.append(taps.element, handles.element); // what is dragged is taken first
   const element = html("div", { class: "rl-picture" }, canvas);
   const pen = new Pen(group);
   let width = 0;
@@ -51,17 +53,18 @@ export function makePicture({ title, height, draw, panel }, view, moved, signal)
     width = now;
     return changed;
   }
-  /** @type {(state: State) => void} */
-  function paint(state) {
+  /** @type {(state: State, way?: Way) => void} */
+  function paint(state, way) {
     const across = width || UNSEEN;
     const size = { width: across, height: height(across, state, view) };
     const seen = room ? heldBox(size, panel?.(across, state, view), { across: held(), room }) : undefined;
     const box = seen ? [seen.x, seen.y, seen.w, seen.h].map(Math.round) : [0, 0, size.width, size.height];
     write(canvas, { viewBox: box.join(" "), width: size.width, height: box[3] });
     pen.begin();
-    const dragged = draw(pen, state, { ...size, ...view });
+    const { taps: clicked = {}, ...dragged } = draw(pen, state, { ...size, ...view, way }) || {};
     pen.end();
-    handles.place(dragged || {});
+    handles.place(dragged);
+    taps.place(clicked);
   }
   /** @type {(space: number) => void} */
   function hold(space) {
@@ -79,7 +82,7 @@ export function makePicture({ title, height, draw, panel }, view, moved, signal)
  */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));
-  for (const handle of copy.querySelectorAll(".rl-grip")) handle.remove();
+  for (const over of copy.querySelectorAll(".rl-grip, .rl-tap")) over.remove();
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("font-family", "system-ui, 'DejaVu Sans', sans-serif");
   copy.prepend(svg("desc", {}, words), svg("rect", { width: "100%", height: "100%", fill: LIGHT.paper }));

@@ -11,7 +11,7 @@ export const choice = {
   parse: String,
 
   make(control, move, _, small) {
-    if (small) return buttons(control, move);
+    if (small || control.buttons) return buttons(control, move);
     const { label, options } = control;
     const select = html("select", {}, ...options.map(([value, words]) => html("option", { value }, words)));
     select.addEventListener("change", () => move(select.value));
@@ -25,7 +25,7 @@ export const choice = {
 };
 
 /**
- * The same in a small form of a figure: all options in sight.
+ * The same with all options in sight.
  * @param {Control} control
  * @param {(value: any) => void} move
  */

@@ -1,0 +1,47 @@
+// Marks that mean the same in every figure: what training has shown, what it never showed, and how fast a pair turns.
+import { ink, onShade, shade } from "./colour.js";
+
+/** @import { Pen } from "./pen.js" */
+
+export const SEEN = { fill: ink.position, opacity: 0.28 };
+export const UNSEEN = { fill: ink.other, opacity: 0.8 };
+export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a field of places or lengths that training never reached
+
+/**
+ * Points that training never showed: diamonds with a dark edge.
+ * @param {Pen} pen
+ * @param {Pair[]} points
+ * @param {number} r
+ */
+export function unseenPoints(pen, points, r) {
+  pen.areas(
+    points.map((point) => diamond(point, r + 1.8)),
+    { fill: ink.text },
+  );
+  pen.areas(
+    points.map((point) => diamond(point, r)),
+    { fill: ink.other },
+  );
+}
+
+/**
+ * A square on its corner.
+ * @param {Pair} middle
+ * @param {number} r
+ * @returns {Pair[]}
+ */
+function diamond([x, y], r) {
+  return [
+    [x, y - r],
+    [x + r, y],
+    [x, y + r],
+    [x - r, y],
+  ];
+}
+
+/** Where a pair's speed is in the colour map: from fast (share 0), light, to slow (1), dark. */
+const tintOf = (/** @type {number} */ share) => 0.95 - 0.85 * share;
+
+/** The colour of a pair's speed, and what is read on it. */
+export const speedShade = (/** @type {number} */ share) => shade(tintOf(share));
+export const onSpeed = (/** @type {number} */ share) => onShade(tintOf(share));

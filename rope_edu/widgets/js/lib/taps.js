@@ -1,0 +1,34 @@
+// What can be clicked in a picture: boxes that lie over it, each sets controls. Keyboards use the native controls.
+import { svg, write } from "./dom.js";
+
+/**
+ * {element, place(wanted)} over a picture. wanted: {name: {x, y, w, h, set: {trait: value}}}; `leapt(set)` is called by a click.
+ * @param {Moved} leapt
+ * @param {AbortSignal} signal
+ */
+export function makeTaps(leapt, signal) {
+  const element = svg("g");
+  /** @type {Record<string, {box: SVGRectElement, set: State}>} */
+  const taps = {};
+
+  function make(/** @type {string} */ name) {
+    const box = svg("rect", { class: "rl-tap", rx: 5 });
+    box.addEventListener("click", () => leapt(taps[name].set), { signal });
+    element.append(box);
+    return { box, set: {} };
+  }
+  /** @type {(wanted: Record<string, Tap>) => void} */
+  function place(wanted) {
+    for (const [name, { x, y, w, h, set }] of Object.entries(wanted)) {
+      taps[name] ??= make(name);
+      taps[name].set = set;
+      write(taps[name].box, { x, y, width: w, height: h });
+    }
+    for (const name in taps) {
+      if (wanted[name]) continue;
+      taps[name].box.remove();
+      delete taps[name];
+    }
+  }
+  return { element, place };
+}
