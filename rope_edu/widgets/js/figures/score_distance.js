@@ -227,7 +227,12 @@ function drawGuess(pen, state, all, box, Y) {
   pen.curve(line, { stroke: ink.other, width: 3.5 });
   const [x, y] = line.at(-1);
   if (waits(state)) {
-    const words = box.w < 240 ? "Draw the sum" : box.w < 320 ? "Draw the sum: drag this" : "Draw the sum of all waves: drag this pencil";
+    const words =
+      box.w < 240
+        ? "Draw the sum"
+        : box.w < 320
+          ? "Draw the sum: drag this"
+          : "Draw the sum of all waves: drag this pencil";
     const top = { size: 14, weight: 600, fill: ink.otherWords };
     pen.text(box.x + 24, Y(all.limit) - (guess.length ? 0 : -5), words, top);
   }
