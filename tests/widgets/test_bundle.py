@@ -196,6 +196,7 @@ UNSEEN = {
     "clocks",
     "model_in_the_page",
     "score_under_rules",
+    "stretched_clocks",
     "trained_turns",
     "what_turns",
 }  # draw such places
