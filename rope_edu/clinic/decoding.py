@@ -104,7 +104,7 @@ def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
     >>> check.outcome, check.token
     ('differs', 1)
 
-    Chapters 11, 12 and 24.
+    Chapter 24.
     """
     bench = _Bench(as_decoder(decoder, **facts))
     try:

@@ -107,7 +107,7 @@ def check_model(model: Any, config: Any = None) -> ModelReport:
         500000 (8 pairs, the slowest 1.03134e-05 rad per token). The first that differs: pair 1, position 1.
         Fix: Give the module the config of these layers: their base, rule and width. Chapter “Read a config”.
 
-    Chapters 22 and 24.
+    Chapter 24.
     """
     kinds = Kinds.of(model, config)
     probe = _Probe(model, kinds)
