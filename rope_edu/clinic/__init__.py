@@ -2,21 +2,17 @@
 
 from rope_edu.clinic.broken import BROKEN, right
 from rope_edu.clinic.decoder import Decoder
-from rope_edu.clinic.decoding import Check, DecoderReport, check_decoder
+from rope_edu.clinic.decoding import check_decoder
 from rope_edu.clinic.diagnosis import Diagnosis, diagnose
 from rope_edu.clinic.mistakes import MISTAKES, Mistake
-from rope_edu.clinic.modules import Fault, ModelReport, check_model
+from rope_edu.clinic.modules import check_model
 
 __all__ = [
     "BROKEN",
     "MISTAKES",
-    "Check",
     "Decoder",
-    "DecoderReport",
     "Diagnosis",
-    "Fault",
     "Mistake",
-    "ModelReport",
     "check_decoder",
     "check_model",
     "diagnose",

@@ -44,6 +44,13 @@ class Decoder:
         never: passed as the cache where none is wanted.
         narrow: makes the same decoder in bfloat16, or None.
         wide: makes the same decoder in float32, or None.
+
+    >>> copy = lambda tokens: np.eye(40)[tokens]  # it expects each token again
+    >>> logits, cache = Decoder(copy, vocabulary=40)(np.array([[3, 1]]))
+    >>> logits.argmax(axis=-1), cache
+    (array([[3, 1]]), None)
+
+    Chapter 24.
     """
 
     call: Call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -99,7 +99,15 @@ def check_model(model: Any, config: Any = None) -> ModelReport:
     Raises:
         ValueError: the config cannot be read, or there is none; the sentence says so.
 
-    Chapters 22 and 24.
+    >>> from rope_edu.nn.little import Little  # two layers, heads of 16, base 10,000
+    >>> config = {"model_type": "llama", "head_dim": 16, "rope_theta": 500_000.0}
+    >>> print(check_model(Little(), config).faults[0])
+    layers.0.rotary and 1 more (all layers):
+        Found base 10000 (8 pairs, the slowest 0.000316228 rad per token), and an angle 0.122 rad off, wanted base
+        500000 (8 pairs, the slowest 1.03134e-05 rad per token). The first that differs: pair 1, position 1.
+        Fix: Give the module the config of these layers: their base, rule and width. Chapter “Read a config”.
+
+    Chapter 24.
     """
     kinds = Kinds.of(model, config)
     probe = _Probe(model, kinds)
@@ -108,7 +116,27 @@ def check_model(model: Any, config: Any = None) -> ModelReport:
     # attention that turns wrongly because its table is wrong is one fault, not two
     known = {fault.layers for fault in probe.faults}
     probe.faults += [Fault(**each) for each in faults if each["layers"] not in known]
-    return ModelReport(tuple(probe.faults), (*probe.probed, *probed), (*probe.notes, *notes))
+    return ModelReport(_alike(probe.faults), (*_counted(probe.probed), *probed), (*probe.notes, *notes))
+
+
+def _alike(faults: list[Fault]) -> tuple[Fault, ...]:
+    """Return faults that differ only in the module once, with how many more there are."""
+    kinds: dict[Fault, list[str]] = {}
+    for fault in faults:
+        kinds.setdefault(replace(fault, where=""), []).append(fault.where)
+    return tuple(replace(fault, where=_and_more(where)) for fault, where in kinds.items())
+
+
+def _and_more(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _counted(probed: list[tuple[str, str]]) -> list[str]:
+    """Return probes as sentences, those alike once."""
+    kinds: dict[str, list[str]] = {}
+    for where, what in probed:
+        kinds.setdefault(what, []).append(where)
+    return [f"{_and_more(where)}{what}" for what, where in kinds.items()]
 
 
 @dataclass
@@ -116,7 +144,7 @@ class _Probe:
     model: Any
     kinds: Kinds
     faults: list[Fault] = field(default_factory=list)
-    probed: list[str] = field(default_factory=list)
+    probed: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> None:
@@ -191,8 +219,8 @@ class _Probe:
             return
         kind, spec = best
         words = self.kinds.words(kind)
-        where = f"{name} ({words})"
-        self.probed.append(f"{where}, cosines and sines at {len(positions)} positions up to {positions[-1]}")
+        places = f"{len(positions)} positions up to {positions[-1]}"
+        self.probed.append((name, f" ({words}), cosines and sines at {places}"))
         fault = _difference(values, spec, positions)
         if fault is not None:
             self.faults.append(Fault(name, words, **{**self.cause(module, spec, label), **fault}))
@@ -229,7 +257,7 @@ class _Probe:
                 continue
             kind, spec = best
             where = f"{name}.{buffer}".lstrip(".")
-            self.probed.append(f"{where} ({self.kinds.words(kind)}), as numbers: {reason}")
+            self.probed.append((where, f" ({self.kinds.words(kind)}), as numbers: {reason}"))
             if _off_ladder(own, spec) > FLOAT32:
                 pair = (
                     int(np.argmax(~np.isclose(own, spec.inv_freq, rtol=FLOAT32)))
@@ -281,7 +309,7 @@ class _Probe:
             return
         kind, spec = best
         words = self.kinds.words(kind)
-        self.probed.append(f"{where} ({words}), {len(rows)} rows of a table")
+        self.probed.append((where, f" ({words}), {len(rows)} rows of a table"))
         if not np.isfinite(values).all() or not np.abs(values).max() > 1e-3:
             fix = "Compute the table again after loading: it is in no checkpoint."
             self.faults.append(Fault(where, words, "a table that nobody filled", "cosines and sines", fix))
@@ -426,9 +454,9 @@ def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[st
         return None
     size = float(np.median(np.abs(found)))
     if abs(size / spec.attention_factor - 1) > 0.01:
-        found, fix = f"cosines and sines of size {size:.6g}", "Multiply both by the attention factor, once."
+        seen, fix = f"cosines and sines of size {size:.6g}", "Multiply both by the attention factor, once."
         wanted = f"{spec.attention_factor:.6g}"
-        return {"found": found, "wanted": wanted, "fix": fix, "chapter": "Blend by wavelength"}
+        return {"found": seen, "wanted": wanted, "fix": fix, "chapter": "Blend by wavelength"}
     row = int(wrong.any(axis=1).argmax())
     pair = int(wrong[row].argmax())
     turned = np.angle(found[list(positions).index(1)]) if 1 in positions else np.zeros(pairs)

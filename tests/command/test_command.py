@@ -45,7 +45,18 @@ def test_the_page_of_the_tool_begins_with_a_real_session(folder, capsys):
     command, printed = session("tool.md")
     assert main(command[1:]) == 1
     assert capsys.readouterr().out == printed
-    assert len((PAGES / "tool.md").read_text("utf-8").split()) <= 500
+    assert len((PAGES / "tool.md").read_text("utf-8").split()) <= 700
+
+
+def test_the_session_of_a_decoder_is_what_the_command_prints(somebodys_module, capsys):
+    somebodys_module(
+        "mymodel",
+        "from rope_edu.command.replays import FirstRowOnly as decoder\ndecoder = decoder().decoder()",
+    )
+    page = (PAGES / "tool.md").read_text("utf-8").partition("## A model as it runs")[2]
+    command, printed = re.search(r"```sh\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()
+    assert main(command.split()[1:]) == 1
+    assert printed in capsys.readouterr().out
 
 
 def test_the_example_of_the_page_by_symptom_is_what_the_command_prints(folder, capsys):

@@ -54,10 +54,11 @@ LATENT = (
     *("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite", "glm_moe_dsa"),
     *("minicpm3", "youtu"),
 )
-DEEPER = ("flint", "lfm3", "olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
+DEEPER = ("lfm3", "olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
 OTHERWISE = {  # what an architecture needs besides
     **{name: {"head_dim": None, "num_key_value_heads": 4} for name in LATENT},
-    **{name: {"num_hidden_layers": 8} for name in DEEPER},
+    **{name: {"num_hidden_layers": 4} for name in DEEPER},
+    "flint": {"num_hidden_layers": 8},
     "falcon": {"head_dim": None},
     "gemma4_text": {"head_dim": None},
     "longcat_flash": {"num_key_value_heads": 4},
