@@ -77,6 +77,7 @@ clean:  ## remove the built book and the environment
 .venv/test: requirements.txt pyproject.toml | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test]"
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
+	$(BIN)/python book/tools/html_manager.py
 	touch $@ .venv/book
 
 .venv/release: .venv/book

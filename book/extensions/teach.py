@@ -114,7 +114,7 @@ def projects(root: Path) -> Iterator[str]:
 
 def rubric(root: Path) -> Iterator[str]:
     """Yield the rubric."""
-    yield from ("| | 1 point | 2 points | 3 points |", "|---|---|---|---|")
+    yield from ("| Judged | 1 point | 2 points | 3 points |", "|---|---|---|---|")
     for row in data()["rubric"]:
         yield f"| **{row['what']}** | {row['low']} | {row['middle']} | {row['high']} |"
 

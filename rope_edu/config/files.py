@@ -47,7 +47,7 @@ class Statement:
         """The statement with its numbers in float32, as a GGUF keeps them."""
         if self.config is None:
             return self
-        config = _in_float32(self.config)
+        config = in_float32(self.config)
         return replace(self, config=config, readings=read_kinds(config))
 
     @property
@@ -65,12 +65,14 @@ class Statement:
         raise config_error(reason, "layer_type", choices=names, allowed=listed(names), value=layer_type)
 
 
-def _in_float32(value: Any) -> Any:
+def in_float32(value: Any) -> Any:
+    """Return the content of a JSON file with its numbers in float32."""
     if isinstance(value, dict):
-        return {name: _in_float32(each) for name, each in value.items()}
+        return {name: in_float32(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_in_float32(each) for each in value]
-    return shortest(value) if isinstance(value, float) and abs(value) < 1e30 else value
+        return [in_float32(each) for each in value]
+    exact = isinstance(value, bool) or (isinstance(value, int) and abs(value) <= 2**24)
+    return shortest(value) if isinstance(value, int | float) and not exact and abs(value) < 1e30 else value
 
 
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:

@@ -18,7 +18,9 @@ from rope_edu.config.reader import Reading, Remark, read_config
 from rope_edu.config.values import RULES, ConfigError, config_error
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_text(encoding="utf-8"))
-LONG, SHORT, FACTORS = (f"rope_{name}.weight" for name in ("factors_long", "factors_short", "freqs"))
+LISTS = LONG, SHORT, FACTORS = tuple(
+    f"rope_{name}.weight" for name in ("factors_long", "factors_short", "freqs")
+)
 KEYS = {  # a field of a config, and the key in which a GGUF has it
     "rope_theta": "rope.freq_base",
     "rotary_dim": "rope.dimension_count",
@@ -47,11 +49,19 @@ ALSO_READ = (
 def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...]]:
     """Return the architecture of a GGUF file and a Reading for each kind of its layers."""
     header = read_header(path)
+    found = {name: read_factors(path, header, name) for name in LISTS}
+    lists = {name: factors for name, factors in found.items() if factors is not None}
+    return readings_of(header, lists, seq_len)
+
+
+def readings_of(
+    header: Header, lists: dict[str, np.ndarray], seq_len: int | None = None
+) -> tuple[str, tuple[Reading, ...]]:
+    """Return the same of a header and the lists of factors that are beside it."""
     keys = _Keys(header)
     if keys.arch in FACTS["does_not_rotate"]:
         raise config_error("does not rotate", "general.architecture", value=keys.arch)
     kinds = _kinds(keys)
-    lists = {name: read_factors(path, header, name) for name in (LONG, SHORT, FACTORS)}
     return keys.arch, tuple(_reading(keys, label, kinds, lists, seq_len) for label in kinds)
 
 
@@ -112,7 +122,7 @@ def _kinds(keys: _Keys) -> dict[str | None, dict[str, Any] | None]:
     return {"full_attention": {}, "sliding_attention": own}
 
 
-def _fields(keys: _Keys, lists: dict[str, np.ndarray | None]) -> dict[str, Any]:
+def _fields(keys: _Keys, lists: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return the fields of a config that say the same."""
     arch = keys.arch
     sections = arch in FACTS["sections_in_turn"]
@@ -124,9 +134,9 @@ def _fields(keys: _Keys, lists: dict[str, np.ndarray | None]) -> dict[str, Any]:
     stated = {name.partition(".")[2]: keys.one(name) for name in KEYS if name.startswith("rope_scaling.")}
     factor = stated["factor"] if stated["factor"] is not None else keys.get("rope.scale_linear")
     sort = stated["rope_type"] or "linear"
-    if sort == "longrope" or lists[LONG] is not None:
+    if sort == "longrope" or LONG in lists:
         scaling: dict[str, Any] = {"rope_type": "longrope"}
-        scaling |= {"short_factor": _listed(lists[SHORT]), "long_factor": _listed(lists[LONG])}
+        scaling |= {"short_factor": _listed(lists.get(SHORT)), "long_factor": _listed(lists.get(LONG))}
         scaling["attention_factor"] = (
             1.0 if stated["attention_factor"] is None else stated["attention_factor"]
         )
@@ -157,7 +167,7 @@ def _reading(
     keys: _Keys,
     label: str | None,
     kinds: dict[str | None, dict[str, Any] | None],
-    lists: dict[str, np.ndarray | None],
+    lists: dict[str, np.ndarray],
     seq_len: int | None,
 ) -> Reading:
     """Return what one kind of layers does."""
@@ -169,7 +179,7 @@ def _reading(
     except ConfigError as error:
         key = f"{keys.arch}.{KEYS[error.field]}" if error.field in KEYS else error.field
         raise ConfigError(error.reason, key, error.words, error.choices) from None
-    factors = lists[FACTORS]
+    factors = lists.get(FACTORS)
     if factors is not None and changes is not None and label != "sliding_attention":
         reading = _divided(reading, factors)
     growth = keys.get("rope.scaling.attn_factor")

@@ -124,7 +124,7 @@ def run_case(function: Callable[..., object], case: dict[str, Any], width: str, 
     try:
         found = np.asarray(function(*given, **{name: case[name] for name in keywords}))
         passed, seen = _compare(found, np.array(case["expected"]), bound, real)
-    except Exception as error:  # somebody else's function may raise anything: a case that fails
+    except (Exception, SystemExit) as error:  # somebody else's function may raise anything: a case that fails
         passed, seen = False, f"{type(error).__name__}: {error}"
     return Result(case["name"], passed, seen, tuple(case["catches"]))
 

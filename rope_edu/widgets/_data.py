@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rope_edu.config import PRESETS, RULES
+from rope_edu.config.gguf_rotation import ALSO_READ, FACTS, KEYS
 from rope_edu.encodings.precision import PIPELINES, SIGNIFICAND_BITS
 from rope_edu.results import MODELS, load_base_bound
 from rope_edu.results.page_models import read_page_models
@@ -84,6 +85,11 @@ DATA: dict[str, Callable[[], Any]] = {
         "base": decoding.BASE,
         "trained": decoding.TRAINED,
         "factor": decoding.FACTOR,
+    },
+    "gguf": lambda: {
+        "facts": {name: fact for name, fact in FACTS.items() if name != "source"},
+        "keys": KEYS,
+        "also_read": ALSO_READ,
     },
     "grid": grid_table,
     "leads": _leads,

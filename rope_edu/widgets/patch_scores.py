@@ -31,7 +31,7 @@ class PatchScores(LiveFigure):
         },
         label="Scheme",
     )
-    query = Slider(220, 0, 440, label="Query patch, counted row by row", unit="")
+    query = Slider(220, 0, 440, label="Query patch", unit="")
     direction = Slider(45, 0, 90, label="Direction, φ", unit="degrees").under(OnlyIf("scheme", ("mixed",)))
     head_dim = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
     base = Slider(100.0, 2.0, 1_000_000.0, log=True, label="Base, b")

@@ -30,7 +30,7 @@ class ScoreDistance(LiveFigure):
     """
 
     parts = ("waves", "curve")
-    lead = ("guess", "added", "vectors")
+    lead = ("added", "vectors", "guess")
 
     vectors = Choice(
         "constant",

@@ -8,8 +8,11 @@
     alive: () => roots().map((root) => root.dataset.live).sort(),
     /** The state of each figure as a line of Python. */
     lines: () => Object.fromEntries(roots().map((root) => [root.dataset.live, line(root)])),
-    /** Each figure's picture. */
-    pictures: () => Object.fromEntries(roots().map((root) => [root.dataset.live, root.querySelector("svg").innerHTML])),
+    /** What each figure draws and says. */
+    pictures: () =>
+      Object.fromEntries(
+        roots().map((root) => [root.dataset.live, root.querySelector("svg").innerHTML + root.querySelector(".rl-readout").textContent]),
+      ),
     /** A hand moves the first slider of each figure to the other end: {figure: trait}. */
     hand: () =>
       Object.fromEntries(

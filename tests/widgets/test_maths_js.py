@@ -14,7 +14,7 @@ from rope_edu.widgets._bundle import JS, module, source
 from rope_edu.widgets.maths import error_curve
 from rope_edu.widgets.maths.long_text import page_rope
 
-from . import golden, golden_model, golden_training  # noqa: F401
+from . import golden, golden_gguf, golden_model, golden_training  # noqa: F401
 from .v8 import scripts, written
 
 FILES = sorted(path.stem for path in (JS / "maths").glob("*.js"))

@@ -69,7 +69,6 @@ interface Handle {
   ink?: string; // the colour of the thing
   box?: number[]; // its width and height, where it is no dot
   trait?: string; // what it moves, where that is not its name
-  press?: boolean; // a press is enough
 }
 
 /** A box of a picture that can be clicked, and what a click sets. */

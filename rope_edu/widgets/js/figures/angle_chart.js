@@ -1,7 +1,7 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { gap, planeOf, polar, sector } from "../lib/geometry.js";
+import { planeOf, polar, sector } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { clamp, decade, fmt, powerOf, range, significant, sorted } from "../lib/numbers.js";
 import { counted } from "../lib/words.js";
@@ -35,7 +35,7 @@ function shownOf(pairs, chosen) {
   return spread.map((i) => (Math.abs(i - chosen) === nearest ? chosen : i)).filter((i, j, all) => all.indexOf(i) === j);
 }
 
-/** The clocks in a row; a press unrolls one, and a hand that slides along them unrolls one after another. */
+/** The clocks in a row; a press unrolls one. */
 function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }, width) {
   pen.text(
     2,
@@ -75,16 +75,11 @@ function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }
       pen.text(cx, cy + r + 14, i, { size: 12, anchor: "middle", ...style });
     }
   });
-  const under = (px, py) => {
-    const far = faces.map(({ cx, cy }) => gap([cx, cy], [px, py]));
-    return faces[far.indexOf(Math.min(...far))].i;
-  };
-  return Object.fromEntries(
-    faces.map(({ i, cx, cy }) => [
-      `clock ${i}`,
-      { trait: "pair", x: cx, y: cy, at: under, press: true, ink: ink.muted, box: [2 * r, 2 * r] },
-    ]),
-  );
+  const taps = faces.map(({ i, cx, cy }) => [
+    i,
+    { x: cx - r - 3, y: cy - r - 3, w: 2 * r + 6, h: 2 * r + 22, set: { pair: i } },
+  ]);
+  return { taps: Object.fromEntries(taps) };
 }
 
 /** The clock that is unrolled, with all that its hand has turned wound round it. */
@@ -139,6 +134,20 @@ function scale(axis, frequencies, chosen, n) {
   };
 }
 
+/** On the way from a rolled line to an unrolled one, or to another clock: each turn rises to its place. */
+function unrolling(rolled, whole, share) {
+  /** @type {Pair} */
+  const ends = [0, rolled.ys[1] + (whole.ys[1] - rolled.ys[1]) * share];
+  const place = (/** @type {number} */ a) => rolled.place(a) + (whole.place(a) - rolled.place(a)) * share;
+  return { ...whole, ys: ends, place, yTicks: undefined };
+}
+
+/** How far the line is unrolled: 1 at rest; on its way from within one turn, or from another clock, less. */
+function unrolled({ axis, pair }, way) {
+  if (axis !== "linear" || !way) return 1;
+  return way.from.axis === "turn" || way.from.pair !== pair ? way.share : 1;
+}
+
 /** The angle of a pair over the positions, in runs: within one turn a line breaks where a turn is complete. */
 function runsOf(frequency, axis, ends) {
   const steps = axis === "turn" ? Math.ceil((ends[1] - ends[0]) * 4) : axis === "log" ? 60 : 1;
@@ -155,9 +164,12 @@ function runsOf(frequency, axis, ends) {
 }
 
 /** The thread unrolled: the chosen pair's angle, bold to where the hand is; the other clocks' faint. */
-function drawChart(pen, state, frequencies, box, width) {
+function drawChart(pen, state, frequencies, box, { width, way }) {
   const { pair, position, axis, n } = state;
-  const { place, ys, yTicks, yFormat, yLabel } = scale(axis, frequencies, pair, n);
+  const [share, whole] = [unrolled(state, way), scale(axis, frequencies, pair, n)];
+  const moving = share < 1;
+  const now = moving ? unrolling(scale("turn", frequencies, pair, n), whole, share) : whole;
+  const { place, ys, yTicks, yFormat, yLabel } = now;
   const log = axis === "log";
   /** @type {Pair} */
   const xs = log ? [1, Math.max(2, n)] : [0, n];
@@ -165,8 +177,9 @@ function drawChart(pen, state, frequencies, box, width) {
   const xLabel = `position m (tokens${log ? ", logarithmic" : ""})`;
   const { X, Y, at } = axes(pen, box, xs, ys, { xLabel, yLabel, xLog: log, xTicks: tokens, yTicks, yFormat });
   const frequency = frequencies[pair];
-  const path = (of, from, to) => runsOf(of, axis, [from, to]).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
-  const others = axis === "turn" ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
+  const path = (of, from, to) =>
+    runsOf(of, moving ? "turn" : axis, [from, to]).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
+  const others = axis === "turn" || moving ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
   const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where its line leaves the chart
   pen.curves(
     others.flatMap((i) => path(frequencies[i], xs[0], end(frequencies[i]))),
@@ -192,12 +205,12 @@ function drawChart(pen, state, frequencies, box, width) {
   return { position: { x: dot[0], y: dot[1], at: (px) => Math.round(clamp(at(px), 0, n)) } };
 }
 
-function draw(pen, state, { width }) {
+function draw(pen, state, { width, way = undefined }) {
   const frequencies = invFreq(state.head_dim, state.base);
   const places = parts(width);
   const clocks = drawClocks(pen, state, frequencies, places, width);
   const hand = drawBig(pen, state, frequencies[state.pair], places.big);
-  return { ...drawChart(pen, state, frequencies, places.chart, width), ...clocks, ...hand };
+  return { ...hand, ...clocks, ...drawChart(pen, state, frequencies, places.chart, { width, way }) };
 }
 
 function readout({ pair, position, axis, head_dim, base }) {

@@ -7,9 +7,10 @@ import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, geometric, grouped, powerOf, range } from "../lib/numbers.js";
 import { counted, textWidth, wrapped } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
-import { pythonOf, readText } from "../maths/config.js";
+import { comparedFiles, inWords } from "../maths/compare.js";
 import { meanCosine } from "../maths/decay.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
+import { contentOf, lineOf, readAny } from "../maths/statement.js";
 
 const FARTHEST = 32768; // tokens to which the first negative score is sought
 const REACH = 131072; // tokens, the axis of distances
@@ -25,13 +26,38 @@ const sourceOf = (preset) => PRESETS.find(({ name }) => name === preset).source;
 /** The reading of a state, or why there is none; of layers that differ, those asked for. */
 const read = memo((preset, config, layers, length) => {
   const text = config.trim() ? config : written(preset);
-  const first = readText(text, null, length);
+  const first = readAny(text, null, length);
   const types = first.reading?.layerTypes ?? (first.refused.reason === "choose" ? first.refused.choices : []);
   if (!types.length) return first;
-  return readText(text, types[layers === "second" && types.length > 1 ? 1 : 0], length);
+  return readAny(text, types[layers === "second" && types.length > 1 ? 1 : 0], length);
 });
 
 const readState = ({ preset, config, layers, length }) => read(preset, config, layers, length);
+
+/** Whether a second file is here, to be held against the first. */
+const hasSecond = ({ second, other }) => Boolean(other.trim() || second !== "none");
+
+/** The reading of the second file; nothing without one. */
+const readSecond = (state) =>
+  hasSecond(state) ? read(state.second, state.other, state.layers, state.length) : { reading: null };
+
+/** What `rope-edu compare` says of two texts, line by line, or why it cannot. */
+const said = memo((first, second) => {
+  try {
+    return inWords(comparedFiles(contentOf(first), contentOf(second)));
+  } catch (error) {
+    return [`They cannot be compared: ${/** @type {Error} */ (error).message}`];
+  }
+});
+
+/** The comparison of a state, line by line. */
+function comparison(state) {
+  const [first, second] = [
+    [state.config, state.preset],
+    [state.other, state.second],
+  ].map(([text, preset]) => (text.trim() ? text : written(preset)));
+  return said(first, second);
+}
 
 /** What the frequencies of a reading come to; they are looked up by their text, since a reading is made anew. */
 const measured = memo((key) => {
@@ -61,15 +87,20 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
 }
 
 /** All words above and below the chart, in lines. */
-const wordsOf = memo((preset, config, layers, length, width) => {
-  const { reading, refused } = read(preset, config, layers, length);
-  if (refused) return { above: wrapped(refused.sentence, width - 8), below: [] };
-  const source = config.trim() ? [] : wrapped(`Source: ${sourceOf(preset)}`, width - 8, 12);
-  const below = [...wrapped(pythonOf(reading), width - 8, 12), ...source];
-  return { above: wrapped(facts(reading), width - 8), below };
+const wordsOf = memo((preset, config, layers, length, second, other, width) => {
+  const state = { preset, config, layers, length, second, other };
+  const { reading, refused, content } = readState(state);
+  const fit = (text, size) => wrapped(text, width - 8, size);
+  if (refused) return { above: fit(refused.sentence), below: [] };
+  const held = readSecond(state);
+  const facing = [`● ${facts(reading)}`, `+ ${held.refused ? held.refused.sentence : facts(held.reading ?? reading)}`];
+  const source = config.trim() ? [] : fit(`Source: ${sourceOf(preset)}`, 12);
+  const below = [...fit(lineOf(reading, content), 12), ...source];
+  return { above: hasSecond(state) ? facing.flatMap((line) => fit(line)) : fit(facts(reading)), below };
 });
 
-const words = ({ preset, config, layers, length }, width) => wordsOf(preset, config, layers, length, width);
+const words = ({ preset, config, layers, length, second, other }, width) =>
+  wordsOf(preset, config, layers, length, second, other, width);
 const chartHeight = (width) => (width < 480 ? 300 : 340);
 
 function height(width, state) {
@@ -107,9 +138,9 @@ function drawLegend(pen, all, top) {
 }
 
 /** Tokens per turn of each pair, on a logarithmic axis; a hollow dot makes no full turn in the claimed length. */
-function drawWaves(pen, reading, all, box) {
+function drawWaves(pen, reading, all, box, other) {
   const waves = wavelength(reading.invFreq);
-  const last = Math.max(1, waves.length - 1);
+  const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
   const level = (tokens) => clamp(powerOf(tokens), 0, SLOWEST);
   const { X, Y } = axes(pen, box, [0, last], [0, SLOWEST], {
     xLabel: "pair, i",
@@ -135,10 +166,17 @@ function drawWaves(pen, reading, all, box) {
     dots.filter((_, i) => !within[i]),
     { fill: "none", stroke: ink.position, width: 1.4 },
   );
+  if (!other) return;
+  const crosses = wavelength(other.invFreq).map((wave, i) => [X(i), Y(Number.isFinite(wave) ? level(wave) : SLOWEST)]);
+  const arms = crosses.flatMap(([x, y]) => [
+    [x - 4, y, x + 4, y],
+    [x, y - 4, x, y + 4],
+  ]);
+  pen.lines(arms, { stroke: ink.text, width: 1.2 });
 }
 
 /** The score of equal vectors on average, of what it is at distance 0. */
-function drawScore(pen, reading, all, box) {
+function drawScore(pen, reading, all, box, other) {
   const { scores, negative } = measured(reading.invFreq.join());
   const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
     xLabel: "distance (tokens, logarithmic)",
@@ -157,6 +195,11 @@ function drawScore(pen, reading, all, box) {
     scores.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]),
     { stroke: ink.score, width: 2 },
   );
+  if (other) {
+    const theirs = measured(other.invFreq.join()).scores;
+    const curve = theirs.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
+    pen.curve(curve, { stroke: ink.text, width: 1.4, dash: "5 3" });
+  }
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
@@ -192,12 +235,18 @@ function draw(pen, state, { width, height: tall }) {
   const lines = all.at(-1).line;
   drawLegend(pen, all, top + 18);
   const box = { x: 46, y: top + 50 + LINE * lines, w: width - 60, h: chartHeight(width) - 110 };
-  pen.part(() => (state.view === "score" ? drawScore : drawWaves)(pen, reading, all, box));
+  pen.part(() => (state.view === "score" ? drawScore : drawWaves)(pen, reading, all, box, readSecond(state).reading));
 }
+
+/** A line as a sentence. */
+const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
 
 function readout(state) {
   const { reading, refused } = readState(state);
   if (refused) return `This config is not read. ${refused.sentence}.`;
+  const second = readSecond(state).refused;
+  if (second) return `The second file is not read. ${second.sentence}.`;
+  if (hasSecond(state)) return comparison(state).map(stopped).join(" ");
   const waves = wavelength(reading.invFreq);
   const { negative } = measured(reading.invFreq.join());
   const slow = (tokens) => waves.filter((wave) => wave > tokens).length;
@@ -215,12 +264,12 @@ function readout(state) {
 /** The choice of layers means something where there are two kinds. */
 function uses(state) {
   const several = (readState(state).reading?.layerTypes.length ?? 0) > 1;
-  return ["preset", "view", ...(several ? ["layers"] : []), "length", "config"];
+  return ["preset", "config", "other", "second", "view", ...(several ? ["layers"] : []), "length"];
 }
 
 export default live({
   name: "ConfigInspector",
-  title: "What a model's config.json says of its rotation",
+  title: "What a model's config.json or GGUF says of its rotation",
   height,
   draw,
   readout,

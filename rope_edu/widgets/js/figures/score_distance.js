@@ -227,7 +227,12 @@ function drawGuess(pen, state, all, box, Y) {
   pen.curve(line, { stroke: ink.other, width: 3.5 });
   const [x, y] = line.at(-1);
   if (waits(state)) {
-    const words = box.w < 320 ? "Draw the sum: drag this" : "Draw the sum of all waves: drag this pencil";
+    const words =
+      box.w < 240
+        ? "Draw the sum"
+        : box.w < 320
+          ? "Draw the sum: drag this"
+          : "Draw the sum of all waves: drag this pencil";
     const top = { size: 14, weight: 600, fill: ink.otherWords };
     pen.text(box.x + 24, Y(all.limit) - (guess.length ? 0 : -5), words, top);
   }
@@ -339,7 +344,7 @@ function draw(pen, state, view) {
   const all = measured(state);
   const bare = small && rows > 0;
   const styles = bare ? undefined : drawLegend(pen, state, width, under);
-  const title = rows ? "The score: the sum of all waves" : "Score, q·k";
+  const title = rows ? `${width < 340 ? "S" : "The score: the s"}um of all waves` : "Score, q·k";
   const scales = drawAxes(pen, state, all, box, width, title);
   if (!waits(state)) drawCurves(pen, state, all, scales, box, styles);
   if (state.vectors === "rotated" && state.peak <= state.reach) drawPeak(pen, state, scales.place, box);
@@ -350,22 +355,24 @@ function draw(pen, state, view) {
   return { ...pencil, ...cursor };
 }
 
-/** What a drawn guess has been told. */
+/** By how much a guess that is drawn to its end is off. */
 function judged(state) {
   if (!canGuess(state) || state.guess.length < KNOTS) return "";
   const all = measured(state);
   const shares = all.distances.map((distance) => distance / state.reach);
   const truth = all.scores.map((score) => score / all.limit);
   const off = guessGap(truth[0], state.guess, shares, truth);
-  return ` Your guess was off by ${fmt(100 * off, 0)} % of the most that the score could reach, on average.`;
+  return `Your guess was off by ${fmt(100 * off, 0)} % of the full height on average. `;
 }
 
 function readout(state, { small, shows }) {
   const { distance, bound, trivial, head_dim } = state;
   const pairs = head_dim / 2;
   if (waits(state)) {
-    const far = state.guess.length ? ` You have drawn ${state.guess.length} of ${KNOTS} steps.` : "";
-    return `Each of the ${pairs} pairs gives one wave. Draw what their sum does, from left to right; then it appears.${far}`;
+    return (
+      `Each of the ${pairs} pairs gives one wave. Draw what their sum does, from left to right; then it appears. ` +
+      `You have drawn ${state.guess.length} of ${KNOTS} steps.`
+    );
   }
   const { limit, scores, looser } = kernel(state);
   if (countOf(state) < pairs) {
@@ -375,15 +382,15 @@ function readout(state, { small, shows }) {
   const [here, next] = scores([distance, distance + 1]);
   if (small && shows("waves")) {
     const part = fmt((100 * here) / limit, 0);
-    return `${state.distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.${judged(state)}`;
+    return `${judged(state)}${state.distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
   }
   const up = stepsUp(withoutCursor(state));
   const loose = bound && `RoFormer's bound there is ${grouped(looser([distance])[0])}`;
   const plain = trivial && `${bound ? "the" : "The"} trivial bound ${bound ? "" : "is "}${fmt(limit, 1)}`;
   const said = [loose, plain].filter(Boolean).join(", ");
   return (
-    `At distance ${distance} the score is ${fmt(here, 1)}; one token further it ${next > here ? "rises" : "falls"} ` +
-    `to ${fmt(next, 1)}. From 0 to 256 it rises on ${up} of 256 steps.${said ? ` ${said}.` : ""}${judged(state)}`
+    `${judged(state)}At distance ${distance} the score is ${fmt(here, 1)}; one token further it ${next > here ? "rises" : "falls"} ` +
+    `to ${fmt(next, 1)}. From 0 to 256 it rises on ${up} of 256 steps.${said ? ` ${said}.` : ""}`
   );
 }
 

@@ -1,9 +1,10 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, ruleInk } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar, sector } from "../lib/geometry.js";
 import { centred, inLines } from "../lib/labels.js";
+import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
 import { counted, textWidth } from "../lib/words.js";
@@ -35,8 +36,6 @@ const measured = ({ rule, head_dim, base, trained, wanted, abf_base }) =>
 /** Which hands are past what training has shown, at a position. */
 const lost = ({ plain, changed }, { position, trained }) => meetsNewAngle(position, changed, trained, plain);
 
-const SEEN = { fill: ink.position, opacity: 0.28 };
-const NEW = { fill: ink.other, opacity: 0.8 };
 const WITHOUT = { stroke: ink.muted, width: 1.6, dash: "3 3" };
 const KEY = [
   { words: "seen in training", sign: "seen" },
@@ -70,21 +69,13 @@ function parts(width) {
 }
 const height = (width) => parts(width).height;
 
-/** A square on its corner. */
-const diamond = ([x, y], r) => [
-  [x, y - r],
-  [x + r, y],
-  [x, y + r],
-  [x - r, y],
-];
-
 function drawLegend(pen, width, top) {
   for (const { words, sign, x, line } of legend(width)) {
     const y = top + 10 + 20 * line;
     if (sign === "seen") pen.rect(x + 2, y - 6, 20, 12, SEEN);
     if (sign === "new") {
-      pen.rect(x + 2, y - 6, 20, 12, NEW);
-      pen.area(diamond([x + 12, y], 4), { fill: ink.text });
+      pen.rect(x + 2, y - 6, 20, 12, UNSEEN);
+      unseenPoints(pen, [[x + 12, y]], 3);
     }
     if (sign === "hand") pen.line(x + 2, y, x + 22, y, { stroke: ink.text, width: 2.4 });
     if (sign === "without") pen.line(x + 2, y, x + 22, y, WITHOUT);
@@ -124,14 +115,23 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
+/** The speeds under the rule; on the way from another rule, between its speeds and these. */
+function speedsOf({ changed }, way) {
+  const before = way ? measured(way.from).changed : changed;
+  return before.length === changed.length
+    ? changed.map((speed, i) => before[i] + (speed - before[i]) * (way?.share ?? 1))
+    : changed;
+}
+
 /** Every pair as a face: its wedge, the angles that the text has used, and its hand with the rule and without. */
-function facesOf(state, all) {
-  const [angles, without] = [ropeAngles(state.position, all.changed), ropeAngles(state.position, all.plain)];
+function facesOf(state, all, way) {
+  const speeds = speedsOf(all, way);
+  const [angles, without] = [ropeAngles(state.position, speeds), ropeAngles(state.position, all.plain)];
   const fresh = lost(all, state);
   return all.plain.map((_, i) => ({
     i,
     seen: all.seen[i],
-    used: reachWithin(state.position, all.changed[i]),
+    used: reachWithin(state.position, speeds[i]),
     angle: withinTurn(angles[i]),
     ghost: withinTurn(without[i]),
     fresh: fresh[i],
@@ -158,7 +158,8 @@ const wedge = (from, to, { cx, cy, r }) => sector(cx, cy, r, from, to, Math.max(
 
 /** The fast pairs, which have been everywhere. */
 function drawFast(pen, faces, field) {
-  const words = faces.length ? `${counted(faces.length, "pair")} went all the way round in training` : "";
+  const where = field.w < 330 ? "" : " in training";
+  const words = faces.length ? `${counted(faces.length, "pair")} went all the way round${where}` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, 0);
   pen.circles(at.map(rim), { ...SEEN, stroke: ink.position, width: 1 });
@@ -170,7 +171,7 @@ function drawFast(pen, faces, field) {
 
 /** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
 function drawSlow(pen, faces, field, ghosts) {
-  const words = faces.length ? `${counted(faces.length, "pair")} saw only a wedge of the round` : "";
+  const words = faces.length ? `${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, NUMBER);
   pen.areas(
@@ -180,7 +181,7 @@ function drawSlow(pen, faces, field, ghosts) {
   const past = at.filter(({ used, seen }) => used > seen * (1 + 1e-12));
   pen.areas(
     past.map((face) => wedge(face.seen, face.used, face)),
-    NEW,
+    UNSEEN,
   );
   pen.circles(at.map(rim), { stroke: ink.muted, width: 1, dash: "3 3" });
   pen.lines(
@@ -192,17 +193,15 @@ function drawSlow(pen, faces, field, ghosts) {
     { stroke: ink.text, width: 2.6 },
   );
   const fresh = at.filter((face) => face.fresh);
-  pen.areas(
-    fresh.map(({ cx, cy, r, angle }) => diamond(polar(cx, cy, angle, r - 1), Math.min(6, r / 3))),
-    { fill: ink.text },
-  );
+  const tips = fresh.map(({ cx, cy, r, angle }) => polar(cx, cy, angle, r - 1));
+  unseenPoints(pen, tips, Math.min(5, (at[0]?.r ?? 0) / 3));
   pen.part(() => {
     for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + 14, i, { size: 12, fill: ink.muted, anchor: "middle" });
   });
 }
 
 /** Below: by how much each pair is slowed down, and how much it takes. */
-function drawSlowed(pen, box, { factor, slowed, short, complete }) {
+function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   const pairs = slowed.length;
   const powers = [...slowed, factor].map(powerOf);
   /** @type {Pair} */
@@ -223,24 +222,20 @@ function drawSlowed(pen, box, { factor, slowed, short, complete }) {
   const y = Y(powerOf(factor));
   pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 1.2, dash: "2 3" });
   const points = slowed.map((by, i) => /** @type {Pair} */ ([X(i), Y(powerOf(by))]));
-  pen.curve(points, { stroke: ink.text, width: 2.5 });
-  const marked = points.filter((_, i) => short[i]);
-  pen.areas(
-    marked.map((point) => diamond(point, 5.5)),
-    { fill: ink.text },
-  );
-  pen.areas(
-    marked.map((point) => diamond(point, 3.5)),
-    { fill: ink.other },
+  pen.curve(points, { stroke: ruleInk[rule], width: 3.5 });
+  unseenPoints(
+    pen,
+    points.filter((_, i) => short[i]),
+    3.5,
   );
   const words = `L′/L = ${fmt(factor, factor < 10 ? 2 : 0)}`;
   pen.text(box.x + 6, y < box.y + 20 ? y + 16 : y - 6, words, { size: 12 });
 }
 
-function draw(pen, state, { width }) {
+function draw(pen, state, { width, way = undefined }) {
   const all = measured(state);
   const { rail, key, fast, slow, chart } = parts(width);
-  const faces = facesOf(state, all);
+  const faces = facesOf(state, all, way);
   const isFast = ({ i }) => all.complete[i];
   drawLegend(pen, width, key);
   drawFast(pen, faces.filter(isFast), fast);
@@ -250,7 +245,7 @@ function draw(pen, state, { width }) {
     slow,
     state.rule !== "rope",
   );
-  drawSlowed(pen, chart, all);
+  drawSlowed(pen, chart, state, all);
   return drawRail(pen, state, width, rail);
 }
 

@@ -186,7 +186,7 @@ function plan(width, state) {
   const left = { x: 44, y: top, w: width - 66, h: 110 };
   const right = { ...left, y: top + 110 + 78, h: CHART };
   const y = right.y + CHART + 78;
-  const field = map(44, y, 0.36 * width);
+  const field = map(44, y, 0.32 * width);
   const x = field.x + field.w + 54;
   return { left, right, field, pairs: { x, y, w: width - x - 16, h: field.h }, bottom: y + field.h + 44 };
 }
@@ -300,7 +300,7 @@ function drawPairs(pen, state, inside, box) {
   const count = 8;
   const { X, Y } = axes(pen, box, [0.5, count + 0.5], [0, most], {
     xLabel: box.w < 200 ? "pair" : "pair, fast to slow",
-    yLabel: box.w < 200 ? "Sway (nats)" : "How much each pair sways the scores (nats)",
+    yLabel: box.w < 110 ? "Sway" : box.w < 200 ? "Sway (nats)" : "How much each pair sways the scores (nats)",
     xTicks: box.w < 200 ? [1, 8] : range(1, count),
     yTicks: [0, most],
   });

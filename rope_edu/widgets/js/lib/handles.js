@@ -7,7 +7,7 @@ const [RADIUS, RING] = [20, 11]; // pixels: where a hand may take it, and what i
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of things that are no positions
 
-/** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, at: Handle["at"], press?: boolean}} Grip */
+/** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, at: Handle["at"]}} Grip */
 
 /**
  * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, trait}}; `moved({trait:
@@ -38,7 +38,6 @@ export function makeHandles(picture, moved, signal) {
     held = { name, pointer: event.pointerId };
     handles[name].circle.setPointerCapture(event.pointerId);
     event.preventDefault();
-    if (handles[name].press) drag(event);
   }
   /** @type {(event: PointerEvent) => void} */
   function drag(event) {
@@ -64,11 +63,11 @@ export function makeHandles(picture, moved, signal) {
     /** @type {SVGGElement | null} */
     let next = null; // the order stays, whatever comes and goes: of two that overlap, a hand takes the later one
     for (const name of Object.keys(wanted).reverse()) {
-      const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box, press } = wanted[name];
+      const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box } = wanted[name];
       const grip = handles[name] ?? make(name, at);
       if (!handles[name]) element.insertBefore(grip.grip, next);
       next = grip.grip;
-      handles[name] = Object.assign(grip, { at, trait, press });
+      handles[name] = Object.assign(grip, { at, trait });
       write(grip.circle, { cx: x, cy: y });
       const [width, height] = box ?? [2 * RING, 2 * RING];
       const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : RING };

@@ -13,10 +13,11 @@ export class ConfigError extends Error {
    * @param {string} field
    * @param {string} sentence
    * @param {string[]} choices
+   * @param {Record<string, any>} [words] of the sentence
    */
-  constructor(reason, field, sentence, choices) {
+  constructor(reason, field, sentence, choices, words = {}) {
     super(sentence);
-    Object.assign(this, { reason, field, choices });
+    Object.assign(this, { reason, field, choices, words });
   }
 }
 
@@ -29,12 +30,8 @@ export class ConfigError extends Error {
  */
 export function configError(reason, field, words = {}, choices = []) {
   const shown = Object.entries(words).map(([name, word]) => [name, PLAIN.includes(name) ? word : formatValue(word)]);
-  return new ConfigError(
-    reason,
-    field,
-    filled(RULES.refusals[reason], { field, ...Object.fromEntries(shown) }),
-    choices,
-  );
+  const told = Object.fromEntries(shown);
+  return new ConfigError(reason, field, filled(RULES.refusals[reason], { field, ...told }), choices, told);
 }
 
 /**

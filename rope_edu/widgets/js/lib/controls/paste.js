@@ -1,5 +1,6 @@
-// A longer text, typed or pasted. The page's address does not hold it.
-import { html } from "../dom.js";
+// A longer text, typed, pasted or dropped as a file. The page's address does not hold it, and the file stays in the page.
+import { html, say } from "../dom.js";
+import { textOf } from "../gguf.js";
 
 /** @type {ControlKind} */
 export const paste = {
@@ -7,11 +8,37 @@ export const paste = {
 
   parse: String,
 
-  make(control, move) {
+  make(control, move, tell) {
     const area = html("textarea", { rows: "3", autocomplete: "off", spellcheck: "false" });
-    area.addEventListener("input", () => move(area.value));
+    const chosen = html("input", { type: "file" });
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell speaks it
+    area.addEventListener("input", () => {
+      say(note, "");
+      move(area.value);
+    });
+    chosen.addEventListener("change", () => take(chosen.files?.[0]));
+    area.addEventListener("dragover", (event) => event.preventDefault());
+    area.addEventListener("drop", (event) => {
+      const file = event.dataTransfer?.files[0];
+      if (!file) return; // a text that is dragged is dropped as ever
+      event.preventDefault();
+      take(file);
+    });
+
+    async function take(/** @type {File | undefined} */ file) {
+      if (!file) return;
+      try {
+        move(await textOf(file, control.most));
+        say(note, `${file.name} is read.`);
+      } catch (error) {
+        say(note, `${file.name} is not read: ${/** @type {Error} */ (error).message}.`);
+      }
+      tell(note.textContent);
+    }
+    const typed = html("label", {}, html("span", {}, control.label), area);
+    const file = html("label", { class: "rl-file" }, html("span", {}, "or a file"), chosen);
     return {
-      element: html("label", { class: "rl-control rl-paste" }, html("span", {}, control.label), area),
+      element: html("div", { class: "rl-control rl-paste" }, typed, file, note),
       show(value) {
         if (area.value !== value) area.value = value;
       },

@@ -1,0 +1,52 @@
+// What a file states, as a text: a GGUF is read in the page, by slices of its header, and nothing leaves the page.
+import { Cut, header, NUMBERS } from "./gguf_bytes.js";
+
+const LONGEST = 16384; // factors in a list
+const FIRST = 2 ** 20; // bytes that are read at first
+const MOST = 2 ** 27; // bytes of a header
+const FLOAT32 = 6;
+const FACTORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"];
+
+/**
+ * What a GGUF states of its rotation, as JSON: its keys about the architecture, and the lists of factors.
+ * @param {Blob} file
+ */
+async function digest(file) {
+  for (let length = FIRST; ; length *= 4) {
+    try {
+      const bytes = await file.slice(0, length).arrayBuffer();
+      return await stated(header(bytes, file.size), file);
+    } catch (error) {
+      if (!(error instanceof Cut) || length > MOST) throw error instanceof Cut ? new Error("it is cut") : error;
+    }
+  }
+}
+
+/** @type {(found: ReturnType<typeof header>, file: Blob) => Promise<string>} */
+async function stated({ values, tensors }, file) {
+  const arch = String(values["general.architecture"] ?? "");
+  /** @type {[string, any][]} */
+  const kept = Object.entries(values).filter(
+    ([name]) => name === "general.architecture" || name.startsWith(`${arch}.`),
+  );
+  for (const { name, shape, kind, start } of tensors.filter((tensor) => FACTORS.includes(tensor.name))) {
+    const length = shape[0];
+    if (kind !== 0 || shape.length !== 1 || length > LONGEST) throw new Error(`${name} must be one list of float32`);
+    const view = new DataView(await file.slice(start, start + 4 * length).arrayBuffer());
+    if (view.byteLength < 4 * length) throw new Error("it is cut: it ends before its header does");
+    kept.push([name, Array.from({ length }, (_, i) => NUMBERS[FLOAT32][1](view, 4 * i))]);
+  }
+  return JSON.stringify(Object.fromEntries(kept));
+}
+
+/**
+ * A file as text: a GGUF's statement, or the text of any other file of at most so many characters.
+ * @param {File} file
+ * @param {number} most
+ */
+export async function textOf(file, most) {
+  const magic = await file.slice(0, 4).text();
+  const text = magic === "GGUF" ? await digest(file) : file.size > 4 * most ? null : await file.text();
+  if (text === null || text.length > most) throw new Error("it is too large for a config.json, and no GGUF");
+  return text;
+}

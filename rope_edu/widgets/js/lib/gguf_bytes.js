@@ -1,0 +1,144 @@
+// The header of a GGUF, of as many bytes of it as are here. Nothing in it is trusted, and no weight is read.
+
+const LONGEST = 16384; // elements of an array that is kept, bytes of a text
+const ENTRIES = 200000; // keys and tensors
+const TEXTS = 2000000; // in arrays, such as the tokens of a vocabulary
+const [TEXT, ARRAY] = [8, 9];
+/** @type {Record<number, [number, (view: DataView, at: number) => any]>} */
+export const NUMBERS = {
+  0: [1, (view, at) => view.getUint8(at)],
+  1: [1, (view, at) => view.getInt8(at)],
+  2: [2, (view, at) => view.getUint16(at, true)],
+  3: [2, (view, at) => view.getInt16(at, true)],
+  4: [4, (view, at) => view.getUint32(at, true)],
+  5: [4, (view, at) => view.getInt32(at, true)],
+  6: [4, (view, at) => shortest(view.getFloat32(at, true))],
+  7: [1, (view, at) => view.getUint8(at) !== 0],
+  10: [8, (view, at) => Number(view.getBigUint64(at, true))],
+  11: [8, (view, at) => Number(view.getBigInt64(at, true))],
+  12: [8, (view, at) => view.getFloat64(at, true)],
+};
+
+/**
+ * The shortest decimal that float32 keeps as this number: 0.1, not 0.10000000149.
+ * @param {number} number
+ */
+export function shortest(number) {
+  const kept = Math.fround(number);
+  if (!Number.isFinite(kept)) return kept;
+  for (let digits = 1; digits < 9; digits++) {
+    const short = rounded(kept, digits);
+    if (Math.fround(short) === kept) return short;
+  }
+  return Number(kept.toPrecision(9));
+}
+
+/** A number with so many digits; halfway between two, the even one, as NumPy has it. @type {(value: number, digits: number) => number} */
+function rounded(value, digits) {
+  const [mantissa, power] = value.toExponential(digits).split("e");
+  const halfway = mantissa.endsWith("5") && Number(`${mantissa}e${power}`) === value;
+  const even = halfway && Number(mantissa.at(-2) === "." ? mantissa.at(-3) : mantissa.at(-2)) % 2 === 0;
+  return even ? Number(`${mantissa.slice(0, -1)}e${power}`) : Number(value.toPrecision(digits));
+}
+
+/** The bytes that are here end before the header does. */
+export class Cut extends Error {}
+
+/** Reads numbers and texts one after another. */
+class Reader {
+  /** @param {ArrayBuffer} bytes @param {number} size of the whole file */
+  constructor(bytes, size) {
+    this.view = new DataView(bytes);
+    this.size = size;
+    this.at = 0;
+    this.texts = 0;
+  }
+
+  /** @param {number} length @returns {number} where these bytes begin */
+  pass(length) {
+    const begin = this.at;
+    if (length > this.size - begin) throw new Error("it is cut, or a length in it is too large");
+    this.at += length;
+    return begin;
+  }
+
+  /** @param {number} length */
+  take(length) {
+    const begin = this.pass(length);
+    if (this.at > this.view.byteLength) throw new Cut();
+    return begin;
+  }
+
+  /** @param {number} kind */
+  number(kind) {
+    const [width, read] = NUMBERS[kind];
+    return read(this.view, this.take(width));
+  }
+
+  text() {
+    const length = this.number(10);
+    if (length > LONGEST) {
+      this.pass(length);
+      return "";
+    }
+    const begin = this.take(length);
+    return new TextDecoder().decode(new Uint8Array(this.view.buffer, begin, length));
+  }
+
+  /** @param {number} kind @returns {any} */
+  value(kind) {
+    if (kind === TEXT) return this.text();
+    if (NUMBERS[kind]) return this.number(kind);
+    if (kind !== ARRAY) throw new Error(`a value has the unknown type ${kind}`);
+    const [inner, length] = [this.number(4), this.number(10)];
+    if (inner === TEXT) return this.skipTexts(length);
+    if (!NUMBERS[inner]) throw new Error(`an array has elements of the type ${inner}`);
+    if (length > LONGEST) {
+      this.pass(length * NUMBERS[inner][0]);
+      return null;
+    }
+    return Array.from({ length }, () => this.number(inner));
+  }
+
+  /** @param {number} length */
+  skipTexts(length) {
+    this.texts += length;
+    if (this.texts > TEXTS) throw new Error(`it states ${this.texts} texts, more than a vocabulary has`);
+    for (let i = 0; i < length; i++) this.pass(this.number(10));
+    return null;
+  }
+}
+
+/**
+ * Keys with their values, and tensors with their shape, kind and place: of as many bytes as are here of a file.
+ * @param {ArrayBuffer} bytes
+ * @param {number} size
+ */
+export function header(bytes, size) {
+  const reader = new Reader(bytes, size);
+  if (reader.number(4) !== 0x46554747) throw new Error("it does not begin with GGUF");
+  const version = reader.number(4);
+  if (version !== 2 && version !== 3) throw new Error(`its version is ${version}, and 2 and 3 are read`);
+  const [tensors, keys] = [reader.number(10), reader.number(10)];
+  if (tensors + keys > ENTRIES)
+    throw new Error(`it states ${tensors} tensors and ${keys} keys, more than a header has`);
+  /** @type {Record<string, any>} */
+  const values = Object.create(null);
+  for (let i = 0; i < keys; i++) {
+    const name = reader.text();
+    values[name] = reader.value(reader.number(4));
+  }
+  const places = Array.from({ length: tensors }, () => placeOf(reader));
+  const align = values["general.alignment"] ?? 32;
+  const begin = Math.ceil(reader.at / align) * align;
+  return { values, tensors: places.map((place) => ({ ...place, start: begin + place.offset })) };
+}
+
+/** @param {Reader} reader */
+function placeOf(reader) {
+  const name = reader.text();
+  const axes = reader.number(4);
+  if (axes > 8) throw new Error(`a tensor has ${axes} axes`);
+  const shape = Array.from({ length: axes }, () => reader.number(10));
+  return { name, shape, kind: reader.number(4), offset: reader.number(10) };
+}

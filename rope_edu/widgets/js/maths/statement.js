@@ -1,0 +1,111 @@
+// A file's rotations, whatever the file is: a config.json, or what a GGUF states as JSON (lib/gguf.js).
+import { shortest } from "../lib/gguf_bytes.js";
+import { pythonOf, readConfig } from "./config.js";
+import { bodyOf } from "./config_layers.js";
+import { configError, isObject, own } from "./config_values.js";
+import { FACTS, readGguf } from "./gguf_rotation.js";
+
+/** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean}} Statement */
+
+/**
+ * A Reading for each kind of layers of a config.
+ * @param {any} config
+ * @param {number | null} [seqLen]
+ * @returns {any[]}
+ */
+export function readKinds(config, seqLen = null) {
+  let first = null;
+  /** @type {string[]} */
+  let labels;
+  try {
+    first = readConfig(config, null, seqLen);
+    labels = first.layerTypes;
+  } catch (error) {
+    const { reason, choices } = /** @type {any} */ (error);
+    if (reason !== "choose") throw error;
+    labels = choices;
+  }
+  const kinds = labels.map((label) => readConfig(config, label, seqLen));
+  return first && first.layerType === null ? [first, ...kinds] : kinds;
+}
+
+/** Whether the content of a file is a GGUF's. @param {any} config */
+const isGguf = (config) => isObject(config) && Object.hasOwn(config, "general.architecture");
+
+/**
+ * The rotations that a file states.
+ * @param {any} config its content
+ * @param {string} name of the file, in sentences
+ * @param {number | null} [seqLen]
+ * @returns {Statement}
+ */
+export function statementOf(config, name, seqLen = null) {
+  if (isGguf(config)) {
+    const model = String(config["general.architecture"]);
+    const permuted = FACTS.rows_permuted.includes(model);
+    return { name, form: "GGUF", model, readings: readGguf(config, seqLen), config, permuted };
+  }
+  const readings = readKinds(config, seqLen);
+  const model = bodyOf(config, () => {}).family;
+  return { name, form: "config.json", model, readings, config, permuted: false };
+}
+
+/** Numbers in float32, as a GGUF keeps them. @param {any} value @returns {any} */
+export function inFloat32(value) {
+  if (Array.isArray(value)) return value.map(inFloat32);
+  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, inFloat32(each)]));
+  return typeof value === "number" && Math.abs(value) < 1e30 ? shortest(value) : value;
+}
+
+/**
+ * The same statement as a GGUF would keep it.
+ * @param {Statement} statement
+ * @returns {Statement}
+ */
+export const kept = (statement) =>
+  statement.form === "GGUF" ? statement : statementOf(inFloat32(statement.config), statement.name);
+
+/**
+ * The reading of a kind of layers; undefined if there is none.
+ * @param {Statement} statement
+ * @param {string | null} label
+ */
+export function kindOf({ readings }, label) {
+  const find = (/** @type {string | null} */ wanted) => readings.find(({ layerType }) => layerType === wanted);
+  return find(label) ?? find(null);
+}
+
+/** The content of a text, or the error that says why there is none. @param {string} text */
+export function contentOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw configError("not JSON", "config", { detail: /** @type {Error} */ (error).message });
+  }
+}
+
+/**
+ * The call that makes a reading's rotation, as a line of Python.
+ * @param {any} reading
+ * @param {any} config
+ */
+export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
+
+/**
+ * The reading of a text, of one kind of layers; a text that cannot be read gives {refused}.
+ * @param {string} text
+ * @param {string | null} layerType
+ * @param {number | null} seqLen
+ */
+export function readAny(text, layerType, seqLen) {
+  try {
+    const content = contentOf(text);
+    if (!isGguf(content)) return { reading: readConfig(content, layerType, seqLen), content };
+    const readings = readGguf(content, seqLen);
+    return { reading: readings.find((each) => each.layerType === layerType) ?? readings[0], content };
+  } catch (error) {
+    const { reason, field, message, choices } = /** @type {any} */ (error);
+    const sentence = reason ? message : `The reader failed on this file: ${message}`; // never an old picture instead
+    return { refused: { reason: own({ reason }, "reason") ?? "failed", field, sentence, choices: choices ?? [] } };
+  }
+}
