@@ -96,10 +96,7 @@ function drawRules(pen, state, all, { place, Y, most, byPair }) {
 
 /** The two knees of YaRN's ramp: the pairs that turn β times in the trained length; dragged, they set β. */
 function drawKnees(pen, { beta_fast, beta_slow, shown, factor, truncate }, all, { X, Y, at, last }) {
-  const turnsAt = (place) => {
-    const i = clamp(Math.floor(place), 0, last - 1);
-    return all.turns[i] * (all.turns[i + 1] / all.turns[i]) ** (place - i);
-  };
+  const turnsAt = (place) => all.turns[clamp(Math.round(place), 0, last)];
   const pairAt = (turns) => {
     const i = all.turns.findIndex((each) => each < turns);
     if (i < 1) return i ? last : 0;
