@@ -141,7 +141,7 @@ def section_of(tag: Tag) -> str:
 def solutions(leaves: Iterable[Leaf], of: str = "solutions") -> Leaf:
     """Take the solutions out of the leaves and gather them on a leaf of their own."""
     soup = BeautifulSoup("<article><section><h1>Solutions</h1></section></article>", "html.parser")
-    gathered = Leaf(of, "Solutions", soup.article)
+    gathered = Leaf(of, "", soup.article)
     for leaf in leaves:
         cells = leaf.article.select(".cell.tag_solution")
         if not cells:
