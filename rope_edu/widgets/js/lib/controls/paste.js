@@ -10,7 +10,7 @@ export const paste = {
 
   make(control, move, tell) {
     const area = html("textarea", { rows: "3", autocomplete: "off", spellcheck: "false" });
-    const chosen = html("input", { type: "file" });
+    const chosen = html("input", { type: "file", "aria-label": `${control.label}, or a file` });
     const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell speaks it
     area.addEventListener("input", () => {
       say(note, "");
