@@ -86,6 +86,7 @@ def test_a_press_on_a_clock_unrolls_it_and_its_hand_can_be_turned(opened):
     seen = opened("AngleChart")
     seen.figure.locator(".rl-tap").nth(5).click()
     assert "pair=5" in line(seen)
+    seen.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=seen.figure.element_handle())
     drag(seen, 0, (60, 60))  # the hand of the large clock
     turned = re.search(r"position=(\d+)", line(seen))[1]
     drag(seen, 1, (80, 0))  # the dot on the line
