@@ -13,9 +13,12 @@ import os
 import statistics
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from browser import launched
 from playwright.sync_api import Browser, Page
@@ -145,6 +148,43 @@ def measure_work(page: Page, figure: str) -> None:
         )
 
 
+TRAINS = {
+    "24 letters": {},
+    "48 letters": {"length": 48},
+    "48 letters, two layers": {"length": 48, "layers": 2},
+}
+TRAIN = """([engine, settings, steps]) => {
+    const answer = new Function(`${engine}; return answer;`)();
+    answer({ settings, until: 10 });
+    const start = performance.now();
+    answer({ settings, until: 10 + steps });
+    return (1000 * steps) / (performance.now() - start);
+}"""
+
+
+def training(browser: Browser) -> None:
+    """Print the training steps a second of the page's engine for three sizes, beside torch on one thread."""
+    import torch
+
+    from rope_edu.widgets._bundle import DATA
+    from tests.widgets.torch_training import SETTINGS, losses
+
+    page, steps = browser.new_page(), 40
+    for name, size in TRAINS.items():
+        settings = SETTINGS | size
+        by_page = page.evaluate(TRAIN, [DATA["engine"](), settings, steps])
+        torch.set_num_threads(1)
+        losses(settings, 10)
+        start = time.perf_counter()
+        losses(settings, steps)
+        by_torch = steps / (time.perf_counter() - start)
+        ratio = by_page / by_torch
+        print(
+            f"training on {name:24} {by_page:4.0f} steps a second, torch {by_torch:4.0f}, ratio {ratio:.2f}"
+        )
+    page.close()
+
+
 def main(paths: list[str]) -> None:
     """Measure the chapters with one of these words in their names (all, where none is given)."""
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
@@ -153,6 +193,8 @@ def main(paths: list[str]) -> None:
     if not chapters:
         raise SystemExit(f"no page of {SITE / 'notebooks'} has {' or '.join(paths)} in its name")
     with launched() as browser, served(Quiet) as near, served(Slow) as far:
+        if any("P1" in path for path in chapters):
+            training(browser)
         for path in chapters:
             alive = [first_figure(browser, root + path) for root in (near, far)]
             page = opened(browser)

@@ -2,14 +2,18 @@
 
 import base64
 import json
+import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rope_edu.widgets import TrainInThePage
 from rope_edu.widgets._bundle import page_script, style
+from tests.widgets.v8 import scripts
 
+from .engines import wait
 from .test_model_in_the_page import RENDER
 
 pytestmark = pytest.mark.browser
@@ -92,6 +96,27 @@ def test_a_hidden_page_does_not_train(sheet):
     assert "after" not in sheet.evaluate(READ)
     sheet.evaluate("() => { window.away = false; document.dispatchEvent(new Event('visibilitychange')); }")
     sheet.wait_for_function("() => /after [1-9]/.test(root.querySelector('.rl-readout').textContent)")
+
+
+LINK = "#live=TrainInThePage&steps=30&times=2&seed=7&task=recall"
+SAID = r"loss (\d\.\d\d) nats.* (\d+) % right at the 24 trained places, and (\d+) % at the 24 new"
+TRAINED = """(settings) => {
+    const { losses, right } = answer({ settings, until: settings.steps, look: true });
+    return [losses.at(-1), ...right];
+}"""
+
+
+def test_a_link_repeats_the_run_in_every_engine(engine, address):
+    engine.open(f"{address}notebooks/P1_playground.html{LINK}")
+    read = "return document.querySelector('[data-live] .rl-readout')?.textContent ?? ''"
+    wait(lambda: "at the 24 new" in engine.js(read))
+    made = TrainInThePage(steps=30, times=2, seed=7, task="recall")
+    settings = {name: getattr(made, name) for name in made.controls()}
+    with scripts("maths/page_answer") as v8:
+        ((loss, *right),) = v8.answer([(TRAINED, [settings])])
+    right = np.array([math.nan if share == "NaN" else share for share in right], float)
+    known, beyond = (100 * np.nanmean(part) for part in (right[1:25], right[25:]))
+    assert re.search(SAID, engine.js(read)).groups() == (f"{loss:.2f}", f"{known:.0f}", f"{beyond:.0f}")
 
 
 def test_seeds_and_encodings_learn_side_by_side(sheet):
