@@ -172,6 +172,10 @@
       if (!button.contains(target)) play(false);
       for (const hand of HANDS) slot.removeEventListener(hand, touched);
     };
+    slot.addEventListener("change", ({ target }) => {
+      const goesOn = target.type === "checkbox" && target.checked && !/Pause/.test(button.textContent);
+      if (goesOn) button.dispatchEvent(new MouseEvent("click")); // who switches it on wants to see it turn
+    });
     const HANDS = ["pointerdown", "keydown"];
     for (const hand of HANDS) slot.addEventListener(hand, touched);
     watch.observe(picture);
