@@ -306,6 +306,7 @@ def test_tags_are_those_that_something_reads(path, notebook):
         "solution",
         "draws-times",
         "set-figure",
+        "variant",
     }
     known |= {"nbval-ignore-output", "remove-cell"}
     assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= known

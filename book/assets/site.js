@@ -58,6 +58,29 @@
     for (const fold of document.querySelectorAll(".answered")) fold.classList.remove("answered");
   });
 
+  // Cells that are variants of each other: one of them at a time, each called by its first comment.
+  const variants = [...document.querySelectorAll(".cell.tag_variant")];
+  if (variants.length > 1) {
+    const box = document.createElement("fieldset");
+    box.className = "variants";
+    const legend = document.createElement("legend");
+    legend.textContent = "Layout";
+    box.append(legend);
+    const show = (chosen) => {
+      for (const cell of variants) cell.hidden = cell !== chosen;
+    };
+    for (const cell of variants) {
+      const label = document.createElement("label");
+      const input = Object.assign(document.createElement("input"), { type: "radio", name: "variant" });
+      input.checked = cell === variants[0];
+      input.addEventListener("change", () => show(cell));
+      label.append(input, ` ${cell.querySelector(".highlight .c1")?.textContent.replace(/^#\s*/, "") ?? ""}`);
+      box.append(label);
+    }
+    variants[0].before(box);
+    show(variants[0]);
+  }
+
   // How much of the page is above: a thin bar at the top of the window.
   const bar = document.createElement("div");
   bar.className = "reading-bar";
@@ -149,6 +172,10 @@
       if (!button.contains(target)) play(false);
       for (const hand of HANDS) slot.removeEventListener(hand, touched);
     };
+    slot.addEventListener("change", ({ target }) => {
+      const goesOn = target.type === "checkbox" && target.checked && !/Pause/.test(button.textContent);
+      if (goesOn) button.dispatchEvent(new MouseEvent("click")); // who switches it on wants to see it turn
+    });
     const HANDS = ["pointerdown", "keydown"];
     for (const hand of HANDS) slot.addEventListener(hand, touched);
     watch.observe(picture);

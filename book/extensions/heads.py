@@ -2,14 +2,23 @@
 
 The description is the beginning of *In short*, the chapter's first quotation, else of the first paragraph: whole
 sentences, with formulas in letters rather than TeX. With it go the title and, where the site has an address, the
-page's own (``og:title``, ``og:description``, ``og:url``).
+page's own and that of a card (``og:title``, ``og:description``, ``og:url``, ``og:image``). The card is the page's
+title over its first figure, drawn when the pages are written; a page without a figure has the first page's. A
+picture is fetched by an absolute address: without one, or without a Chromium that could draw, there are no cards.
 """
 
 import html
 import re
+import sys
+from functools import cache
+from pathlib import Path
 
 from docutils import nodes
+from live_figures import figures_of
 from sphinx.application import Sphinx
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from cards import SIZE, Card, drawn
 
 LONGEST = 300  # characters; search engines show about half of them
 IN_SHORT = "In short."
@@ -31,6 +40,8 @@ SIGNS |= {
     "infty": "∞",
     "pm": "±",
 }
+CARDS = "_static/cards"
+FIRST_PAGE = ("Your words are clocks.", "notebooks/12_count_positions.ipynb", "WordsOnARail")
 COMMAND = re.compile(r"\\([A-Za-z]+)(?: (?=[A-Za-z]))?")
 
 
@@ -89,7 +100,27 @@ def description(doctree: nodes.document) -> str:
     return ""
 
 
-def tags(title: str, book: str, about: str, url: str) -> str:
+@cache
+def can_draw() -> bool:
+    """Return whether there is a browser to draw cards with."""
+    try:
+        from browser import find_chromium
+    except ModuleNotFoundError:  # playwright comes with the tests
+        return False
+    return find_chromium() is not None
+
+
+def card_of(root: Path, page: str, title: str, book: str) -> Card:
+    """Return a page's card, that of the first page where it has no figure."""
+    file = root / f"{page}.ipynb"
+    if file.is_file() and (shown := figures_of(file, small=True)):
+        return Card(Path(page).name, book, title, shown[0].svg)
+    line, notebook, name = FIRST_PAGE
+    figure = next(shown for shown in figures_of(root / notebook) if shown.name == name)
+    return Card("first", book, line, figure.svg)
+
+
+def tags(title: str, book: str, about: str, url: str, image: str = "") -> str:
     """Return the elements for a page's head."""
     named = {
         "og:type": "article",
@@ -97,11 +128,16 @@ def tags(title: str, book: str, about: str, url: str) -> str:
         "og:title": title,
         "og:description": about,
         "og:url": url,
+        "og:image": image,
     }
+    if image:
+        named |= {"og:image:width": str(SIZE["width"]), "og:image:height": str(SIZE["height"])}
     lines = [f'<meta name="description" content="{html.escape(about)}" />'] if about else []
     lines += [
         f'<meta property="{name}" content="{html.escape(text)}" />' for name, text in named.items() if text
     ]
+    if image:
+        lines.append('<meta name="twitter:card" content="summary_large_image" />')
     return "\n".join(lines) + "\n"
 
 
@@ -114,12 +150,30 @@ def add_tags(app: Sphinx, page: str, template: str, context: dict, doctree: node
         context["docstitle"] = ""  # the first page's title is the book's: once is enough
     base = app.config.html_baseurl
     url = f"{base}{page}.html" if base else ""
-    context["metatags"] = context.get("metatags", "") + tags(
-        title, app.config.html_title or app.config.project, description(doctree), url
-    )
+    book = app.config.html_title or app.config.project
+    image = ""
+    if base and can_draw():
+        card = card_of(Path(app.srcdir), page, title, book)
+        wanted.setdefault(card.name, card)
+        image = f"{base}{CARDS}/{card.name}.png"
+    context["metatags"] = context.get("metatags", "") + tags(title, book, description(doctree), url, image)
+
+
+wanted: dict[str, Card] = {}  # of the pages that this build writes
+
+
+def draw_cards(app: Sphinx, error: Exception | None) -> None:
+    """Draw the cards of the pages that were written."""
+    if error or app.builder.format != "html" or not wanted:
+        return
+    folder = Path(app.outdir) / CARDS
+    folder.mkdir(parents=True, exist_ok=True)
+    for card, png in drawn(wanted.values()):
+        (folder / f"{card.name}.png").write_bytes(png)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     app.connect("html-page-context", add_tags)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("build-finished", draw_cards)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}  # one process gathers the cards

@@ -40,13 +40,14 @@ def picture(env: BuildEnvironment, docname: str, page: str, shown: Shown) -> str
     title = words_of(shown.svg).partition(". ")[0]
     return (
         f'<a class="still-link" href="{where}#live={shown.name}" data-figure="{shown.name}">'
-        f'<img src="{up}{STILLS}/{shown.name}.svg" loading="lazy" alt="Still picture of {shown.name}">'
+        f'<img src="{up}{STILLS}/{shown.name}.svg" loading="lazy" alt="Still picture of {shown.name}"> '
         f"<span>{html.escape(title)}</span> <em>{html.escape(titled(env, page))}</em></a>"
     )
 
 
-class Stills(nodes.General, nodes.Element):
-    """Pictures of figures by name, written once all pages have their titles and numbers."""
+def stills(names: list[str], *, wall: bool, page: str = "") -> nodes.raw:
+    """Return the place of pictures of figures, written once all pages have their titles and numbers."""
+    return nodes.raw(text="", format="html", stills=names, wall=wall, page=page)
 
 
 class Wall(SphinxDirective):
@@ -57,7 +58,7 @@ class Wall(SphinxDirective):
         root = Path(self.env.srcdir)
         for file in (root / "_toc.yml", *sorted((root / "notebooks").glob("*.ipynb"))):
             self.env.note_dependency(str(file))
-        return [Stills("", names=list(figures(root)), wall=True, page="")]
+        return [stills(list(figures(root)), wall=True)]
 
 
 class Miniature(SphinxDirective):
@@ -71,16 +72,16 @@ class Miniature(SphinxDirective):
         if self.arguments[0] not in (found := figures(Path(self.env.srcdir))):
             raise self.error(f"miniature must be one of {', '.join(found)}, got {self.arguments[0]}")
         page = self.env.relfn2path(self.arguments[1])[0] if len(self.arguments) > 1 else ""
-        return [Stills("", names=[self.arguments[0]], wall=False, page=page)]
+        return [stills([self.arguments[0]], wall=False, page=page)]
 
 
 def write_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write the pictures of a page."""
-    for node in list(doctree.findall(Stills)):
+    for node in [raw for raw in doctree.findall(nodes.raw) if raw.get("stills")]:
         found = figures(Path(app.srcdir))
         links = [
             picture(app.env, docname, node["page"] or found[name][0], found[name][1])
-            for name in node["names"]
+            for name in node["stills"]
         ]
         items = "".join(f"<li>{link}</li>" for link in links)
         text = f'<ul class="wall">{items}</ul>' if node["wall"] else links[0]
@@ -111,7 +112,6 @@ def write_stills(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
-    app.add_node(Stills)
     app.add_directive("wall", Wall)
     app.add_directive("miniature", Miniature)
     app.add_role("time", time)

@@ -176,25 +176,24 @@ class ReviewDirective(SphinxDirective):
 
 @dataclass(frozen=True)
 class Shown:
-    """A live figure that a notebook shows with all its controls: class, stored model, still picture."""
+    """A live figure that a notebook shows: class, stored model, still picture."""
 
     name: str
     model: dict
     svg: str
 
 
-def figures_of(file: Path) -> list[Shown]:
-    """Return the live figures of a notebook in their order, without small forms."""
+def figures_of(file: Path, small: bool = False) -> list[Shown]:
+    """Return the live figures of a notebook in their order, those in a small form only with `small`."""
     notebook = json.loads(file.read_text(encoding="utf-8"))
     models = notebook["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
     found = []
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
         data = output.get("data", {})
-        if (
-            STILL in data
-            and VIEW in data
-            and "only" not in (model := models[data[VIEW]["model_id"]])["state"]
-        ):
+        if not (STILL in data and VIEW in data and data[VIEW]["model_id"] in models):
+            continue
+        model = models[data[VIEW]["model_id"]]
+        if small or "only" not in model["state"]:
             name = "".join(data["text/plain"]).partition("(")[0]
             found.append(Shown(name, model, "".join(data[STILL])))
     return found

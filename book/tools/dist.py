@@ -55,6 +55,7 @@ LOST = """<!DOCTYPE html>
 BLOCKS = {"p", "div", "section", "ul", "ol", "li", "table", "pre", "dl", "dt", "dd", "details", "blockquote"}
 BLOCKS |= {"h1", "h2", "h3", "h4", "h5", "h6", "figure", "figcaption", "aside", "summary"}
 DROPPED = ("script", "style", "button", "svg", "input", "select", ".headerlink", ".onlyprint", "noscript")
+DROPPED += (".page-steps",)
 
 
 def pages(root: Path) -> list[tuple[str, list[str]]]:

@@ -127,6 +127,46 @@ def test_paper_has_the_answers_at_the_end(visit):
     assert page.locator(".printed-answers, .answered").count() == 0
 
 
+TEN_MINUTES = CHAPTERS[0]
+
+
+@pytest.mark.browser
+def test_one_of_two_layouts_is_shown_and_both_where_no_script_runs(visit):
+    page = visit(TEN_MINUTES, maths=False).page
+    cells, names = page.locator(".cell.tag_variant"), page.locator(".variants label")
+    assert [cell.is_visible() for cell in cells.all()] == [True, False]
+    assert names.all_text_contents() == [
+        " A pair is two halves apart: transformers",
+        " A pair is two neighbours: Meta, GPT-J",
+    ]
+    page.get_by_role("radio", name="transformers").press("ArrowRight")
+    assert [cell.is_visible() for cell in cells.all()] == [False, True]
+    plain = visit(TEN_MINUTES, wait=False, java_script_enabled=False).page
+    assert [cell.is_visible() for cell in plain.locator(".cell.tag_variant").all()] == [True, True]
+
+
+HELD = """() => {
+    const svg = document.querySelector(".rl-held .rl-picture svg");
+    const { left, width, height } = svg.getBoundingClientRect();
+    return [left, width, height, svg.viewBox.baseVal.width / svg.viewBox.baseVal.height];
+}"""
+
+
+@pytest.mark.browser
+def test_a_held_picture_is_no_slab_across_a_wide_window(visit):
+    page = visit(CHAPTERS[18], maths=False, width=1366, height=700).page
+    figure = page.locator('[data-live="ModelInThePage"]').first
+    figure.locator(".rl-more summary").click()
+    slider = figure.locator('[data-trait="last_pair"] input')
+    slider.evaluate("(el) => el.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    page.wait_for_timeout(300)  # the browser says that the picture has left
+    slider.press("ArrowLeft")
+    left, width, height, shape = page.evaluate(HELD)
+    assert left > 200, "it lies over the text, not over the sidebar"
+    assert height <= 350
+    assert abs(width / height - shape) < 0.05, "nothing but the picture"
+
+
 def test_no_plot_stands_in_a_box():
     plots = 0
     for page in CHAPTERS:

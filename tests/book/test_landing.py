@@ -44,6 +44,16 @@ def test_everything_turns_until_a_hand_comes(visit):
     first = seen.page.evaluate(STATE)
     seen.page.wait_for_timeout(300)
     assert seen.page.evaluate(STATE) == first
+    rail(seen).locator("input[type=checkbox]").check()  # everything spins, and the needle stays
+    kept = seen.page.evaluate(STATE)
+    seen.page.wait_for_function(f"(start) => ({STATE})().start > start", arg=kept["start"])
+    now = seen.page.evaluate(STATE)
+    assert now["score"] == kept["score"] == "score 0.80"
+    assert now["drawn"] != kept["drawn"]
+    rail(seen).locator(".rl-play").click()
+    first = seen.page.evaluate(STATE)
+    seen.page.wait_for_timeout(300)
+    assert seen.page.evaluate(STATE) == first
     rail(seen).locator(".rl-play").click()  # a hand may let it go on
     seen.page.wait_for_function(f"(before) => ({STATE})().drawn !== before", arg=first["drawn"])
     seen.assert_clean()
