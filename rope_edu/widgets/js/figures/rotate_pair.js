@@ -144,7 +144,7 @@ function nameArrows(pen, pairs, at, centre, frame, taken) {
 /** The sentence as a row of places: where q and k stand and how far apart. Both can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, x, y, w, { small, shows }) {
   const X = (token) => x + (w * token) / 64;
-  pen.text(x, y - 38, shows("key") ? "Where they stand (tokens): q ●, k ○" : "Place in the text (tokens): drag ●");
+  pen.text(x, y - 38, shows("key") ? "Positions (tokens): q ●, k ○" : "Place in the text (tokens): drag ●");
   const marks = range(0, 64, 8);
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
   for (const t of marks) pen.text(X(t), y + 21, t, { anchor: "middle", size: 12, fill: ink.muted });
