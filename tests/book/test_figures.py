@@ -248,10 +248,12 @@ def test_words_are_spoken_once_the_hand_rests(figure):
 
 
 CUT_OFF = """(el) => {
-    const box = el.querySelector("svg").getBoundingClientRect();
+    const svg = el.querySelector("svg");
+    const box = svg.getBoundingClientRect();
     const gaps = (r) => [r.left - box.left, box.right - r.right, r.top - box.top, box.bottom - r.bottom];
     const held = el.classList.contains("rl-held"); // its leading panel alone is seen
-    const out = (r) => Math.min(...gaps(r).slice(0, held ? 2 : 4)) < -1;
+    const pixel = Math.max(1, svg.getScreenCTM().a); // a held picture is drawn larger
+    const out = (r) => Math.min(...gaps(r).slice(0, held ? 2 : 4)) < -pixel;
     return [...el.querySelectorAll("svg text")]
         .filter((text) => text.textContent && out(text.getBoundingClientRect()))
         .map((text) => text.textContent);

@@ -125,6 +125,7 @@ export default live({
   height,
   draw,
   readout,
+  panel: (width) => (stacked(width) ? [side(width) + 48, height(width)] : [0, height(width)]), // the score
   play: { trait: "position", perSecond: 12, speeds: [1, 4] },
   buttons: [{ label: "Equal gains", move: ({ first }) => ({ second: first }) }],
 });

@@ -82,7 +82,7 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
  */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));
-  for (const over of copy.querySelectorAll(".rl-grip, .rl-tap")) over.remove();
+  for (const over of copy.querySelectorAll(".rl-grip, .rl-taps")) over.remove();
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("font-family", "system-ui, 'DejaVu Sans', sans-serif");
   copy.prepend(svg("desc", {}, words), svg("rect", { width: "100%", height: "100%", fill: LIGHT.paper }));

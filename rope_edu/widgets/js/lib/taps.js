@@ -7,7 +7,7 @@ import { svg, write } from "./dom.js";
  * @param {AbortSignal} signal
  */
 export function makeTaps(leapt, signal) {
-  const element = svg("g");
+  const element = svg("g", { class: "rl-taps" });
   /** @type {Record<string, {box: SVGRectElement, set: State}>} */
   const taps = {};
 
