@@ -15,7 +15,7 @@ from .widgets.v8 import Scripts
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[▶ ([^\]]+)\]\(#(live=[^)\s]+)\)")
 ANY = re.compile(r"\(#live=[^)]*\)")
-MADE = re.compile(r"^(\w+)\(", re.MULTILINE)
+MADE = re.compile(r"^(?:figure = )?(\w+)\(", re.MULTILINE)
 
 
 def found() -> list[tuple[str, str, str, set[str]]]:

@@ -106,7 +106,11 @@ def test_it_runs_without_a_browser_and_without_torch():
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(dist.__file__).parent).returncode == 0
 
 
-HEAVY = {"ModelInThePage": 200_000}  # it holds four trained models
+HEAVY = {
+    "ModelInThePage": 200_000,  # it holds four trained models
+    "TrainInThePage": 100_000,  # the trainer, and the texts that it trains on
+    "ConfigInspector": 65_000,  # readers of config.json and of GGUF, with their tables
+}
 FIGURES = sorted(LiveFigure.figures)
 
 

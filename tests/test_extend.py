@@ -60,12 +60,12 @@ def test_a_chapters_exercise_meets_known_mistakes_with_its_sentences(monkeypatch
     monkeypatch.setattr(exercise, "JUDGES", dict(exercise.JUDGES))
     judge, cases = blocks("A chapter", "python")
     run([judge])
-    (words,) = (tomllib.loads(text)["24.1"] for text in blocks("A chapter", "toml"))
-    checker = Checker((Exercise("24.1", exercise.JUDGES["24.1"], tuple(words["hints"]), words["shows"]),))
-    checker("24.1", 628.3)
+    (words,) = (tomllib.loads(text)["25.1"] for text in blocks("A chapter", "toml"))
+    checker = Checker((Exercise("25.1", exercise.JUDGES["25.1"], tuple(words["hints"]), words["shows"]),))
+    checker("25.1", 628.3)
     assert "correct. λ = 2π/θ" in capsys.readouterr().out
-    for answer, expected in run([cases])["WRONG"]["24.1"]:
-        checker("24.1", answer)
+    for answer, expected in run([cases])["WRONG"]["25.1"]:
+        checker("25.1", answer)
         assert f"not yet. {expected}" in capsys.readouterr().out
 
 

@@ -43,7 +43,7 @@ def modules(*names: str) -> list[str]:
     """Return the modules and all that they need, in order of need; BundleError for a circle.
 
     >>> modules("figures/rotate_pair")[-4:]
-    ['maths/frequencies', 'maths/layouts', 'maths/rotary', 'figures/rotate_pair']
+    ['maths/pair_angle', 'maths/layouts', 'maths/rotary', 'figures/rotate_pair']
     """
     return [found.name for found in _in_order(names)]
 

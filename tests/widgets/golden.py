@@ -495,6 +495,7 @@ def of_rail():
         yield Call("turnedArrow", [word, position], rail.turned_arrow(word, position))
 
 
+@room
 def of_order():
     for text in TEXTS:
         yield Call("wordDirection", [text], order.word_direction(text))
