@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import random
+import re
 import struct
 import sys
 import tempfile
