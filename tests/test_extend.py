@@ -79,6 +79,6 @@ def test_every_file_that_the_page_names_is_there():
     root = Path(__file__).resolve().parents[1]
     named = set(re.findall(r"`((?:book|rope_edu|tests)/[\w/.]+|[A-Z]+\.md|_toc\.yml)`", PAGE))
     new = {"rope_edu/widgets/one_hand.py", "rope_edu/widgets/js/figures/one_hand.js"}
-    new |= {"rope_edu/check/chapter_NN.py", "tests/check/cases/chapter_24.py"}
+    new |= {"rope_edu/check/chapter_NN.py", "tests/check/cases/chapter_25.py"}
     assert len(named) > 8
     assert [name for name in sorted(named - new) if not (root / name).exists()] == []
