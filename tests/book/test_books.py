@@ -122,7 +122,8 @@ def test_solutions_are_behind_the_chapters_and_folds_are_open(archive):
         chapter = opened.read("book/04_rotate_one_pair.xhtml").decode()
         solutions = opened.read("book/solutions.xhtml").decode()
     assert "<details" not in chapter
-    assert "What you should have seen" in chapter
+    assert "What you will be able to do" in chapter
+    assert "It stays, to the last digit." in chapter  # the answer to a question
     assert "@title Solutions" not in chapter
     assert "@title Solutions" in solutions
     assert 'href="solutions.xhtml#solutions-04"' in chapter
