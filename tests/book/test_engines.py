@@ -64,7 +64,13 @@ class Answers:
         return before.rpartition("\n")[2], self.shown.rpartition("\n")[2]
 
 
-KEY = {"range": "ArrowRight", "checkbox": "Space", "select-one": "ArrowDown", "number": "ArrowUp"}
+KEY = {
+    "range": "ArrowRight",
+    "radio": "ArrowRight",
+    "checkbox": "Space",
+    "select-one": "ArrowDown",
+    "number": "ArrowUp",
+}
 BACK = {"ArrowRight": "ArrowLeft", "ArrowDown": "ArrowUp"}
 AT_END = """const el = document.querySelector(arguments[0]);
 return el.type === "range" ? el.value === el.max : el.selectedIndex === el.options?.length - 1"""
@@ -116,8 +122,10 @@ def point_at_each_control(engine, name: str) -> None:
     while number < gripped:
         selector = f'[data-live="{name}"] [data-grip="{number}"]'
         ((x, y),) = points(engine, selector, 0.5)
-        way = -200 if x > 500 else 200
-        engine.drag((x, y), (x + way / 2, y - 20), (x + way, y - 30))
+        for way in (-200, 200) if x > 500 else (200, -200):  # a thing at its end can go but one way
+            engine.drag((x, y), (x + way / 2, y - 20), (x + way, y - 30))
+            if picture(engine, name) != answers.shown:
+                break
         answers.to(f"the pointer at handle {number}")
         number, gripped = number + 1, engine.js(GRIPPED, name)  # a drag may take a handle away
 

@@ -14,7 +14,7 @@ window.book = (() => {
   };
 
   const figure = (name) => document.querySelector(`[data-live="${name}"]`);
-  const own = (node) => [...node.attributes].map((a) => `${a.name}=${a.value}`).sort().join(" ");
+  const own = (node) => [...node.attributes].filter((a) => a.name !== "data-grip").map((a) => `${a.name}=${a.value}`).sort().join(" ");
 
   /** What is drawn and said; the order of an element's attributes does not count. */
   function picture(name) {

@@ -14,15 +14,18 @@ export function makeTaps(leapt, signal) {
   function make(/** @type {string} */ name) {
     const box = svg("rect", { class: "rl-tap", rx: 5 });
     box.addEventListener("click", () => leapt(taps[name].set), { signal });
-    element.append(box);
     return { box, set: {} };
   }
   /** @type {(wanted: Record<string, Tap>) => void} */
   function place(wanted) {
-    for (const [name, { x, y, w, h, set }] of Object.entries(wanted)) {
-      taps[name] ??= make(name);
+    /** @type {SVGRectElement | null} */
+    let next = null; // the order stays, whatever comes and goes
+    for (const name of Object.keys(wanted).reverse()) {
+      const { x, y, w, h, set } = wanted[name];
+      if (!taps[name]) element.insertBefore((taps[name] = make(name)).box, next);
       taps[name].set = set;
       write(taps[name].box, { x, y, width: w, height: h });
+      next = taps[name].box;
     }
     for (const name in taps) {
       if (wanted[name]) continue;
