@@ -22,10 +22,11 @@ export function makeTaps(leapt, signal) {
     let next = null; // the order stays, whatever comes and goes
     for (const name of Object.keys(wanted).reverse()) {
       const { x, y, w, h, set } = wanted[name];
-      if (!taps[name]) element.insertBefore((taps[name] = make(name)).box, next);
-      taps[name].set = set;
-      write(taps[name].box, { x, y, width: w, height: h });
-      next = taps[name].box;
+      const tap = taps[name] ?? make(name);
+      if (!taps[name]) element.insertBefore(tap.box, next);
+      next = tap.box;
+      taps[name] = Object.assign(tap, { set });
+      write(tap.box, { x, y, width: w, height: h });
     }
     for (const name in taps) {
       if (wanted[name]) continue;
