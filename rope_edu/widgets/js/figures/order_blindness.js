@@ -82,7 +82,7 @@ function drawSentences(pen, { first, second, to, looked }, width) {
     ink: place === to[looked] ? ink.text : ink.value,
     box: [step - 2, boxHeight + 4],
   });
-  const kept = [looked, ...to.keys()].filter((m, n, all) => to[m] >= 0 && all.indexOf(m) === n); // the one looked at is first
+  const kept = [...to.keys()].filter((m) => to[m] >= 0);
   return Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])]));
 }
 
