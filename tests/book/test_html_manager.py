@@ -66,7 +66,7 @@ def test_every_figure_lives_in_html_manager_and_moves_both_ways(browser, tmp_pat
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     with served(tmp_path) as root:
-        page.goto(root)
+        page.goto(root, timeout=120_000)  # all figures of the book in one page
         page.wait_for_function(ALIVE, arg=len(made), timeout=120_000)
         assert page.evaluate("hosts.alive()") == list(made)
         lines = page.evaluate("hosts.lines()")

@@ -45,6 +45,7 @@ def test_everything_turns_until_a_hand_comes(visit):
     seen.page.wait_for_timeout(300)
     assert seen.page.evaluate(STATE) == first
     rail(seen).locator("input[type=checkbox]").check()  # everything spins, and the needle stays
+    seen.page.wait_for_function(f"({STATE})().score === 'score 0.80'")  # the words glide to their seats
     kept = seen.page.evaluate(STATE)
     seen.page.wait_for_function(f"(start) => ({STATE})().start > start", arg=kept["start"])
     now = seen.page.evaluate(STATE)

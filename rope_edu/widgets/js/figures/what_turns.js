@@ -220,8 +220,9 @@ function readout(state) {
     const whole = completesTurn(frequencies, trained).filter(Boolean).length;
     return `${whole} of ${frequencies.filter((frequency) => frequency > 0).length}`;
   });
+  const where = state.position ? `At position ${grouped(state.position)}. ` : "";
   return (
-    `Feature ${feature}: ${said.join("; ")}; NoPE turns nothing. Pairs that complete a turn within ` +
+    `${where}Feature ${feature}: ${said.join("; ")}; NoPE turns nothing. Pairs that complete a turn within ` +
     `${grouped(trained)} tokens: ${counts[0]} in RoPE, ${counts[1]} in partial rotary, ${counts[2]} in p-RoPE.`
   );
 }
