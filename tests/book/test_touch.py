@@ -53,7 +53,10 @@ def stroke(seen, start: tuple[float, float], end: tuple[float, float], steps: in
 def centre(target, share: float = 0.5) -> tuple[float, float]:
     """Bring an element to the middle of the window; the point at this share of its width, at half its height."""
     target.evaluate("(el) => el.scrollIntoView({ block: 'center', behavior: 'instant' })")
-    box = target.bounding_box()
+    box = None
+    while box != (now := target.bounding_box()):  # once it stands still
+        box = now
+        target.page.wait_for_timeout(50)
     return box["x"] + share * box["width"], box["y"] + box["height"] / 2
 
 
