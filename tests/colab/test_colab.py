@@ -107,7 +107,7 @@ def wheel(tmp_path_factory) -> Path:
     """Build a wheel of the working tree, and leave no trace in it."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT / "rope_edu", source / "rope_edu", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "rope_edu_pytest.py"):
         shutil.copy(ROOT / name, source)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, source]
     subprocess.run(command, check=True)
