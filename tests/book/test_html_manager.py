@@ -36,6 +36,11 @@ async function show({{ HTMLManager }}) {{
 require(["@jupyter-widgets/html-manager"], (module) => void show(module));
 </script></body>"""
 ALIVE = "(count) => window.hosts?.alive().length === count"
+# every figure draws or says something else than before: figures draw at the next frame, and may glide there
+OTHERWISE = """(before) => {
+    const now = hosts.pictures();
+    return Object.keys(before).every((name) => now[name] !== before[name]);
+}"""
 BY_CODE = """(moves) => Promise.all(moves.map(async ([id, trait, value]) => {
     const model = await manager.get_model(id);
     const held = model.get(trait);
@@ -74,15 +79,16 @@ def test_every_figure_lives_in_html_manager_and_moves_both_ways(browser, tmp_pat
             name: repr(figure) for name, figure in made.items()
         }
 
-        moved, before = page.evaluate("hosts.hand()"), page.evaluate("hosts.pictures()")
+        first = page.evaluate("hosts.pictures()")
+        moved = page.evaluate("hosts.hand()")
+        page.wait_for_function(OTHERWISE, arg=first, timeout=60_000)
+        before = page.evaluate("hosts.pictures()")
         lines = page.evaluate("hosts.lines()")
         moves = [(made[name].model_id, trait, getattr(made[name], trait)) for name, trait in moved.items()]
         held = page.evaluate(BY_CODE, moves)  # code puts back what the hand has moved
         for (name, trait), value in zip(moved.items(), held, strict=True):
             assert value != getattr(made[name], trait), name
             assert value == getattr(eval(lines[name], dict(vars(widgets))), trait), name
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-        after = page.evaluate("hosts.pictures()")
-        assert [name for name in made if after[name] == before[name]] == []
+        page.wait_for_function(OTHERWISE, arg=before, timeout=60_000)
         assert [url for url in asked if not url.startswith((root, "data:", "blob:"))] == []
     page.close()
