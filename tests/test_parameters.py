@@ -22,7 +22,7 @@ from rope_edu.check import allow
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 NOTEBOOKS = [path for path in NOTEBOOKS if not path.name.startswith(("00_", "P"))]  # a page has no parameters
-RANDOM_SETS = 10
+RANDOM_SETS = 4
 MOST = {"steps": 5}  # of training, beyond the fewest allowed: more take minutes and run the same lines
 
 
