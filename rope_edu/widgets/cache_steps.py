@@ -30,7 +30,7 @@ class CacheSteps(LiveFigure):
             "unrotated": "unrotated keys",
             "dynamic": "rotated keys, dynamic NTK",
         },
-        label="What is stored",
+        label="The cache holds",
     )
     capacity = Slider(16, 2, 16, label="Capacity", unit="keys")
     pair = Choice(

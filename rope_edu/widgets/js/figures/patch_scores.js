@@ -77,7 +77,7 @@ function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
   );
   pen.text(cx, cy + radius + 20, "height ↓", { anchor: "middle", size: 12, fill: ink.muted });
   pen.text(cx, cy - radius - 18, "width →", { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(cx, cy + radius + 44, "rim: 1 radian a patch", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy + radius + 44, "rim: 1 radian per patch", { anchor: "middle", size: 12, fill: ink.muted });
   pen.text(cx, cy + radius + 61, "inwards: slower", { anchor: "middle", size: 12, fill: ink.muted });
 }
 
