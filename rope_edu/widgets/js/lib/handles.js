@@ -9,6 +9,15 @@ const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of things that are no posi
 
 /** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, at: Handle["at"]}} Grip */
 
+/** @type {(grip: Grip, wanted: Handle) => void} */
+function put({ circle, ring: seen, trait }, { x, y, ink: colour = INKS[trait] ?? ink.position, box, ring }) {
+  const r = ring ?? RING;
+  const [width, height] = box ?? [2 * r, 2 * r];
+  const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : r };
+  write(circle, { cx: x, cy: y, r: Math.max(RADIUS, r) });
+  write(seen, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
+}
+
 /**
  * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, ring, trait}}; `moved({trait:
  * value})` is called when a hand drags. A ring is round, as large as `ring` says, unless its thing is a box of [width, height];
@@ -63,16 +72,12 @@ export function makeHandles(picture, moved, signal) {
     /** @type {SVGGElement | null} */
     let next = null; // the order stays, whatever comes and goes: of two that overlap, a hand takes the later one
     for (const name of Object.keys(wanted).reverse()) {
-      const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box, ring } = wanted[name];
+      const { at, trait = name } = wanted[name];
       const grip = handles[name] ?? make(name, at);
       if (!handles[name]) element.insertBefore(grip.grip, next);
       next = grip.grip;
       handles[name] = Object.assign(grip, { at, trait });
-      write(grip.circle, { cx: x, cy: y, r: Math.max(RADIUS, ring ?? 0) });
-      const r = ring ?? RING;
-      const [width, height] = box ?? [2 * r, 2 * r];
-      const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : r };
-      write(grip.ring, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
+      put(grip, wanted[name]);
     }
     for (const name in handles) {
       if (wanted[name]) continue;
