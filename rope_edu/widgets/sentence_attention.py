@@ -27,7 +27,7 @@ class SentenceAttention(LiveFigure):
         "sinusoidal",
         {
             "none": "none",
-            "sinusoidal": "sinusoidal, added to the words",
+            "sinusoidal": "sinusoidal, added",
             "alibi": "ALiBi, slope 1/2",
             "t5": "T5, a made-up table",
             "shaw": "Shaw, made-up vectors",
