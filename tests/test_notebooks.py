@@ -295,6 +295,13 @@ def test_what_a_tag_folds_shows_something_and_teaches_nothing_that_the_spine_nee
             assert not needed, f"{cell.id} needs {needed}, which a tag folds"
 
 
+def test_the_code_that_makes_a_figure_is_folded(path, notebook):
+    makes = re.compile(rf"^(?:figure = )?({'|'.join(widgets.LiveFigure.figures)})\(", re.MULTILINE)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.outputs and makes.search(cell.source):
+            assert {"hide-input", "remove-input"} & set(cell.metadata.get("tags", [])), cell.id
+
+
 def test_tags_are_those_that_something_reads(path, notebook):
     known = {
         "setup",

@@ -13,7 +13,11 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 
 BY_TAG = {"tag_solution": "Solutions", "tag_setup": "Setup: the imports"}
-BY_OUTPUT = {"rope-plot": "Code that draws this picture", "rope-table": "Code that prints this table"}
+BY_OUTPUT = {
+    "rope-plot": "Code that draws this picture",
+    "rope-table": "Code that prints this table",
+    "live-slot": "Code that makes this figure",
+}
 OTHERWISE = "Folded code"
 DETOUR, READING = "Detour:", "Further reading"
 READING_WORDS = "Papers, code and threads"

@@ -21,6 +21,7 @@ BUILD = Path(__file__).resolve().parents[2] / "_build"
 LOOKS = {"light": (792, "light"), "dark": (792, "dark"), "phone": (358, "light")}  # width of a figure, theme
 COLUMNS = {"light": 4, "dark": 4, "phone": 8}
 SHEET = 1600  # pixels across
+TALL = 2000  # pixels: no figure is taller, so that none is pieced together from two windows
 RENDER = """(state) => {
     const model = { host: "", get: (key) => state[key], set() {}, save_changes() {}, on() {}, off() {} };
     document.querySelector("#place").replaceChildren();
@@ -33,7 +34,7 @@ READY = (
 
 def draw(page: Page, name: str, width: int) -> bytes:
     """Return a figure in its first state as PNG: picture, words and controls."""
-    page.set_viewport_size({"width": width, "height": 600})
+    page.set_viewport_size({"width": width, "height": TALL})
     page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
     page.add_script_tag(content=page_script(LiveFigure.figures[name].module_name(), name))
     page.evaluate(RENDER, {k: v for k, v in LiveFigure.figures[name]().get_state().items() if v is not None})

@@ -85,6 +85,7 @@ DATA: dict[str, Callable[[], Any]] = {
         "base": decoding.BASE,
         "trained": decoding.TRAINED,
         "factor": decoding.FACTOR,
+        "number": decoding.NUMBER,
     },
     "gguf": lambda: {
         "facts": {name: fact for name, fact in FACTS.items() if name != "source"},

@@ -8,7 +8,7 @@ class Clocks(LiveFigure):
     """See every pair of a head as the hand of a clock.
 
     ``position`` (tokens) turns hand i counter-clockwise from three o'clock by position · θ_i, where
-    θ_i = ``base`` ** (−2i / ``head_dim``) radians per token. Under each face stands its wavelength, tokens for
+    θ_i = ``base`` ** (−2i / ``head_dim``) radians per token. Under each face is its wavelength, tokens for
     a full turn. The coloured part of a face is what its hand visits within ``context`` tokens; a face whose hand
     completes a turn there is coloured all round.
 

@@ -8,7 +8,7 @@ class ComplexPlane(LiveFigure):
     """Follow the derivation of RoPE line by line in the complex plane, with the right f or with a wrong one.
 
     ``line`` chooses one of the six lines, ``candidate`` the function f that puts a pair at a position. The query
-    pair ``q`` stands at ``position`` m, the key pair ``k`` at ``key_position`` n (tokens); ``inv_freq`` is θ
+    pair ``q`` is at ``position`` m, the key pair ``k`` at ``key_position`` n (tokens); ``inv_freq`` is θ
     (radians per token). Six marks say which lines hold for this f at positions 0 to 8; the readout says by how
     much the chosen line breaks.
 

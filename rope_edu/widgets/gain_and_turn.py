@@ -7,9 +7,9 @@ from .base import LiveFigure
 class GainAndTurn(LiveFigure):
     """Put a gain on each feature of a pair, before or after it is turned, and follow the score along a text.
 
-    The key stands at ``position`` n, the query ``distance`` tokens later; both turn by position × ``inv_freq`` and
+    The key is at ``position`` n, the query ``distance`` tokens later; both turn by position × ``inv_freq`` and
     have the gains ``first`` and ``second`` on their two features, ``where`` "after" or "before" the turn.
-    Left: the way of the turned pairs' tips. Right: the score at that distance, wherever in the text it stands.
+    Left: the way of the turned pairs' tips. Right: the score at that distance, wherever in the text it is.
 
     Values out of range raise TraitError with a sentence.
 
@@ -21,7 +21,7 @@ class GainAndTurn(LiveFigure):
 
     lead = ("where", "position", "distance")
 
-    where = Choice("after", {"after": "after the turn", "before": "before the turn"}, label="The gains stand")
+    where = Choice("after", {"after": "after the turn", "before": "before the turn"}, label="The gains act")
     first = Slider(1.6, 0.2, 2.0, step=0.05, label="Gain of the first feature", unit="times")
     second = Slider(0.7, 0.2, 2.0, step=0.05, label="Gain of the second feature", unit="times")
     position = Slider(12, 0, 96, label="Position of the key, n", unit="tokens")

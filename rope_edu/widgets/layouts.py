@@ -12,7 +12,7 @@ class Layouts(LiveFigure):
     row is what a half_split rotation sees, where features i and i + d/2 are turned together. ``run`` says which
     weights it gets: "converted" (each pair moved to its new seats), "unconverted" (the weights as they are, for
     q and k alike) or "mixed" (q still interleaved, k as it is through half_split). Frequencies have base 100,
-    so that every pair visibly turns; the key stands 4 tokens before the query.
+    so that every pair visibly turns; the key is 4 tokens before the query.
 
     Values out of range raise TraitError with a sentence.
 

@@ -27,13 +27,13 @@ BY_PARTS = ("by-parts", "yarn", "llama3")
 class ModelInThePage(LiveFigure):
     """Break and mend a trained transformer that runs in the page, by the length of the text and the rule.
 
-    ``task`` is "back" (say the letter that stood five places before; trained on 32 letters) or "text" (the next
+    ``task`` is "back" (say the letter five places before; trained on 32 letters) or "text" (the next
     character of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after the
     training: none, pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf, with the stretch
     ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (the two rules' beta_slow and
     beta_fast, Llama 3's low_freq_factor and high_freq_factor), the ``base`` of abf, and ``attention_factor`` on
     cos and sin, times YaRN's own. Pairs of features count from 1, the fastest; those outside ``first_pair`` to
-    ``last_pair`` stand still. Bars show ``measure``, "right" or "loss", by place, over four texts; below stand the
+    ``last_pair`` stand still. Bars show ``measure``, "right" or "loss", by place, over four texts; below are the
     attention of one ``head`` ("layer.head") over the first of them, with the row of the query at ``place``, and
     what angles the training never showed.
 

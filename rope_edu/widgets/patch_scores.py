@@ -10,7 +10,8 @@ class PatchScores(LiveFigure):
 
     ``scheme`` deals the frequencies to height and width: "axial" gives either the same row of them, "mixed" turns
     the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one row into two sections.
-    Query and key are all ones, so that a score is a sum of cosines of position alone. ``query`` counts the
+    Query and key are all ones, so that a score is a sum of cosines of position alone, whatever the picture over the
+    patches shows. ``query`` counts the
     21 × 21 patches row by row, from 0; 220 is in the middle.
 
     Values out of range raise TraitError with a sentence.

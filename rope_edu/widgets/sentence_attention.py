@@ -9,7 +9,7 @@ class SentenceAttention(LiveFigure):
 
     Each word of ``sentence`` (1 to 6 words) has a vector of eight numbers made from its letters, and the head has
     fixed query and key matrices (``widgets.maths.words``). ``encoding`` says how position enters; the tables
-    of T5 and Shaw are made up. The first word stands at position ``start``, k. ``show`` picks the attention
+    of T5 and Shaw are made up. The first word is at position ``start``, k. ``show`` picks the attention
     weights or the scores before the softmax; ``against`` what they are compared with: the same sentence at
     position 0, or the same sentence without any encoding. With ``causal`` no word sees the words after it.
 
@@ -27,7 +27,7 @@ class SentenceAttention(LiveFigure):
         "sinusoidal",
         {
             "none": "none",
-            "sinusoidal": "sinusoidal, added to the words",
+            "sinusoidal": "sinusoidal, added",
             "alibi": "ALiBi, slope 1/2",
             "t5": "T5, a made-up table",
             "shaw": "Shaw, made-up vectors",

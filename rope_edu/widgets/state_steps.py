@@ -1,5 +1,6 @@
 """Chapter A2: a sum of fixed size beside a cache that grows."""
 
+from ._rules import AtMost
 from ._traits import Slider, Toggle
 from .base import LiveFigure
 
@@ -9,8 +10,10 @@ class StateSteps(LiveFigure):
 
     After ``step`` tokens the cache holds a column of 8 key and 8 value features for each of them. The state
     of linear attention is a sum of 8 · 8 numbers (and a vector of 8), drawn divided by the number of tokens.
-    With ``turned`` the key features are rotated by their positions (RoPE, head width 8, base 10,000) before they
-    are added. Keys are made-up normal numbers, values likewise with mean 1; φ(x) = elu(x) + 1.
+    A query at the last token, 3 times the key of token ``query``, reads both: bars show how much of each token's
+    value it gets, by a softmax over the cache and through the sum. With ``turned`` query and keys are rotated by
+    their positions (RoPE, head width 8, base 10,000), for the sum after φ(x) = elu(x) + 1. Keys are made-up normal
+    numbers, values likewise with mean 1.
 
     Values out of range raise TraitError with a sentence.
 
@@ -21,4 +24,5 @@ class StateSteps(LiveFigure):
     """
 
     step = Slider(24, 1, 64, label="Tokens read, n", unit="")
-    turned = Toggle(True, label="Keys turned by their positions")
+    query = Slider(5, 0, 63, label="Query like the key of token", unit="").under(AtMost("step", plus=-1))
+    turned = Toggle(True, label="Turned by their positions")

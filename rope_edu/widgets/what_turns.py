@@ -11,7 +11,7 @@ class WhatTurns(LiveFigure):
     Each row is the head once more: a cell for each feature, coloured by its speed, empty where nothing turns it;
     an arc joins two features that are turned together, and a hand in each cell shows how far they have turned at
     ``position``. ``fraction`` is partial rotary's share of features and
-    p-RoPE's share of pairs; ``pairing`` the layout. ``feature`` is followed through all rows. Below stands the
+    p-RoPE's share of pairs; ``pairing`` the layout. ``feature`` is followed through all rows. Below is the
     wavelength of each turning pair, beside ``trained_length`` (tokens).
 
     Values out of range raise TraitError with a sentence.

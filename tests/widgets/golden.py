@@ -137,6 +137,9 @@ def of_linear():
             for k, v, angle in zip(keys, values, angles, strict=True):
                 _, state = rope_edu.attention.linear_attention_step(k, k, v, state, angles=angle)
             yield Call("linearState", [keys, values, angles], state.kv)
+            queries = np.tile(values[0], (len(keys), 1))
+            factors = rope_edu.attention.linear_attention(queries, keys, np.eye(len(keys)), angles=angles)[-1]
+            yield Call("linearFactors", [values[0], keys, angles], factors)
 
 
 @room

@@ -68,6 +68,7 @@ interface Handle {
   at: (px: number, py: number) => unknown;
   ink?: string; // the colour of the thing
   box?: number[]; // its width and height, where it is no dot
+  ring?: number; // radius of what is seen, where its thing is larger or smaller than a dot
   trait?: string; // what it moves, where that is not its name
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rope_edu.encodings import dynamic_ntk, rope_angles
 
 HEAD_DIM, BASE, TRAINED, FACTOR = 8, 100, 8, 4
+NUMBER = 2  # bytes
 STORES = ("rotated", "unrotated", "dynamic")
 
 
@@ -44,13 +45,14 @@ def held_keys(store: str, pair: int, capacity: int, step: int) -> list[dict[str,
 
 
 def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
-    """Count keys turned and dot products of all steps so far: [with the cache, without one].
+    """Count keys turned and dot products of all steps so far, and bytes kept: [with the cache, without one].
 
     Without a cache each step turns every key again and gives the same weights, so every token attends again to what
-    its window holds.
+    its window holds. A cache keeps a key and a value of 16-bit numbers for each of its tokens, and each step reads
+    them all.
 
     >>> decoding_work("rotated", 16, 3)
-    {'turned': [3, 6], 'products': [6, 10]}
+    {'turned': [3, 6], 'products': [6, 10], 'bytes': [96, 0]}
 
     Chapter 11.
     """
@@ -58,4 +60,5 @@ def decoding_work(store: str, capacity: int, step: int) -> dict[str, list[int]]:
     return {
         "turned": [sum(seen) if store == "unrotated" else step, sum(range(1, step + 1))],
         "products": [sum(seen), sum(sum(seen[:t]) for t in range(1, step + 1))],
+        "bytes": [min(step, capacity) * 2 * HEAD_DIM * NUMBER, 0],
     }

@@ -42,7 +42,7 @@ function curveOf(pipeline, headDim, base, step) {
   return name ? new Map(knownCurves(headDim, base, step)).get(name) : ownCurve(pipeline, headDim, base, step);
 }
 
-/** The worst pair at the state's position: how its hand stands, how it should, and the error. */
+/** The worst pair at the state's position: where its hand points, where it should, and the error. */
 function worst(state) {
   const { position, head_dim, base, measure } = state;
   const [pipeline, step] = [pipelineOf(state), measure === "step" ? 1 : 0];
@@ -85,7 +85,7 @@ function cause(state, { pipeline, step, frequency }) {
     positions: step
       ? `they are kept as ${m === n ? `one, ${grouped(m)}` : `${grouped(n)} and ${grouped(m)}`}`
       : `the position is kept as ${grouped(m)}`,
-    frequencies: `its frequency, ${should} rad a token, is kept as ${is}`,
+    frequencies: `its frequency, ${should} rad per token, is kept as ${is}`,
     angles: `${step ? `its angle at ${grouped(angles[1] === to ? position : before)}` : "its angle"}, ${should} rad, is kept as ${is}`,
     cos_sin: `its cosine and sine are rounded to ${pipeline.cos_sin}`,
   };

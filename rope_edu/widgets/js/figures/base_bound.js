@@ -85,6 +85,7 @@ const LEGEND = [
 function nameModels(pen, models, box, { X, Y, path, here }) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot(here, 12);
+  labels.avoid(here[0] - 3, box.y, here[0] + 3, box.y + box.h); // the line of this base
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
   const places = models.map((m) => ({ name: m.name, at: /** @type {Pair} */ ([X(m.base), Y(powerOf(m.context))]) }));
   for (const { at } of places) labels.avoidDot(at, 5);

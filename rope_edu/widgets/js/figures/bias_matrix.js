@@ -192,7 +192,7 @@ function readout(state) {
     const clipped = keys.filter((key) => Math.abs(key - query) >= state.clip).length;
     return (
       `The table has ${2 * state.clip + 1} rows. Query ${query} reads row ${entry(state, 0)} for itself; ` +
-      `${clipped} of its ${keys.length} keys stand ${counted(state.clip, "token")} away or more and read row 0 (left) or row ${2 * state.clip} (right). ` +
+      `${clipped} of its ${keys.length} keys are ${counted(state.clip, "token")} away or more and read row 0 (left) or row ${2 * state.clip} (right). ` +
       `A row is a vector, so the real bias depends on the query; this one is made up.`
     );
   }

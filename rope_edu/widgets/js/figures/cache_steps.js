@@ -25,7 +25,7 @@ function stale(state) {
   return { count: off.length, worst };
 }
 
-const narrow = (width) => width < 460;
+const narrow = (width) => width < 620;
 const rowHeight = (width) => clamp(width / STEPS - 4, 13, 17); // height of one step of the history
 
 /** Where the parts stand, from the top. */
@@ -40,7 +40,7 @@ function plan(width) {
   return { side, r, query, keys, legend, history, bottom };
 }
 
-const height = (width) => plan(width).bottom + (narrow(width) ? 130 : 6);
+const height = (width) => plan(width).bottom + (narrow(width) ? 178 : 6);
 
 // Elements are reused from one picture to the next: each kind always has the same attributes.
 
@@ -139,7 +139,7 @@ function drawLegend(pen, state, width, y) {
 function drawHistory(pen, state, width, at) {
   const { side, history } = at;
   const tall = rowHeight(width);
-  pen.text(2, history - 7, "A row a step, a column a position");
+  pen.text(2, history - 7, "One row per step, one column per position");
   stroke(pen, 0, history, width, history, { stroke: ink.grid, width: 1 });
   for (const step of range(1, state.step)) {
     const y = history + (step - 1) * tall;
@@ -170,24 +170,35 @@ function drawHistory(pen, state, width, at) {
   pen.curve(rim, { stroke: ink.text, width: 1.2 });
 }
 
-/** A sum as two bars, with and without a cache, `full` at most. */
-function drawBars(pen, { name, values, full, fill }, x, y, w) {
-  const share = w - 118;
+/** What something costs as two bars, with and without a cache, `full` at most; in parentheses what this step adds. */
+function drawBars(pen, { name, values, now, full, fill }, x, y, w) {
+  const share = w - 154;
   pen.text(x, y, name, { weight: 600 });
   for (const [i, words] of ["with cache", "without"].entries()) {
-    const top = y + 7 + 19 * i;
+    const top = y + 5 + 17 * i;
     const long = (share * values[i]) / full;
     pen.text(x, top + 11, words, { size: 12, fill: ink.muted });
     box(pen, x + 68, top + 1, Math.max(1, long), 12, fill, i ? 0.4 : 1);
-    pen.text(x + 74 + long, top + 12, values[i], { size: 12 });
+    pen.text(x + 74 + long, top + 12, values[i] + (now ? ` (${now[i]})` : ""), { size: 12 });
   }
 }
 
-/** The work of all steps so far. */
+/** What each step costs: keys turned, dot products, and the bytes that it reads. */
+function costOf({ store, capacity, step }) {
+  const [all, before] = [decodingWork(store, capacity, step), decodingWork(store, capacity, step - 1)];
+  const added = (name) => all[name].map((value, i) => value - before[name][i]);
+  return { all, turned: added("turned"), products: added("products") };
+}
+
+/** The work of all steps so far, and what the cache keeps. */
 function drawWork(pen, state, x, y, w) {
-  const { turned, products } = decodingWork(state.store, state.capacity, state.step);
-  drawBars(pen, { name: "Keys turned, all steps", values: turned, full: 136, fill: ink.position }, x, y, w);
-  drawBars(pen, { name: "Dot products, all steps", values: products, full: 816, fill: ink.score }, x, y + 63, w);
+  const { all, turned, products } = costOf(state);
+  const bars = [
+    { name: "Keys turned (at this step)", values: all.turned, now: turned, full: 136, fill: ink.position },
+    { name: "Dot products (at this step)", values: all.products, now: products, full: 816, fill: ink.score },
+    { name: "Bytes kept, read at each step", values: all.bytes, now: null, full: 512, fill: ink.k },
+  ];
+  for (const [i, each] of bars.entries()) drawBars(pen, each, x, y + 52 * i, w);
 }
 
 function draw(pen, state, { width }) {
@@ -196,14 +207,16 @@ function draw(pen, state, { width }) {
   drawLegend(pen, state, width, at.legend);
   drawHistory(pen, state, width, at);
   if (narrow(width)) drawWork(pen, state, 2, at.bottom + 22, width - 4);
-  else drawWork(pen, state, 9.2 * at.side, at.history + 22, width - 9.2 * at.side);
+  else drawWork(pen, state, 10.2 * at.side, at.history + 16, width - 10.2 * at.side);
 }
 
 function readout(state) {
   const { step, store, capacity, pair } = state;
   const earlier = held(state, step).length - 1;
   const { count, worst } = stale(state);
-  const added = `Step ${step} writes one key, at position ${step - 1}.`;
+  const { all, products } = costOf(state);
+  const cost = `takes ${counted(products[0], "dot product")} and reads ${all.bytes[0]} bytes`;
+  const added = `Step ${step} writes one key, at position ${step - 1}, ${cost}.`;
   const gone =
     step > capacity ? ` The ${step - capacity === 1 ? "oldest is" : `oldest ${step - capacity} are`} evicted.` : "";
   if (!earlier) return added;
@@ -221,7 +234,7 @@ function readout(state) {
 
 export default live({
   name: "CacheSteps",
-  title: "A cache of keys, one column a token, and what every step of decoding adds or changes",
+  title: "A cache of keys, one column per token, and what every step of decoding adds or changes",
   height,
   draw,
   readout,

@@ -182,13 +182,13 @@ function readout(state) {
   if (state.run === "converted") {
     return (
       `${where}, ${e} and ${f} below: turned by ${angle}, both are (${fmt(upper[a])}, ${fmt(upper[b])}). ` +
-      `Score at distance 4: ${fmt(now, 3)}, wherever q stands.`
+      `Score at distance 4: ${fmt(now, 3)}, wherever q is.`
     );
   }
   if (state.run === "unconverted") {
     return (
       `${where}. ${strangers}` +
-      `Score at distance 4: ${fmt(now, 3)} wherever q stands. Constant, and wrong: the model was trained for ${fmt(trained, 3)}.`
+      `Score at distance 4: ${fmt(now, 3)} wherever q is. Constant, and wrong: the model was trained for ${fmt(trained, 3)}.`
     );
   }
   return (

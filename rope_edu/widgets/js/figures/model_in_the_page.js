@@ -124,7 +124,7 @@ function drawChart(pen, state, box, width, alone) {
   const here = X(placeOf(state));
   pen.line(here, box.y, here, box.y + box.h, { stroke: ink.q, width: 1.5, dash: "3 3" });
   pen.circle(here, box.y + box.h, 6, { fill: ink.q, stroke: ink.text, width: 1.2 });
-  return { x: here, y: box.y + box.h, at: (px) => clamp(Math.round(at(px)), 1, total) };
+  return { x: here, y: box.y + box.h, ring: 8, at: (px) => clamp(Math.round(at(px)), 1, total) };
 }
 
 /** Pictures of attention, each for as many rows as it shows. @type {WeakMap<object, {rows: number, href: string}>} */

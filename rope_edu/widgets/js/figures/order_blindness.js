@@ -133,7 +133,7 @@ function drawOutputs(pen, seen, x, y, side) {
     const a = at(first.outputs[m]);
     const b = n < 0 ? a : at(second.outputs[n]);
     const far = gap(a, b);
-    const hidden = far < 14; // drawn all the same, so that the elements after it keep their places
+    const hidden = far < 14; // still drawn, so that the elements after it keep their places
     const [ux, uy] = hidden ? [0, 0] : [(b[0] - a[0]) / far, (b[1] - a[1]) / far];
     const style = { stroke: m === looked ? ink.text : ink.muted, width: m === looked ? 2 : 1.3, dash: "4 3", head: 7 };
     pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, { ...style, opacity: hidden ? 0 : 1 });
@@ -283,7 +283,7 @@ const vector = (z) => `(${fmt(z[0])}, ${fmt(z[1])})`;
 const ordinal = (place) => ["1st", "2nd", "3rd", "4th", "5th", "6th"][place];
 const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
-const behind = (words) => (words.length ? quoted(words.join(" ")) : "nothing");
+const behind = (words) => (words.length ? quoted(words.join(" ")) : "none");
 
 function readout(state, { shows }) {
   const seen = compare(state);
@@ -293,7 +293,7 @@ function readout(state, { shows }) {
   if (place < 0) {
     const shared = to.filter((n) => n >= 0).length;
     const moved = `${shared - seen.unmoved} of the ${shared} outputs that can be compared moved`;
-    return `${word} does not stand in sentence 2. Now ${moved}: attention sees which words there are.`;
+    return `${word} does not appear in sentence 2. Now ${moved}: attention sees which words there are.`;
   }
   const was = vector(first.outputs[looked]);
   const is = vector(second.outputs[place]);
@@ -312,13 +312,13 @@ function readout(state, { shows }) {
   const [before, after] = [first.words.slice(0, looked), second.words.slice(0, place)];
   if (bag(before) !== bag(after)) {
     const views = `${behind(before)} in sentence 1 and ${behind(after)} in sentence 2`;
-    return `${outcome} Before it stands ${views}: with the mask it sees other words.`;
+    return `${outcome} The words before it are ${views}: with the mask it sees other words.`;
   }
   if (inOrder(before) === inOrder(after))
     return `${outcome} What it sees, itself and the words before it, is the same in both.`;
   return stayed
-    ? `${outcome} The same words stand before it in another order, and one masked layer cannot tell.`
-    : `${outcome} The same words stand before it in another order: layer 1 has changed their rows, and layer 2 reads those.`;
+    ? `${outcome} The same words come before it in another order, and one masked layer cannot tell.`
+    : `${outcome} The same words come before it in another order: layer 1 has changed their rows, and layer 2 reads those.`;
 }
 
 // ------------------------------------------------------------------------------------------------ moves

@@ -35,10 +35,56 @@ function places(width) {
   return { x: 38, y: 26, side, scaleTop, centre, radius, height };
 }
 
+// The picture that is cut into patches, in shares of its side: hills, a house with its door, a tree, a sun.
+const STROKES = [
+  [
+    [0, 0.66],
+    [0.14, 0.57],
+    [0.3, 0.6],
+    [0.46, 0.5],
+    [0.62, 0.56],
+    [0.8, 0.48],
+    [1, 0.58],
+  ],
+  [
+    [0.1, 0.86],
+    [0.1, 0.68],
+    [0.21, 0.57],
+    [0.32, 0.68],
+    [0.32, 0.86],
+    [0.1, 0.86],
+  ],
+  [
+    [0.18, 0.86],
+    [0.18, 0.76],
+    [0.24, 0.76],
+    [0.24, 0.86],
+  ],
+  [
+    [0.76, 0.88],
+    [0.76, 0.74],
+  ],
+];
+const [SUN, CROWN] = [
+  [0.8, 0.19, 0.08],
+  [0.76, 0.65, 0.09],
+];
+
+/** The picture itself, over the colours of its patches. */
+function drawPicture(pen, { x, y, side }) {
+  const style = { stroke: ink.text, width: 2, opacity: 0.45 };
+  for (const stroke of STROKES)
+    pen.curve(
+      stroke.map(([a, b]) => [x + a * side, y + b * side]),
+      style,
+    );
+  for (const [a, b, r] of [SUN, CROWN]) pen.circle(x + a * side, y + b * side, r * side, style);
+}
+
 /** Every patch in the colour of its score, the query framed. */
 function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   const cell = side / SIDE;
-  pen.text(x, y - 10, "Score with every patch");
+  pen.text(x, y - 10, "Score with every patch of a picture");
   pen.raster(x, y, side, side, SIDE, SIDE, (row, column) => signedPlace(scores[row * SIDE + column]), diverging);
   const muted = { size: 12, fill: ink.muted };
   for (const n of range(0, SIDE - 1, 5)) {
@@ -47,6 +93,7 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   }
   pen.text(x + side / 2, y + side + 31, "column (patches)", { anchor: "middle" });
   pen.text(11, y + side / 2, "row (patches)", { anchor: "middle", turn: -90 });
+  drawPicture(pen, { x, y, side });
   const [left, top] = [x + place[1] * cell, y + place[0] * cell];
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.q, width: 2.5 });
@@ -77,7 +124,7 @@ function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
   );
   pen.text(cx, cy + radius + 20, "height ↓", { anchor: "middle", size: 12, fill: ink.muted });
   pen.text(cx, cy - radius - 18, "width →", { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(cx, cy + radius + 44, "rim: 1 radian a patch", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy + radius + 44, "rim: 1 radian per patch", { anchor: "middle", size: 12, fill: ink.muted });
   pen.text(cx, cy + radius + 61, "inwards: slower", { anchor: "middle", size: 12, fill: ink.muted });
 }
 

@@ -151,6 +151,7 @@ function drawTokens(pen, { position, key_position, lock }, x, y, w, { small, sho
   const handle = (place, colour) => ({
     x: X(place),
     y,
+    ring: 8, // two words may be close
     ink: colour,
     at: (px) => Math.round(clamp((64 * (px - x)) / w, 0, 64)),
   });

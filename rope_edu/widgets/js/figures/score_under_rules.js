@@ -125,7 +125,7 @@ function draw(pen, state, { width, height: tall }) {
   });
   const foot = box.y + box.h;
   pen.circle(cx, foot, 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
-  return { distance: { x: cx, y: foot, at: (px) => Math.round(at(px)) }, taps };
+  return { distance: { x: cx, y: foot, ring: 8, at: (px) => Math.round(at(px)) }, taps };
 }
 
 function readout(state) {

@@ -260,7 +260,7 @@ function readout(state) {
   const { words, now, change, most, still, where } = view;
   const last = state.start + words.length - 1;
   const span = words.length > 1 ? `positions ${state.start} to ${last}` : `position ${state.start}`;
-  const how = `${HOW[state.encoding]}; the words stand at ${span}.`;
+  const how = `${HOW[state.encoding]}; the words are at ${span}.`;
   const what = state.show === "weights" ? "weight" : "score";
   if (state.against === "start" && state.start === 0) return `${how} Move the sentence, and watch the second square.`;
   if (still && state.against === "start") {

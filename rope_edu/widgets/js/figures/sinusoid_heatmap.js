@@ -149,7 +149,7 @@ function namePair(pen, state, x, y) {
   pen.text(x, y + 16, "to p + k (dashed)", { size: 12, fill: ink.positionWords, weight: 600 });
   pen.text(x, y + 35, `k·θ = ${significant(turn)} rad`, { size: 12 });
   pen.text(x, y + 51, `θ = ${significant(frequency)} rad`, { size: 12 });
-  pen.text(x, y + 65, "a token", { size: 12 });
+  pen.text(x, y + 65, "per token", { size: 12 });
 }
 
 /** The dot product at every offset, faint for other positions. */

@@ -1,8 +1,11 @@
-import { ink, shade } from "../lib/colour.js";
+import { diverging, ink, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
+import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
+import { attention } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
-import { linearState } from "../maths/linear.js";
+import { linearFactors, linearState } from "../maths/linear.js";
+import { applyRope } from "../maths/rotary.js";
 import { normals } from "../maths/words.js";
 
 const [TOKENS, WIDTH] = [64, 8];
@@ -13,12 +16,25 @@ const vectors = (start) => range(0, TOKENS - 1).map((n) => drawn.slice(start + n
 const KEYS = vectors(0);
 const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => number + 1));
 
+const LOUD = 3; // a query is so many times the key that it is like
+const MOST = 2; // of the sum, per token: more has the same colour
+
+const anglesOf = memo((step, turned) => range(0, step - 1).map((n) => ropeAngles(turned ? n : 0, FREQUENCIES)));
+
 /** The state after the tokens read, divided by their number. */
-function meanState({ step, turned }) {
-  const angles = range(0, step - 1).map((n) => ropeAngles(turned ? n : 0, FREQUENCIES));
-  const state = linearState(KEYS.slice(0, step), VALUES.slice(0, step), angles);
+const meanState = memo((step, turned) => {
+  const state = linearState(KEYS.slice(0, step), VALUES.slice(0, step), anglesOf(step, turned));
   return state.map((row) => row.map((number) => number / step));
-}
+});
+
+/** How much of each token's value the query gets: by a softmax over the cache, and through the sum. */
+const readings = memo((step, query, turned) => {
+  const [keys, angles] = [KEYS.slice(0, step), anglesOf(step, turned)];
+  const asked = KEYS[query].map((number) => LOUD * number);
+  const turnedKeys = keys.map((key, n) => applyRope(key, angles[n]));
+  const { weights } = attention([applyRope(asked, angles[step - 1])], turnedKeys, keys);
+  return { cache: weights[0], sum: linearFactors(asked, keys, angles) };
+});
 
 /** The mean size of some rows. */
 function sizeOf(state, rows) {
@@ -26,22 +42,25 @@ function sizeOf(state, rows) {
   return sum(all) / all.length;
 }
 
-const toShade = (value) => clamp(value / 1.8, 0, 1);
 const narrow = (width) => width < 500;
 
-/** Where the parts stand. */
+const STRIP = 44; // pixels: height of a row of bars
+
+/** Where the parts are: the cache, what a query gets from it and from the sum, the sum, the sizes of both. */
 function plan(width) {
   const side = narrow(width) ? 168 : 208;
-  const cache = { x: 2, y: 42, w: narrow(width) ? width - 4 : width - side - 132, h: side };
-  const state = narrow(width) ? { x: 2, y: cache.y + side + 66 } : { x: width - side - 92, y: cache.y };
+  const cache = { x: 2, y: 42, w: narrow(width) ? width - 4 : width - side - 132, h: 56 };
+  const strips = cache.y + cache.h + 8;
+  const bottom = strips + 2 * (STRIP + 28) + 2;
+  const state = narrow(width) ? { x: 2, y: bottom + 66 } : { x: width - side - 92, y: cache.y };
   const bars = narrow(width) ? state.y + side + 46 : cache.y + side + 44;
-  return { side, cache, state, bars };
+  return { side, cache, strips, bottom, state, bars };
 }
 
 const height = (width) => plan(width).bars + 66;
 
 /** A column for each token: its key above, its value below. */
-function drawCache(pen, { step }, { x, y, w, h }) {
+function drawCache(pen, { step, query }, { x, y, w, h }) {
   const column = w / TOKENS;
   pen.text(x, 15, "Cache", { weight: 600 });
   pen.text(x, 33, "key above, value below", { size: 12, fill: ink.muted });
@@ -53,8 +72,33 @@ function drawCache(pen, { step }, { x, y, w, h }) {
   pen.rects(columns(y + h / 2), { fill: ink.value, opacity: 0.6 });
   pen.line(x, y + h / 2, x + column * step, y + h / 2, { stroke: ink.paper, width: 2 });
   pen.rect(x, y, column * step, h, { stroke: ink.k, width: 2 });
-  pen.text(x, y + h + 16, "token 0", { size: 12, fill: ink.muted });
-  pen.text(x + w, y + h + 16, TOKENS - 1, { size: 12, anchor: "end", fill: ink.muted });
+  pen.rect(x + query * column - 1, y - 3, column + 1, h + 6, { stroke: ink.text, width: 2 });
+  const at = (px) => clamp(Math.floor((px - x) / column), 0, step - 1);
+  return { query: { x: x + (query + 0.5) * column, y: y + h / 2, at, box: [column + 8, h + 10] } };
+}
+
+/** How much of each token's value a query gets, as bars from a line; that of the token it asks for is dark. */
+function drawStrip(pen, words, shares, { query }, { x, w }, top) {
+  const column = w / TOKENS;
+  const line = top + 20 + 0.8 * STRIP;
+  const bar = (share, n) => {
+    const tall = 0.8 * STRIP * clamp(share, -0.25, 1);
+    return [x + n * column, Math.min(line, line - tall), column - Math.min(1.5, column / 4), Math.abs(tall)];
+  };
+  pen.text(x, top + 14, `${words}: ${fmt(shares[query])} to token ${query}`, { size: 12 });
+  const others = shares.map(bar).filter((_, n) => n !== query);
+  pen.rects(others, { fill: ink.score });
+  pen.rects([bar(shares[query], query)], { fill: ink.text });
+  pen.line(x, line, x + w, line, { stroke: ink.muted, width: 1 });
+}
+
+/** What the query gets from the cache, and from the sum; the tokens below. */
+function drawReading(pen, state, { cache, strips, bottom }) {
+  const { cache: weights, sum: factors } = readings(state.step, state.query, state.turned);
+  drawStrip(pen, "Weights from the cache", weights, state, cache, strips);
+  drawStrip(pen, "Factors from the sum", factors, state, cache, strips + STRIP + 26);
+  pen.text(cache.x, bottom + 12, "token 0", { size: 12, fill: ink.muted });
+  pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, { size: 12, anchor: "end", fill: ink.muted });
 }
 
 /** The sum, and which rows belong to which pair. */
@@ -62,7 +106,7 @@ function drawState(pen, state, { x, y }, side) {
   const cell = side / WIDTH;
   pen.text(x, y - 27, "State: one sum over all tokens", { weight: 600 });
   pen.text(x, y - 9, "divided by their number", { size: 12, fill: ink.muted });
-  pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => toShade(state[row][column]));
+  pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => signedPlace(state[row][column], MOST), diverging);
   pen.rect(x, y, side, side, { stroke: ink.text, width: 2 });
   range(1, 3).forEach((pair) => {
     pen.line(x, y + 2 * pair * cell, x + side, y + 2 * pair * cell, { stroke: ink.paper, width: 2 });
@@ -90,37 +134,43 @@ function drawSizes(pen, { step }, width, y) {
     pen.text(58 + (w * numbers) / most, top + 13, `${grouped(numbers)} numbers`, { size: 12 });
   });
   const stops = range(0, 8).map((n) => n / 8);
-  for (const [n, stop] of stops.entries()) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(stop) });
-  pen.text(2, y + 60, "≤ 0", { size: 12, fill: ink.muted });
-  pen.text(137, y + 60, "1.8 and more", { size: 12, fill: ink.muted });
+  for (const [n, stop] of stops.entries()) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(stop, diverging) });
+  pen.text(44, y + 60, `−${MOST}`, { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(137, y + 60, `${MOST} and more; blank: 0`, { size: 12, fill: ink.muted });
 }
 
 function draw(pen, state, { width }) {
   const at = plan(width);
-  drawCache(pen, state, at.cache);
-  drawState(pen, meanState(state), at.state, at.side);
+  const handles = drawCache(pen, state, at.cache);
+  drawReading(pen, state, at);
+  drawState(pen, meanState(state.step, state.turned), at.state, at.side);
   drawSizes(pen, state, width, at.bars);
+  return handles;
 }
 
 function readout(state) {
-  const { step, turned } = state;
-  const mean = meanState(state);
+  const { step, query, turned } = state;
+  const mean = meanState(step, turned);
+  const read = readings(step, query, turned);
   const [fast, slow] = [sizeOf(mean, [0, 1, 2, 3]), sizeOf(mean, [4, 5, 6, 7])];
   const numbers = 2 * WIDTH * step;
   const less = STATE_SIZE < numbers ? "fewer" : "more";
   return (
     `After ${step} token${step === 1 ? "" : "s"} the cache holds ${grouped(numbers)} numbers, the state ${STATE_SIZE}: ${less}. ` +
+    `A query like the key of token ${query} gets the value of that token with weight ${fmt(read.cache[query])} from the cache ` +
+    `and with factor ${fmt(read.sum[query])} from the sum. ` +
     (turned
-      ? `What is left a token: ${fmt(fast)} in the rows of the fast pairs, ${fmt(slow)} in those of the slow ones.`
+      ? `Per token, ${fmt(fast)} is left in the rows of the fast pairs and ${fmt(slow)} in those of the slow ones.`
       : `Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order of the tokens is lost.`)
   );
 }
 
 export default live({
   name: "StateSteps",
-  title: "What is kept of a text: a cache that grows by a column a token, and a sum that stays eight by eight",
+  title: "Two memories of a text: a cache that grows by a column per token, and a sum that stays eight by eight",
   height,
   draw,
   readout,
+  panel: (width) => [0, narrow(width) ? plan(width).bottom + 20 : height(width)],
   play: { trait: "step", perSecond: 6, speeds: [1, 4] },
 });

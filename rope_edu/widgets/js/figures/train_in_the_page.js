@@ -245,7 +245,7 @@ function drawPlaces(pen, state, all, box) {
   pen.part(() => drawOthers(pen, state, all, { X, Y }));
   pen.part(() => {
     if (known.length) return;
-    const middle = box.x + box.w / 2;
+    const middle = 2 * trained < total ? (edge + box.x + box.w) / 2 : (box.x + edge) / 2; // clear of the line between
     const words = state.steps === 0 ? "Press Train" : "Training …";
     pen.text(middle, box.y + 50, words, { anchor: "middle", weight: 600, size: 15 });
     for (const [i, line] of settings(state).entries()) {

@@ -163,8 +163,8 @@ function readout(state, { shows }) {
   }
   const held = window && times > 1 ? " (it counts as L)" : "";
   const news = fresh.length
-    ? `${fresh.length} of ${all.length} pairs stand at an angle that training never showed: ${named(fresh)}.`
-    : `no pair stands at an angle that training never showed${held}.`;
+    ? `${fresh.length} of ${all.length} pairs point at an angle that training never showed: ${named(fresh)}.`
+    : `no pair points at an angle that training never showed${held}.`;
   const turns = `${counted(complete, "pair")} ${complete === 1 ? "completes" : "complete"} a turn in training and can never meet one.`;
   const again = back.length
     ? ` ${back.length === 1 ? "One slow pair is" : `${back.length} slow pairs are`} back at an angle that ${

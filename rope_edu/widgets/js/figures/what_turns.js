@@ -154,7 +154,7 @@ function drawLayers(pen, width) {
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };
-  pen.text(2, CHART_TOP - 24, narrow(width) ? "Tokens a turn" : "Tokens for a turn of each pair", { weight: 600 });
+  pen.text(2, CHART_TOP - 24, narrow(width) ? "Tokens per turn" : "Tokens for a turn of each pair", { weight: 600 });
   const { X } = axes(pen, box, [FAST, SLOW], [0, 4], {
     xLog: true,
     xLabel: narrow(width)

@@ -75,14 +75,15 @@ function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
   const y = numbers + 14;
   const style = { stroke: ink.position, width: lock ? 6 : 4 };
   pen.line(X(dog), y, X(pig), y, style);
-  const text = `${apart(dog, pig)} apart`;
+  const text = `${Math.abs(places({ dog, pig }))} apart`;
   const half = textWidth(text, 15, true) / 2;
   const middle = clamp((X(dog) + X(pig)) / 2, half + 2, width - half - 2);
   pen.text(middle, y + 20, text, { anchor: "middle", size: 15, fill: ink.positionWords, weight: 600 });
 }
 
 /** The score as a needle from −1 on the left to 1 on the right. */
-function drawNeedle(pen, score, { hub, reach }, width) {
+function drawNeedle(pen, { dog, pig }, { hub, reach }, width) {
+  const score = railScore(pig - dog);
   const x = width / 2;
   const at = (value) => (TURN / 4) * (1 - value);
   pen.arc(x, hub, reach, at(1), at(-1), { stroke: ink.grid, width: 10 });
@@ -93,7 +94,7 @@ function drawNeedle(pen, score, { hub, reach }, width) {
   pen.arrow(x, hub, ...polar(x, hub, at(score), reach - 8), { stroke: ink.text, width: 5, head: 16 });
   pen.circle(x, hub, 8, { fill: ink.text });
   const words = { anchor: "middle", size: 17, fill: ink.scoreWords, weight: 700 };
-  pen.text(x, hub + 30, `score ${fmt(score)}`, words);
+  pen.text(x, hub + 30, `score ${fmt(railScore(places({ dog, pig })))}`, words);
 }
 
 function draw(pen, state, { width }) {
@@ -102,20 +103,23 @@ function draw(pen, state, { width }) {
   drawTape(pen, state, at, width);
   drawWords(pen, state, at);
   drawDistance(pen, state, at, width);
-  drawNeedle(pen, railScore(pig - dog), at, width);
-  const handle = (place) => ({
+  drawNeedle(pen, state, at, width);
+  const handle = (place, colour) => ({
     x: at.X(place),
     y: at.rail,
+    ring: at.radius,
+    ink: colour,
     at: (px) => Math.round(clamp((px - 2) / at.slot - 0.5, 0, RAIL.places - 1)),
   });
-  return { pig: handle(pig), dog: handle(dog) };
+  return { pig: handle(pig, ink.k), dog: handle(dog, ink.q) };
 }
 
-/** A number of places, whole where it is. */
-const apart = (a, b) => fmt(Math.abs(a - b), Number.isInteger(a - b) ? 0 : 1);
+/** From the dog to the pig in whole places, as the controls show them: a word that strolls is often between two. */
+const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, lock, start }) {
-  const far = `dog and pig are ${apart(dog, pig)} apart, and their score is ${fmt(railScore(pig - dog))}`;
+  const distance = places({ dog, pig });
+  const far = `dog and pig are ${Math.abs(distance)} apart, and their score is ${fmt(railScore(distance))}`;
   const first = start
     ? `${counted(Math.round(start), "word")} of other text ${Math.round(start) === 1 ? "comes" : "come"} first: every arrow has turned on.`
     : "Each word has turned its arrow by 30° times its position.";

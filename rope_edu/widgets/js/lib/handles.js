@@ -3,16 +3,25 @@
 import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
 
-const [RADIUS, RING] = [20, 11]; // pixels: where a hand may take it, and what is seen of it
+const [RADIUS, RING] = [20, 11]; // pixels: where a hand may take it, at least, and what is seen of it
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of things that are no positions
 
 /** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, at: Handle["at"]}} Grip */
 
+/** @type {(grip: Grip, wanted: Handle) => void} */
+function put({ circle, ring: seen, trait }, { x, y, ink: colour = INKS[trait] ?? ink.position, box, ring }) {
+  const r = ring ?? RING;
+  const [width, height] = box ?? [2 * r, 2 * r];
+  const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : r };
+  write(circle, { cx: x, cy: y, r: Math.max(RADIUS, r) });
+  write(seen, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
+}
+
 /**
- * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, trait}}; `moved({trait:
- * value})` is called when a hand drags. A ring is round, unless its thing is a box of [width, height]; several things that move
- * one trait have names of their own.
+ * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, ring, trait}}; `moved({trait:
+ * value})` is called when a hand drags. A ring is round, as large as `ring` says, unless its thing is a box of [width, height];
+ * several things that move one trait have names of their own.
  * @param {SVGSVGElement} picture
  * @param {Moved} moved
  * @param {AbortSignal} signal
@@ -27,7 +36,7 @@ export function makeHandles(picture, moved, signal) {
   /** @type {(name: string, at: Handle["at"]) => Grip} */
   function make(name, at) {
     const ring = svg("rect", { class: "rl-ring" });
-    const circle = svg("circle", { class: "rl-handle", r: RADIUS });
+    const circle = svg("circle", { class: "rl-handle" });
     const grip = svg("g", { class: "rl-grip" }, ring, circle);
     circle.addEventListener("pointerdown", (event) => grab(event, name), { signal });
     return { grip, circle, ring, at, trait: name };
@@ -63,15 +72,12 @@ export function makeHandles(picture, moved, signal) {
     /** @type {SVGGElement | null} */
     let next = null; // the order stays, whatever comes and goes: of two that overlap, a hand takes the later one
     for (const name of Object.keys(wanted).reverse()) {
-      const { x, y, at, trait = name, ink: colour = INKS[trait] ?? ink.position, box } = wanted[name];
+      const { at, trait = name } = wanted[name];
       const grip = handles[name] ?? make(name, at);
       if (!handles[name]) element.insertBefore(grip.grip, next);
       next = grip.grip;
       handles[name] = Object.assign(grip, { at, trait });
-      write(grip.circle, { cx: x, cy: y });
-      const [width, height] = box ?? [2 * RING, 2 * RING];
-      const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : RING };
-      write(grip.ring, { class: box ? "rl-ring rl-boxed" : "rl-ring", ...place, stroke: colour, fill: colour });
+      put(grip, wanted[name]);
     }
     for (const name in handles) {
       if (wanted[name]) continue;

@@ -1,7 +1,7 @@
 // A button that moves a slider by itself.
-import { html } from "./dom.js";
+import { html, say } from "./dom.js";
 
-const [PLAY, PAUSE] = ["▶ Play", "⏸ Pause"];
+const [PLAY, PAUSE] = ["Play", "Pause"]; // the style draws the sign before them: not every font has one
 
 /**
  * How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
@@ -48,7 +48,8 @@ export function makePlay(play, state, moved, rested) {
   function stop() {
     cancelAnimationFrame(playing);
     playing = 0;
-    element.textContent = PLAY;
+    say(element, PLAY);
+    element.classList.remove("rl-plays");
   }
   /** @type {FrameRequestCallback} */
   function tick(now) {
@@ -66,7 +67,8 @@ export function makePlay(play, state, moved, rested) {
       stop();
       return rested();
     }
-    element.textContent = PAUSE;
+    say(element, PAUSE);
+    element.classList.add("rl-plays");
     last = performance.now();
     playing = requestAnimationFrame(tick);
   });

@@ -33,7 +33,7 @@ export function heldKeys(store, pair, capacity, step) {
 }
 
 /**
- * Keys turned and dot products, all steps so far: [with a cache, without one that gives the same weights].
+ * Keys turned and dot products, all steps so far, and bytes kept: [with a cache, without one that gives the same weights].
  * @param {string} store
  * @param {number} capacity
  * @param {number} step
@@ -44,5 +44,6 @@ export function decodingWork(store, capacity, step) {
   return {
     turned: [store === "unrotated" ? sum(seen) : step, sum(steps)],
     products: [sum(seen), sum(steps.map((t) => sum(seen.slice(0, t))))],
+    bytes: [Math.min(step, capacity) * 2 * DECODING.headDim * DECODING.number, 0],
   };
 }

@@ -1,4 +1,5 @@
 // Linear attention: the same as rope_edu/attention/linear.py.
+import { dot } from "./dot_product.js";
 import { applyRope } from "./rotary.js";
 
 /**
@@ -23,4 +24,18 @@ export function linearState(keys, values, angles) {
     }
   }
   return state;
+}
+
+/**
+ * How much of each value the sum gives to a query at the place of the last key: (R φ(q))ᵀ (R_n φ(k_n)) over Σ φ(q)ᵀ φ(k_n).
+ * @param {Vector} query
+ * @param {Vector[]} keys
+ * @param {Vector[]} angles
+ */
+export function linearFactors(query, keys, angles) {
+  const asked = eluPlusOne(query);
+  const turned = applyRope(asked, angles[keys.length - 1]);
+  const features = keys.map(eluPlusOne);
+  const whole = features.reduce((sum, feature) => sum + dot(asked, feature), 0);
+  return features.map((feature, n) => dot(turned, applyRope(feature, angles[n])) / whole);
 }
