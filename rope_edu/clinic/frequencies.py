@@ -92,7 +92,7 @@ def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
         words += f", all frequencies times {found.times:.6g}"
     turning = int((speeds > 0).sum())
     if found.follow < turning:
-        words += f" in the first {found.follow} of {turning} pairs, as if by a scaling rule"
+        words += f" in the first {found.follow} of {turning} pairs, as a scaling rule has it"
     return words
 
 

@@ -396,7 +396,7 @@ def _by_pair(values: np.ndarray, pairs: int) -> np.ndarray | None:
     """Return cosines and sines by pair, of a table by pair or by feature in either layout; else None."""
     width = values.shape[1]
     if width == pairs:
-        return values
+        return None if _twice(values) else values
     if width == 2 * pairs:
         halves, neighbours = values.reshape(-1, 2, pairs), values.reshape(-1, pairs, 2)
         if np.allclose(halves[:, 0], halves[:, 1], atol=1e-6):
@@ -404,6 +404,15 @@ def _by_pair(values: np.ndarray, pairs: int) -> np.ndarray | None:
         if np.allclose(neighbours[..., 0], neighbours[..., 1], atol=1e-6):
             return np.asarray(neighbours[..., 0])
     return None
+
+
+def _twice(values: np.ndarray) -> bool:
+    """Tell whether a table has the numbers of each pair twice, in either layout."""
+    if values.shape[1] % 2:
+        return False
+    first, second = np.split(values, 2, axis=1)
+    neighbours = np.allclose(values[:, ::2], values[:, 1::2], atol=1e-6)
+    return neighbours or np.allclose(first, second, atol=1e-6)
 
 
 def _wanted(spec: Any, positions: np.ndarray) -> np.ndarray:
@@ -447,7 +456,8 @@ def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[st
     pairs = len(spec.inv_freq)
     found = _by_pair(values, pairs)
     if found is None:
-        wide = f"{values.shape[1]} numbers for a position"
+        width = values.shape[1]
+        wide = f"{width // 2} pairs, each twice" if _twice(values) else f"{width} numbers for a position"
         return {"found": wide, "wanted": f"{pairs} pairs, or each twice in one of the two layouts"}
     wrong = ~(np.abs(found - _wanted(spec, positions)) <= _bound(values, spec, positions))
     if not wrong.any():

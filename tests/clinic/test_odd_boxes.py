@@ -116,7 +116,7 @@ BOXES = {
     ),
     "positions divided by 4": (lambda x, p: turn(x, p / 4), None, (), "base 10000, all frequencies times 0.25"),
     "a rule": (
-        right(yarn(D, 8.0, 4096)), None, (), "base 10000 in the first 11 of 32 pairs, as if by a scaling rule",
+        right(yarn(D, 8.0, 4096)), None, (), "base 10000 in the first 11 of 32 pairs, as a scaling rule has it",
     ),
     "base 5 000 000": (lambda x, p: turn(x, p, inv_freq(D, 5e6)), HALVES, ("other_base",), "base 5e+06"),
     "in place": (in_place, None, ("changes_its_input",), "after the call, wanted"),

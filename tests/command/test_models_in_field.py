@@ -20,13 +20,17 @@ ARCHITECTURES = [
     "aria_text",
     "axk1",
     "axk2",
+    "bailing_hybrid",
+    "bamba",
     "beam",
     "bitnet",
     "codegen",
     "cohere",
     "cohere2",
     "cohere2_moe",
+    "cohere_compass_text",
     "cwm",
+    "dbrx",
     "deepseek_v2",
     "deepseek_v3",
     "deepseek_v32",
@@ -39,11 +43,15 @@ ARCHITECTURES = [
     "exaone4",
     "exaone_moe",
     "falcon",
+    "falcon_h1",
     "flex_olmo",
     "flint",
     "gemma",
     "gemma2",
     "gemma3_text",
+    "gemma3n_text",
+    "gemma4_text",
+    "gemma4_unified_text",
     "glm",
     "glm4",
     "glm4_moe",
@@ -57,6 +65,7 @@ ARCHITECTURES = [
     "granite_swa",
     "granitemoe",
     "granitemoe_swa",
+    "granitemoehybrid",
     "granitemoeshared",
     "helium",
     "hrm_text",
@@ -72,6 +81,7 @@ ARCHITECTURES = [
     "kolibri1",
     "laguna",
     "lfm2",
+    "lfm2_moe",
     "lfm3",
     "llama",
     "llama4_text",
@@ -106,6 +116,8 @@ ARCHITECTURES = [
     "qwen3_5_text",
     "qwen3_moe",
     "qwen3_next",
+    "qwen4_exp_text",
+    "recurrent_gemma",
     "seed_oss",
     "smollm3",
     "solar_open",
@@ -113,6 +125,7 @@ ARCHITECTURES = [
     "starcoder2",
     "vaultgemma",
     "youtu",
+    "zamba2",
     "zaya",
 ]
 UNWATCHED = {"codegen", "gptj", "gpt_neox_japanese"}  # they call no attention that could be seen
@@ -124,6 +137,14 @@ DECODED = {  # half of them in float32, a ninth in bfloat16; ALL_MODELS=1 takes 
 FOUND = {  # what is wrong in the library itself, of models that are made and not loaded
     ("codegen", "bfloat16"): "the slowest 0.000999451",
     ("gptj", "bfloat16"): "the slowest 0.000999451",
+}
+DIFFER = {  # in float32; bfloat16 hides it
+    "bamba": {"step by step", "rows at length 1"},
+    "recurrent_gemma": {"left padding, without positions", "moved"},
+    "zamba2": {
+        *("step by step", "step by step, with positions", "left padding", "rows at length 1"),
+        "shifted cache",
+    },
 }
 
 
@@ -149,8 +170,10 @@ def test_no_false_alarm_on_a_model_as_it_comes(name, width):
 @pytest.mark.parametrize(("name", "width"), [(name, width) for width in WIDTHS for name in DECODED[width]])
 def test_no_false_alarm_on_a_decoder_as_it_comes(name, width):
     report = check_decoder(tiny(name, width=WIDTHS[width]))
-    assert report.right is True, str(report)
-    assert report.of("step by step").outcome == report.of("left padding").outcome == "same"
+    found = {check.name for check in report.checks if check.outcome not in ("same", "not applicable")}
+    assert found == (DIFFER.get(name, set()) if width == "float32" else set()), str(report)
+    if name not in DIFFER:
+        assert report.of("step by step").outcome == report.of("left padding").outcome == "same"
     assert not [
         check for check in report.checks if "refuses" in check.words and check.name != "cropped cache"
     ]

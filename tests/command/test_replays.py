@@ -9,10 +9,10 @@ from rope_edu.command.replays import REPLAYS
 
 SAYS = {  # a part of what the command says
     "The pairing flipped for 39 architectures": "Found interleaved (feature 0 with 1), wanted half_split",
-    "The base was looked for where an earlier version kept it": "Found base 10000",
+    "The base was looked for where another version keeps it": "Found base 10000",
     "Frequencies that nobody filled after the meta device": "numbers that are no frequencies, 0, 0, 0, 0, …",
-    "A fused kernel rounds otherwise than the server": "cosines and sines bfloat16",
-    "A partial factor of another kind of layers": "4 numbers for a position, wanted 8 pairs",
+    "Trainer and server rotate by different kernels": "cosines and sines bfloat16",
+    "A partial factor of another kind of layers": "4 pairs, each twice, wanted 8 pairs",
     "The indexer of sparse attention pairs neighbours": "Found interleaved",
     "Rows beyond the first, at length 1": "rows at length 1: differs",
     "Positions doubled by a default scale": "All are 2 times the wanted ones",

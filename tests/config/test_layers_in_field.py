@@ -10,27 +10,9 @@ from rope_edu.config import read_config
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tiny import small_config  # noqa: E402
+
 LAYERS = 8
-SMALL = {
-    "hidden_size": 64,
-    "intermediate_size": 64,
-    "intermediate_size_mlp": 32,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "vocab_size": 64,
-    "num_hidden_layers": LAYERS,
-    "moe_intermediate_size": 16,
-    "num_experts": 4,
-    "num_local_experts": 4,
-    "n_routed_experts": 4,
-    "num_experts_per_tok": 1,
-    "num_dense_layers": 1,
-    "first_k_dense_replace": 1,
-    "n_group": 1,
-    "topk_group": 1,
-    "pad_token_id": 0,
-}
 FAMILIES = [
     *("afmoe", "cohere2", "cohere2_moe", "exaone4", "exaone_moe", "flint", "granite_swa", "kolibri1"),
     *("llama4_text", "muse_glimmer_text", "muse_spark_text", "smollm3"),
@@ -65,8 +47,7 @@ def layers_as_read(file):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_reader_leaves_out_the_layers_in_which_the_model_does_not_rotate(family, monkeypatch):
-    kind = transformers.CONFIG_MAPPING[family]
-    config = kind(**{name: value for name, value in SMALL.items() if hasattr(kind(), name)})
+    config = small_config(family, num_hidden_layers=LAYERS)
     file = json.loads(config.to_json_string())
     rotating = layers_that_rotate(config, monkeypatch)
     assert layers_as_read(file) == rotating

@@ -1,0 +1,53 @@
+"""`model` and `decode` on whole models of several parts, tiny: their texts, and texts behind a picture."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from rope_edu.clinic import check_decoder, check_model  # noqa: E402
+
+from .wholes import behind_a_picture, whole  # noqa: E402
+
+SECTIONED = [
+    "glm4v",
+    "glm4v_moe",
+    "glm_ocr",
+    "paddleocr_vl",
+    "qwen2_5_vl",
+    "qwen2_vl",
+    "qwen3_vl",
+    "qwen3_vl_moe",
+]
+WHOLES = [*SECTIONED, "gemma3", "gemma4", "llama4", "llava", "mistral3", "mllama", "qwen3_5", "qwen3_5_moe"]
+PICTURED = ["glm4v", "glm_ocr", "qwen2_5_vl", "qwen2_vl", "qwen3_vl"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Tiny products are faster on one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", WHOLES)
+def test_no_false_alarm_on_the_text_of_a_whole(name):
+    model = whole(name)
+    modules = check_model(model)
+    assert modules.right is True, str(modules)
+    report = check_decoder(model)
+    assert report.right is True, str(report)
+    assert report.of("step by step").outcome == "same"
+    assert (report.of("M-RoPE ids").outcome == "same") is (name in SECTIONED)
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_no_false_alarm_on_a_text_behind_a_picture(name):
+    model = whole(name)
+    report = check_decoder(behind_a_picture(model))
+    assert int(model.model.rope_deltas[0, 0]) == -3  # six tokens hold a picture of three columns
+    assert report.right is True, str(report)
+    for check in ("step by step", "right padding", "left padding, without positions", "rows", "state"):
+        assert report.of(check).outcome == "same"
