@@ -75,7 +75,9 @@ def rotate(
     out_q, out_k = out or (None, None)
     plan_q = _plan("q", q, cos_sin, seq_axis, out_q, kernel_may_see)
     plan_k = _plan("k", k, cos_sin, seq_axis, out_k, kernel_may_see)
-    if out_q is not None and (_may_meet(out_q, k, plan_q, plan_k) or _may_meet(out_q, out_k, plan_q, plan_k)):
+    if out_q is not None and (
+        _may_meet(out_q, k, plan_q, plan_k, "x_span") or _may_meet(out_q, out_k, plan_q, plan_k, "out_span")
+    ):
         _check_apart(out_q, k, out_k)
     return _rotated(q, cos_sin, out_q, plan_q, compiled), _rotated(k, cos_sin, out_k, plan_k, compiled)
 
@@ -196,14 +198,14 @@ def _check(name: str, x: Array, cos_sin: CosSinRows, seq_axis: int, out: Array |
         check_out(out, x)
 
 
-def _may_meet(out_q: Any, other: Any, plan_q: Plan | None, plan_k: Plan | None) -> bool:
+def _may_meet(out_q: Any, other: Any, plan_q: Plan | None, plan_k: Plan | None, span: str) -> bool:
     """Whether the memory into which q is written may be that of k or of its result, by first and last address."""
     if other is None:
         return False
     if plan_q is None or plan_k is None:
         return not is_compiling()
     low, other_low = plan_q.address(out_q), plan_k.address(other)
-    (before, after), (other_before, other_after) = plan_q.out_span, plan_k.out_span
+    (before, after), (other_before, other_after) = plan_q.out_span, getattr(plan_k, span)
     return low + before < other_low + other_after and other_low + other_before < low + after
 
 

@@ -140,6 +140,103 @@ def test_a_broken_header_gets_a_sentence(tmp_path, content, sentence):
         read_file(tmp_path / "a.gguf")
 
 
+def array(kind, length, width=1):
+    return struct.pack("<IQ", kind, length) + bytes(length * width)
+
+
+def numbered(count, kind, value):
+    return b"".join(key(f"{n}", kind, value) for n in range(count))
+
+
+def placed(axes):
+    return text("a") + struct.pack(f"<I{axes}QIQ", axes, *[1] * axes, 0, 0)
+
+
+def aligned(number):
+    return headed(1, key("general.alignment", WHOLE, struct.pack("<I", number)))
+
+
+LIMITS = [  # a header with a number in it, the last number that is read, the step beyond, and its sentence
+    (lambda n: headed(n), 200_000, 1, "more than a header has"),
+    (lambda n: headed(1, n_tensors=n), 199_999, 1, "more than a header has"),
+    (
+        lambda n: headed(n, numbered(n, ARRAY, array(10, 16_384, 8))),
+        63,
+        1,
+        "too large",
+    ),  # 128 KiB each, 8 MiB
+    (lambda n: headed(1, key("a", ARRAY, array(TEXT, n))), 2_000_000, 1, "more than a vocabulary has"),
+    (lambda n: headed(0, placed(n), n_tensors=1), 8, 1, "a tensor has 9 axes"),
+    (aligned, 65_536, 1, "general.alignment must be"),
+    (aligned, 1, -1, "general.alignment must be"),
+    (lambda n: headed(0, version=n), 3, 1, "its version is 4"),
+    (lambda n: headed(0, version=n), 2, -1, "its version is 1"),
+]
+
+
+@pytest.mark.parametrize(("made", "last", "step", "sentence"), LIMITS)
+def test_a_header_is_read_up_to_its_limits_and_not_one_beyond(tmp_path, made, last, step, sentence):
+    path = tmp_path / "a.gguf"
+    for number in (last, last + step):
+        path.write_bytes(made(number))
+        try:
+            read_header(path)
+            found = ""
+        except ConfigError as error:
+            found = str(error)  # within the limit it may be cut
+        assert (sentence in found) == (number != last), found
+
+
+def test_every_kind_of_number_is_read_alone_and_in_a_list_and_long_ones_are_skipped(tmp_path):
+    letters = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+    body, expected = b"", {}
+    for kind, letter in letters.items():
+        values = [True, False] if letter == "?" else [1, 7 if letter.isupper() else -7]
+        body += key(f"one {kind}", kind, struct.pack(f"<{letter}", values[1]))
+        body += key(f"two {kind}", ARRAY, struct.pack(f"<IQ2{letter}", kind, 2, *values))
+        expected |= {f"one {kind}": values[1], f"two {kind}": values}
+    for name, length in (("kept", 16_384), ("skipped", 16_385)):
+        body += key(name, ARRAY, array(0, length)) + key(f"{name} text", TEXT, text("x" * length))
+    expected |= {"kept": [0] * 16_384, "skipped": None, "kept text": "x" * 16_384, "skipped text": ""}
+    (tmp_path / "a.gguf").write_bytes(headed(len(expected), body))
+    assert read_header(tmp_path / "a.gguf").values == expected
+
+
+@pytest.mark.parametrize(("heads", "width"), [([4, 0, 4], 16), ([0, 8, 0], 8), (8, 8)])
+def test_a_value_listed_by_layer_is_the_one_that_is_not_0(heads, width, tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "a.gguf", "llama")
+    writer.add_embedding_length(64)
+    writer.add_head_count(heads)
+    for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
+        getattr(writer, step)()
+    assert read_file(tmp_path / "a.gguf").readings[0].spec.head_dim == width
+
+
+def test_values_that_differ_by_layer_and_lists_of_0_are_refused(tmp_path):
+    for heads, sentence in (([4, 8], "head_count"), ([0, 0], "key_length is missing")):
+        writer = gguf.GGUFWriter(tmp_path / "a.gguf", "llama")
+        writer.add_embedding_length(64)
+        writer.add_head_count(heads)
+        for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
+            getattr(writer, step)()
+        with pytest.raises(ConfigError, match=sentence):
+            read_file(tmp_path / "a.gguf")
+
+
+@pytest.mark.parametrize("count", [0, 1, 6, 7])
+def test_keys_of_the_rotation_that_are_not_read_are_named_and_at_most_six(count, tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "a.gguf", "llama")
+    writer.add_key_length(8)
+    for n in range(count):
+        writer.add_float32(f"llama.rope.strange_{n}", 1.0)
+    for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
+        getattr(writer, step)()
+    unread = [each for each in read_file(tmp_path / "a.gguf").readings[0].remarks if each.kind == "not read"]
+    assert len(unread) == (count > 0)
+    for remark in unread:
+        assert [f"strange_{n}" in remark.text for n in range(count)] == [n < 6 for n in range(count)]
+
+
 def test_a_value_out_of_range_is_named_by_its_key(tmp_path):
     path = written(tmp_path / "a.gguf", LLAMA, base=0.5)
     with pytest.raises(ConfigError, match=r"llama\.rope\.freq_base must be a number above 1"):

@@ -11,6 +11,7 @@ from safetensors.numpy import save_file
 from rope_edu import encodings
 from rope_edu.__main__ import main
 from rope_edu.command import compare_weights
+from rope_edu.config.tensors import GGML, WIDTHS, read_tensors
 
 HEADS = {"q": 4, "k": 2}
 CONFIG = {"head_dim": 8, "rope_theta": 1e4, "model_type": "llama"}
@@ -214,6 +215,22 @@ def test_a_projection_of_a_million_rows_is_refused_before_it_is_read(tmp_path):
     os.truncate(path, 8 + len(header) + 2**28)
     with pytest.raises(ValueError, match="1048576 rows, more than 262144"):
         compare_weights(path, path, head_dim=64)
+
+
+def test_formats_have_the_numbers_that_the_gguf_package_gives_them():
+    assert {number: gguf.GGMLQuantizationType(number).name for number in GGML} == GGML
+    assert set(WIDTHS) <= set(GGML.values())
+
+
+def test_a_header_of_16_mebibytes_is_read_and_no_larger_one(tmp_path):
+    path = tmp_path / "m.safetensors"
+    for size, held in ((2, True), (16 * 2**20, True), (16 * 2**20 + 1, False)):
+        path.write_bytes(size.to_bytes(8, "little") + b"{" + b" " * (size - 2) + b"}")
+        if held:
+            assert read_tensors(path) == {}
+        else:
+            with pytest.raises(ValueError, match="is no safetensors file"):
+                read_tensors(path)
 
 
 @pytest.mark.parametrize(

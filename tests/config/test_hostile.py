@@ -5,6 +5,7 @@ import pytest
 
 import rope_edu
 from rope_edu.config import ConfigError, read_config, rope_from_config
+from rope_edu.config.values import checked
 
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 1e4}
 
@@ -58,6 +59,48 @@ def test_a_key_of_many_letters_is_named_shortly():
     with pytest.raises(ConfigError) as error:
         read_config(LLAMA | {"rope_scaling": {long: 1}})
     assert error.value.reason == "no rule uses"
+
+
+@pytest.mark.parametrize("name", ["short_factor", "mrope_section"])
+@pytest.mark.parametrize("length", [0, 1, 2, 65_536, 65_537])
+def test_a_list_has_one_entry_to_65536(name, length):
+    if 1 <= length <= 65_536:
+        assert checked(name, "a.list", [1] * length) == [1] * length
+    else:
+        with pytest.raises(ConfigError, match=r"a\.list must be"):
+            checked(name, "a.list", [1] * length)
+
+
+def test_a_factor_of_one_pair_is_read():
+    rule = {"rope_type": "longrope", "short_factor": [2.0], "long_factor": [4.0], "factor": 2.0}
+    rule["original_max_position_embeddings"] = 4096
+    config = LLAMA | {"head_dim": 2, "rope_scaling": rule, "max_position_embeddings": 8192}
+    assert rope_from_config(config).inv_freq.tolist() == [0.5]
+
+
+def test_layers_that_do_not_rotate_have_an_even_width_too():
+    for width in (1, 3, 5):
+        with pytest.raises(ConfigError, match=f"is {width}: .* in pairs, at least 2 of them"):
+            read_config(LLAMA | {"head_dim": width, "position_embedding_type": "nope"})
+    assert read_config(LLAMA | {"head_dim": 2, "position_embedding_type": "nope"}).spec.head_dim == 2
+
+
+@pytest.mark.parametrize("count", [1, 6, 7, 20])
+def test_a_remark_names_at_most_six_unread_fields_and_says_if_there_are_more(count):
+    [remark] = read_config(LLAMA | {f"rope_{n:02}": 1 for n in range(count)}).remarks
+    assert [f"rope_{n:02}" in remark.text for n in range(count)] == [n < 6 for n in range(count)]
+    assert ("…" in remark.text) == (count > 6)
+
+
+@pytest.mark.parametrize("key", ["mscale", "long_mscale", "mrope_section", "rope_type"])
+def test_a_field_of_a_rule_outside_its_object_is_named(key):
+    [remark] = read_config(LLAMA | {key: 1}).remarks
+    assert (remark.kind, key in remark.text) == ("not read", True)
+
+
+@pytest.mark.parametrize("key", ["use_mem_rope", "rope_ratio"])
+def test_a_field_that_other_models_read_is_not_named(key):
+    assert read_config(LLAMA | {key: 1}).remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -145,3 +188,41 @@ def test_bases_listed_by_layer_are_read_and_must_agree_within_a_kind():
     }
     muse |= {"rope_theta": 5e5, "layer_rope_theta": [5e5, 0]}
     assert read_config(muse, layer_type="full_attention").rope_type == "nope"
+
+
+BY_LAYER = {
+    "model_type": "gemma4_text",
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "head_dim": 16,
+    "num_hidden_layers": 3,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+    "rope_parameters": {
+        "full_attention": {"rope_type": "default", "rope_theta": 1e6},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {},
+        {"0": {"another_field": 8}},
+        {"0": 8},
+        {"0": ["head_dim"]},
+        {"x": {"head_dim": 8}},
+        {"9": {"head_dim": 8}},
+        {"0": {"head_dim": 16}, "2": {"head_dim": 16.0}},
+    ],
+)
+def test_a_width_stated_for_a_layer_is_that_of_its_kind_alone(beside):
+    config = BY_LAYER | {"per_layer_config": {"1": {"head_dim": 32}} | beside}
+    widths = {kind: read_config(config, layer_type=kind).spec.head_dim for kind in BY_LAYER["layer_types"]}
+    assert widths == {"full_attention": 32, "sliding_attention": 16}
+
+
+def test_widths_that_differ_within_a_kind_are_refused():
+    config = BY_LAYER | {"per_layer_config": {"0": {"head_dim": 16}, "2": {"head_dim": 8}}}
+    with pytest.raises(ConfigError, match=r"per_layer_config\.2\.head_dim differs among the layers"):
+        read_config(config, layer_type="sliding_attention")

@@ -1,5 +1,6 @@
 """The rules that stretch a context: the papers' definitions, published numbers, what each keeps, the refusals."""
 
+import inspect
 import math
 
 import numpy as np
@@ -32,6 +33,34 @@ RULES = {  # each at head_dim 64, and with nothing else said
     "longrope": lambda factor=4, **more: longrope(64, factor, 4096, **{"length": 5000} | LISTS | more),
 }
 every_rule = pytest.mark.parametrize("kind", RULES)
+
+
+TEN_THOUSAND = {"base": 10_000.0}
+RAMP = {"beta_slow": 1.0, "beta_fast": 32.0}
+DEFAULTS = {  # of the papers and of the code that they released
+    position_interpolation: TEN_THOUSAND,
+    abf: {"base": 500_000.0},
+    ntk_aware: TEN_THOUSAND,
+    dynamic_ntk: TEN_THOUSAND | {"factor": 1.0},
+    ntk_by_parts: TEN_THOUSAND | RAMP,
+    yarn: TEN_THOUSAND | RAMP | {"ramp": "index", "truncate": True, "mscale": 1.0, "mscale_all_dim": 0.0},
+    yarn_mscale: {"mscale": 1.0, "name": "mscale"},
+    ramp_ends: RAMP | {"truncate": True},
+    llama3: {"base": 500_000.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
+    longrope: TEN_THOUSAND,
+}
+OF_ALL = {"rotary_dim": None, "layout": "interleaved", "attention_factor": None}
+
+
+@pytest.mark.parametrize("rule", DEFAULTS, ids=lambda rule: rule.__name__)
+def test_an_argument_left_out_has_the_published_value(rule):
+    stated = {
+        name: each.default
+        for name, each in inspect.signature(rule).parameters.items()
+        if each.default is not inspect.Parameter.empty
+    }
+    assert {name: value for name, value in stated.items() if name not in OF_ALL} == DEFAULTS[rule]
+    assert all(stated[name] == value for name, value in OF_ALL.items() if name in stated)
 
 
 @every_rule

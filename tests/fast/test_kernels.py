@@ -92,6 +92,38 @@ def test_the_number_of_threads_changes_no_bit(dtype, layout, monkeypatch):
     assert torch.equal(turned[0], turned[2])
 
 
+MADE = []
+
+
+class Pool(launch.ThreadPoolExecutor):
+    """Threads that are counted."""
+
+    def __init__(self, count):
+        MADE.append(count)
+        super().__init__(count)
+
+
+@pytest.mark.parametrize(
+    ("shape", "most", "threads"),
+    [
+        ((64, 64, 128), 4, [4]),  # 2 MiB of float32
+        ((64, 64, 127), 4, []),
+        ((64, 64, 128), 1, []),
+        ((64 * 64, 128), 4, []),  # one run of rows
+    ],
+)
+def test_threads_are_made_for_a_long_tensor_of_several_runs_alone(shape, most, threads, monkeypatch):
+    monkeypatch.setattr(launch, "SEVERAL_THREADS", 2**21)
+    monkeypatch.setattr(launch, "ThreadPoolExecutor", Pool)
+    MADE.clear()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: most)
+    _plan_cache.clear()
+    x = torch.tensor(example(*shape), dtype=torch.float32)
+    rotate(x, table=TABLE, compiled=True)
+    _plan_cache.clear()
+    assert threads == MADE
+
+
 def test_several_threads_of_the_caller_may_rotate_at_once(monkeypatch):
     monkeypatch.setattr(launch, "SEVERAL_THREADS", 0)
     _plan_cache.clear()

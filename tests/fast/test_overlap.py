@@ -93,6 +93,30 @@ def test_a_view_that_holds_a_number_twice_is_not_rotated_in_place(compiled):
         )
 
 
+@kinds
+@both_ways
+@pytest.mark.parametrize("backwards", [False, True])
+def test_one_shared_number_is_refused_and_a_neighbour_is_not(make, compiled, backwards):
+    buffer = make(example(200))
+
+    def placed(start):
+        rows = buffer[start : start + 40].reshape(5, 8)
+        return rows[::-1] if backwards and isinstance(rows, np.ndarray) else rows
+
+    x, other = placed(80), make(example(5, 8, seed=1))
+    for shift in (40, -40, 39, -39, 40, -40):
+        place = placed(80 + shift)
+        if abs(shift) == 40:
+            rotate(x, table=TABLE, out=place, compiled=compiled)
+            rotate(other, x, table=TABLE, out=(place, other), compiled=compiled)
+            continue
+        with pytest.raises(ValueError, match="share no memory"):
+            rotate(x, table=TABLE, out=place, compiled=compiled)
+        for out_k in (None, other):
+            with pytest.raises(ValueError, match="out of q shares memory with k"):
+                rotate(0 * other, x, table=TABLE, out=(place, out_k), compiled=compiled)
+
+
 @both_ways
 def test_reversed_views_that_overlap_are_refused_at_every_call(compiled):
     buffer = example(40, 8)

@@ -1,6 +1,9 @@
 """The vectors: fresh, right by the library and in four languages' hands, and with teeth."""
 
 import json
+import subprocess
+import sys
+from dataclasses import asdict
 
 import jsonschema
 import numpy as np
@@ -24,8 +27,9 @@ from rope_edu.encodings import (
 )
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.vectors import FILES, load, run
+from rope_edu.vectors import __main__ as vectors_command
 from rope_edu.vectors.__main__ import main
-from rope_edu.vectors.runner import WIDTHS
+from rope_edu.vectors.runner import CALLS, WIDTHS, _compare
 
 HERE = make.HERE
 RULES = {
@@ -270,6 +274,57 @@ def test_the_command_passes_what_is_right(somebodys_module, capsys):
     )
     assert main(["mine:rotate"]) == 0
     assert capsys.readouterr().out == "32 of 32 cases passed\n"
+
+
+@pytest.mark.parametrize("cases", CALLS)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_command_prints_as_json_what_run_returns(somebodys_module, capsys, cases, width):
+    somebodys_module("still", "def rotate(x, *rest, **asked):\n    return x + 0.01\n")
+    status = main(["still:rotate", "--cases", cases, "--width", width, "--json"])
+    expected = run(lambda x, *rest, **asked: x + 0.01, cases=cases, width=width)
+    said = capsys.readouterr().out
+    assert json.loads(said) == [asdict(each) | {"catches": list(each.catches)} for each in expected]
+    assert said.startswith('[\n {\n  "name"')
+    assert status == int(not all(each.passed for each in expected))
+
+
+def test_letters_beyond_ascii_are_printed_as_they_are(somebodys_module, capsys):
+    somebodys_module("theirs", "def rotate(x, *rest, **asked):\n    raise KeyError('θ')\n")
+    assert main(["theirs:rotate", "--json"]) == 1
+    assert "KeyError: 'θ'" in capsys.readouterr().out
+
+
+def test_the_page_of_help_has_all_widths_and_files_and_its_lines(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"], "rope-edu vectors")
+    said = capsys.readouterr().out
+    assert said.startswith("usage: rope-edu vectors")
+    assert vectors_command.__doc__.strip() in said
+    together = " ".join(said.split())
+    assert f"--width {{{','.join(WIDTHS)}}}" in together
+    assert f"--cases {{{','.join(CALLS)}}}" in together
+
+
+def test_the_function_is_given_arrays_of_numpy(somebodys_module, capsys):
+    somebodys_module(
+        "kind",
+        "def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):\n"
+        "    raise KeyError(type(x).__name__)\n",
+    )
+    assert main(["kind:rotate"]) == 1
+    assert "KeyError: 'ndarray'" in capsys.readouterr().out
+
+
+def test_a_result_that_is_off_by_the_tolerance_itself_passes():
+    for off, right in ((0.25, True), (np.nextafter(0.25, 1), False)):
+        found = _compare(np.array([[off, 0.0]]), np.zeros((1, 2)), 0.25, np.s_[:])
+        assert found == (right, "off by 0.25, allowed 0.25")
+
+
+def test_no_file_is_read_in_the_encoding_of_the_machine():
+    code = "from rope_edu.vectors import FILES, load\nfor name in FILES: load(name)"
+    asked = [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning", "-c", code]
+    subprocess.run(asked, check=True, timeout=60)
 
 
 def test_an_unknown_file_or_width_is_refused():
