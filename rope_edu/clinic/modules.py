@@ -392,11 +392,11 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
             yield name, numbers[:, :half] + 1j * numbers[:, half:]
 
 
-def _by_pair(values: np.ndarray, pairs: int) -> np.ndarray | None:
+def _by_pair(values: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     """Return cosines and sines by pair, of a table by pair or by feature in either layout; else None."""
-    width = values.shape[1]
+    width, pairs = values.shape[1], wanted.shape[1]
     if width == pairs:
-        return None if _twice(values) else values
+        return None if _twice(values) and not _twice(wanted) else values
     if width == 2 * pairs:
         halves, neighbours = values.reshape(-1, 2, pairs), values.reshape(-1, pairs, 2)
         if np.allclose(halves[:, 0], halves[:, 1], atol=1e-6):
@@ -437,10 +437,11 @@ def _is_narrow(values: np.ndarray) -> bool:
 
 def _off(values: np.ndarray, spec: Any, positions: np.ndarray) -> float:
     """Return the share of numbers that differ, so that the nearest of several kinds can be told."""
-    found = _by_pair(values, len(spec.inv_freq))
+    wanted = _wanted(spec, positions)
+    found = _by_pair(values, wanted)
     if found is None:
         return 2.0
-    wrong = ~(np.abs(found - _wanted(spec, positions)) <= _bound(values, spec, positions))
+    wrong = ~(np.abs(found - wanted) <= _bound(values, spec, positions))
     return float(wrong.mean())
 
 
@@ -454,7 +455,7 @@ def _off_ladder(own: np.ndarray, spec: Any) -> float:
 def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[str, Any] | None:
     """Return found, wanted, and the first pair and position that differ; None if all is as wanted."""
     pairs = len(spec.inv_freq)
-    found = _by_pair(values, pairs)
+    found = _by_pair(values, _wanted(spec, positions))
     if found is None:
         width = values.shape[1]
         wide = f"{width // 2} pairs, each twice" if _twice(values) else f"{width} numbers for a position"

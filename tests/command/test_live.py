@@ -173,6 +173,18 @@ def test_tables_of_three_spellings_are_read(kind):
     assert "a table that nobody filled" in str(check_model(emptied, config))
 
 
+def test_frequencies_that_the_config_itself_has_twice_are_no_table_by_feature():
+    halves = plain_rope(16, 1e4).inv_freq
+    factors = (halves / np.tile(halves[:4], 2)).tolist()  # each of four frequencies twice, as on two axes
+    scaling = {"rope_type": "longrope", "short_factor": factors, "long_factor": factors}
+    config = {"head_dim": 16, "rope_theta": 1e4, "max_position_embeddings": 512}
+    config["rope_scaling"] = scaling | {"original_max_position_embeddings": 512, "attention_factor": 1.0}
+    table = Table(1e4, "freqs_cis")
+    assert check_model(table, config).right is False
+    table.freqs_cis[:] = torch.tensor(np.exp(1j * np.arange(256)[:, None] * np.tile(halves[:4], 2)))
+    assert check_model(table, config).right is True
+
+
 def test_nothing_to_probe_is_status_2(folder, capsys):
     report = check_model(torch.nn.Linear(2, 2), {"head_dim": 16, "rope_theta": 1e4})
     assert report.right is None
