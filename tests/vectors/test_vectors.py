@@ -288,6 +288,12 @@ def test_the_command_prints_as_json_what_run_returns(somebodys_module, capsys, c
     assert status == int(not all(each.passed for each in expected))
 
 
+def test_the_folder_where_the_command_runs_comes_before_all_others(somebodys_module, capsys):
+    somebodys_module("this", "def rotate(x, *rest, **asked):\n    raise KeyError('here')\n")  # also Python's
+    assert main(["this:rotate"]) == 1
+    assert "KeyError: 'here'" in capsys.readouterr().out
+
+
 def test_letters_beyond_ascii_are_printed_as_they_are(somebodys_module, capsys):
     somebodys_module("theirs", "def rotate(x, *rest, **asked):\n    raise KeyError('θ')\n")
     assert main(["theirs:rotate", "--json"]) == 1
