@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rope_edu import apply_rope, inv_freq, p_rope, plain_rope, rope_angles
-from rope_edu.clinic import BROKEN, MISTAKES, diagnose, frequencies, right
+from rope_edu.clinic import BROKEN, MISTAKES, decoding, diagnose, frequencies, right, watching
 from rope_edu.clinic.axes import Axes
 
 SPEC = plain_rope(8, 10_000.0)
@@ -88,3 +88,26 @@ def test_the_zeros_of_a_rule_that_are_kept_are_no_mistake():
     for layout in ("interleaved", "half_split"):
         spec = p_rope(16, 0.5, 1e6, layout=layout)
         assert diagnose(right(spec), 16, against=spec).mistakes == ()
+
+
+@pytest.mark.parametrize(("pairs", "told"), [(2, False), (3, False), (4, True), (8, True)])
+@pytest.mark.parametrize("ratio", [1.5, 3.0, 10.0, 40.0])
+def test_rising_powers_modulo_a_turn_are_told_by_four_pairs_and_not_by_fewer(ratio, pairs, told):
+    shown = np.angle(np.exp(1j * ratio ** np.arange(pairs)))
+    assert frequencies.has_positive_exponent(shown, None) == told
+    assert not frequencies.has_positive_exponent(1.01 * shown, None)  # it must begin at 1
+
+
+def test_the_image_in_the_text_has_two_rows_of_three():
+    rows = decoding._with_an_image(3)
+    time, height, width = rows[:, :12].tolist()
+    assert time == [0, 1, 2, 3, 3, 3, 3, 3, 3, 6, 7, 8]
+    assert height == [0, 1, 2, 3, 3, 3, 4, 4, 4, 6, 7, 8]
+    assert width == [0, 1, 2, 3, 4, 5, 3, 4, 5, 6, 7, 8]
+    assert (np.diff(rows[:, 9:]) == 1).all()
+
+
+def test_positions_at_which_attention_is_watched_rise_and_stay_below_1024():
+    assert watching.POSITIONS[0] == 0
+    assert (np.diff(watching.POSITIONS) > 0).all()
+    assert 1000 < watching.POSITIONS[-1] < 1024

@@ -288,6 +288,18 @@ def test_the_command_prints_as_json_what_run_returns(somebodys_module, capsys, c
     assert status == int(not all(each.passed for each in expected))
 
 
+def test_the_folder_where_the_command_runs_comes_before_all_others(
+    somebodys_module, capsys, tmp_path, monkeypatch
+):
+    named = "def rotate(x, *rest, **asked):\n    raise KeyError('{}')\n"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "twice.py").write_text(named.format("there"))
+    somebodys_module("twice", named.format("here"))
+    monkeypatch.syspath_prepend(tmp_path / "other")
+    assert main(["twice:rotate"]) == 1
+    assert "KeyError: 'here'" in capsys.readouterr().out
+
+
 def test_letters_beyond_ascii_are_printed_as_they_are(somebodys_module, capsys):
     somebodys_module("theirs", "def rotate(x, *rest, **asked):\n    raise KeyError('θ')\n")
     assert main(["theirs:rotate", "--json"]) == 1

@@ -428,6 +428,14 @@ def of_encoding():
             x, w_q, w_k, eye, eye, n_heads=1, encoding=door, positions=positions, causal=causal
         )
         yield Call(call, [rows, reading_head(causal), name, causal, k], weights[0])
+    scores = "(rows, head, encoding, k) => makeHead(rows, head, encoding, false)(k)"  # softmax forgets a sum
+    for name, k in itertools.product(DOORS, [0, 300]):
+        door, positions = DOORS[name](False), np.arange(k, k + len(rows))
+        x = door.embed(rows, positions)
+        query = door.rotate_q((x @ w_q.T)[None], positions)
+        key, bias = door.rotate_k((x @ w_k.T)[None], positions), door.bias(query, len(rows))
+        found = attention.attention_scores(query, key) + (0 if bias is None else bias)
+        yield Call(scores, [rows, reading_head(False), name, k], found[0])
 
 
 @room

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import itertools
 import json
 import tempfile
 from collections.abc import Callable, Iterator
@@ -56,9 +57,9 @@ def files_of_presets() -> list[tuple[str, bytes, dict]]:
             found.append(("GGUF", path.read_bytes(), digest(path)))
     lists = {"rope_type": "longrope", "short_factor": [1.0] * 32, "long_factor": [4.0] * 32, "factor": 2.0}
     phi = {"model_type": "phi3", "head_dim": 64, "rope_theta": 1e4, "max_position_embeddings": 8192}
-    for last in (4.0, 5.0):
+    for last, family in ((4.0, "phi3"), (5.0, "phi3"), (4.0, "new"), (5.0, "new")):  # "new": one remark more
         stated = lists | {"long_factor": [4.0] * 31 + [last], "original_max_position_embeddings": 4096}
-        config = phi | {"rope_scaling": stated}
+        config = phi | {"model_type": family, "rope_scaling": stated}
         found.append(("config.json", json.dumps(config).encode(), config))
     plain = {
         "model_type": "llama",
@@ -128,6 +129,9 @@ def of_gguf_rotation():
             yield Call(call, [held, None], found)
     for wrong in WRONG_KEYS:
         yield Call(call, [{"general.architecture": "llama"} | wrong, None], refused_gguf(wrong))
+    for names, length in itertools.product([("short",), ("long",), ("long", "short")], [None, 4096, 4097]):
+        given = PHI | {f"rope_factors_{name}.weight": PHI_FACTORS[name] for name in names}
+        yield Call(call, [given, length], refused_gguf(given, length))
 
 
 WRONG_KEYS = (
@@ -141,12 +145,22 @@ WRONG_KEYS = (
 )
 
 
-def refused_gguf(wrong: dict) -> Any:
+PHI = {
+    "general.architecture": "phi3",
+    "phi3.attention.key_length": 4,
+    "phi3.context_length": 131_072,
+    "phi3.rope.scaling.original_context_length": 4096,
+    "phi3.rope.scaling.attn_factor": 1.19,
+}
+PHI_FACTORS = {"long": [2.0, 4.0], "short": [1.0, 1.5]}
+
+
+def refused_gguf(wrong: dict, length: int | None = None) -> Any:
     """Return what Python says of these keys."""
     values = {"general.architecture": "llama"} | wrong
     lists = {name: np.array(values.pop(name), dtype="<f4") for name in gguf_rotation.LISTS if name in values}
     try:
-        readings = gguf_rotation.readings_of(config_gguf.Header(values, {}), lists)[1]
+        readings = gguf_rotation.readings_of(config_gguf.Header(values, {}), lists, length)[1]
     except ConfigError as error:
         return {"refused": [error.reason, error.field, str(error)]}
     return [what_a_kind_says(each) for each in readings]

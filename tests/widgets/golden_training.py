@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,7 +36,8 @@ def of_steady() -> Iterator[Call]:
         yield Call("steadyLog", [x], float(np.log(x)))
     for base, power in itertools.product([2.0, 100.0, 1e4, 5e5], [-1.0, -0.875, -0.125, 0.0]):
         yield Call("steadyPower", [base, power], base**power)
-    for angle in [0.0, 0.7853, 0.7854, -1.0, 1.5708, 3.0, 77.7, -256.0, 4096.0]:
+    quarters = [n * np.pi / 2 + 0.1 for n in range(-9, 10)]
+    for angle in [0.0, 0.7853, 0.7854, -1.0, 1.5708, 3.0, 77.7, -256.0, 4096.0, *quarters]:
         yield Call("steadyTurn", [angle], [np.cos(angle), np.sin(angle)])
     x = tensor(np.concatenate([RNG.normal(size=300) * 4, [-9.0, 9.0, -30.0, 30.0, 0.0, 8.9999]]))
     active = torch.nn.functional.gelu(x)
@@ -137,6 +139,42 @@ def of_page_file() -> Iterator[Call]:
         const read = readFile(fileOf({{ task: "back" }}, kept), () => size);
         return [read.settings.task, read.kept.step, read.kept.losses, Array.from(read.kept.squares)]; }}"""
     yield Call(whole, [5], ["back", 2, [2.5, 2.25], (np.arange(5) / 7).tolist()], exactly=True)
+    yield from _of_files_as_readers_keep_them()
+
+
+def _of_files_as_readers_keep_them() -> Iterator[Call]:
+    """A file of version 1, written here; whoever saved one must be able to go on from it."""
+    lists = {name: RNG.normal(size=3) for name in ("weights", "means", "squares")}
+    coded = {name: base64.b64encode(each.astype("<f8").tobytes()).decode() for name, each in lists.items()}
+    file = {"format": "rope-edu model of the page", "version": 1, "settings": {"task": "back"}}
+    file |= {"losses": [2.5, 2.25]} | coded
+    write = f"""(settings, losses, lists) => fileOf(settings, {{ losses,
+        ...Object.fromEntries(Object.entries(lists).map(([name, each]) => [name, {TYPED}(each)])) }})"""
+    text = json.dumps(file, indent=1)
+    yield Call(write, [file["settings"], file["losses"], lists], text, exactly=True)
+    read = """(text) => { try { const { settings, kept } = readFile(text, () => 3);
+            return [settings, kept.step, kept.losses.length, Array.from(kept.means)]; }
+        catch (error) { return error.message; } }"""
+    yield Call(read, [text], [file["settings"], 2, 2, lists["means"].tolist()], exactly=True)
+    most = json.dumps(file | {"losses": [1.0] * 2000})
+    yield Call(read, [most], [file["settings"], 2000, 2000, lists["means"].tolist()], exactly=True)
+    infinite = base64.b64encode(np.array([1, 2, np.inf]).tobytes()).decode()
+    broken = "This file is broken: its "
+    for change, sentence in [
+        ({"format": "another"}, "This file holds no model of this page."),
+        ({"version": 2}, "This file has version 2; this page reads version 1."),
+        ({"version": 0}, "This file has version 0; this page reads version 1."),
+        ({"losses": [1.0] * 2001}, f"{broken}losses must be at most 2000 numbers."),
+        ({"losses": ["1"]}, f"{broken}losses must be at most 2000 numbers."),
+        ({"losses": None}, f"{broken}losses must be at most 2000 numbers."),
+        ({"means": coded["means"][:16]}, f"{broken}means are no numbers, not 3."),
+        ({"means": coded["means"][:8] + "?" + coded["means"][9:]}, f"{broken}means are no numbers, not 3."),
+        ({"weights": base64.b64encode(bytes(16)).decode()}, f"{broken}weights are 2 numbers, not 3."),
+        ({"squares": infinite}, f"{broken}squares are not all finite."),
+    ]:
+        yield Call(read, [json.dumps(file | change)], sentence, exactly=True)
+    no_json = "This file is no JSON: it must be one that “Save the model” wrote."
+    yield Call(read, [text[:-1]], no_json, exactly=True)
 
 
 @room
@@ -378,6 +416,15 @@ def of_page_run() -> Iterator[Call]:
     for task, times, places in [("back", 1, 25), ("copy", 2, 97), ("recall", 4, 97)]:
         reading = {"times": times, "rule": "none"}
         yield Call(right, [SETTINGS | {"task": task}, reading], [3, places, 3], exactly=True)
+    still = """(settings, reading) => { const run = new Run(settings);
+        run.weights.all.fill(0); // all logits are 0, and the first of them counts as said
+        return Array.from(run.right(reading), (share) => (share >= 0 ? share : -1)); }"""
+    for task, times in [("back", 1), ("copy", 2), ("recall", 1)]:
+        settings = SETTINGS | {"task": task}
+        texts = page.draw_texts(task, "test", 0, 0, 32, times * settings["length"])
+        asked = texts.counts.sum(0)
+        shares = (texts.counts & (texts.targets == 0)).sum(0) / np.maximum(asked, 1)
+        yield Call(still, [settings, {"times": times, "rule": "none"}], np.where(asked > 0, shares, -1))
 
 
 def page_size(settings: dict[str, Any]) -> int:
