@@ -3,8 +3,8 @@
 Into the site (``_build/html``) go each page as Markdown beside it, ``llms.txt`` and ``llms-full.txt``, each figure
 as a file for other people's pages (``embed/``), and, where ``_config.yml`` names the site, ``sitemap.xml`` and
 ``404.html``. Into ``_build/dist`` go a zip of the site that opens from a folder, one of the students' notebooks,
-with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the library and of the test vectors, and
-``SHA256SUMS`` of all of it.
+the slides of the lecture, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the library and of the
+test vectors, and ``SHA256SUMS`` of all of it.
 """
 
 import hashlib
@@ -295,11 +295,14 @@ def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
         (built / "html" / name).unlink(missing_ok=True)
     if site := address.read(root).site:
         write_for_site(root, built, site)
+    import slides  # it takes formulas from here
+
     embed.write(built / "html" / "embed")
     zipped(built / "html", target / f"{NAME}-{version}.zip")
     with tempfile.TemporaryDirectory() as folder:
         students.write(Path(folder) / "notebooks")
         zipped(Path(folder), target / f"{NAME}-students-{version}.zip")
+    slides.write(target / f"{NAME}-slides-{version}.html")
     if "--books" in arguments:
         books(target / f"{NAME}-{version}", root, built)
     if "--wheel" in arguments:
