@@ -3,7 +3,7 @@
 A notebook's output that holds a live figure becomes a slot: a still picture with its words as alt text, which the
 page loader (``book/assets/live.js``) replaces by the figure. A link in the text to a state of it, ``#live=…``,
 finds the slot also where no script runs. Any other widget keeps its picture and says where to run it. Scripts and
-style come from ``rope_edu.widgets``, one cached file a figure for all pages.
+style come from ``rope_edu.widgets``: one cached file with what figures share, and one for each figure.
 """
 
 import base64
@@ -25,7 +25,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from rope_edu.check.in_page import in_page
 from rope_edu.widgets import LiveFigure, Question
-from rope_edu.widgets._bundle import page_script, style
+from rope_edu.widgets._bundle import page_script, shared_script, style
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -37,6 +37,7 @@ SCRIPTED = {
     "Review": "review",
 }  # what lives in a page and is no figure, its script
 REVIEW = "The review needs JavaScript, and a browser that may run it."
+BEFORE = ("live.js", "live/shared.js")  # a page's first figure
 CHIP = "#live="  # how a link to a state begins
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
 
@@ -224,14 +225,14 @@ def words_of(svg: str) -> str:
 def add_figure_scripts(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None
 ) -> None:
-    """Load the loader and a figure right behind its first slot: it is drawn before the text below is read.
+    """Load a figure, and before the first one what all need, right behind its slot: the text below may wait.
 
     A script in the head would be deferred until the whole page, with all its formulas, stands.
     """
     loaded = set()
 
     def scripts(found: re.Match) -> str:
-        new = [file for file in ("live.js", f"live/{found[1]}.js") if file not in loaded]
+        new = [file for file in (*BEFORE, f"live/{found[1]}.js") if file not in loaded]
         loaded.update(new)
         return "\n".join(f'<script data-at-once src="{address(file)}"></script>' for file in new)
 
@@ -251,9 +252,10 @@ def write_scripts(app: Sphinx) -> None:
     folder = Path(app.outdir) / "_static" / "live"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "figure.css").write_text(style(), encoding="utf-8")
+    (folder / "shared.js").write_text(shared_script(), encoding="utf-8")
     modules = {name: figure.module_name() for name, figure in LiveFigure.figures.items()}
     for name, module in (modules | SCRIPTED).items():
-        script = page_script(module, name)
+        script = page_script(module, name, alone=False)
         (folder / f"{name}.js").write_text(script, encoding="utf-8")
 
 

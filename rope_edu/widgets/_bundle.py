@@ -16,6 +16,7 @@ from ._data import DATA
 from ._modules import BundleError, Module, constant, read
 
 JS = Path(__file__).parent / "js"
+SHARED = ("lib/figure", "lib/axes", "lib/labels")  # with all that they need: what nearly every figure needs
 
 
 @cache
@@ -48,9 +49,9 @@ def modules(*names: str) -> list[str]:
     return [found.name for found in _in_order(names)]
 
 
-def scopes(*names: str) -> str:
+def scopes(*names: str, without: Iterable[str] = ()) -> str:
     """Return the modules and all that they need as constants: the exports of "maths/rotary" are `$maths$rotary`."""
-    return "\n".join(map(_scope, _in_order(names)))
+    return "\n".join(_scope(found) for found in _in_order(names) if found.name not in without)
 
 
 @cache
@@ -60,10 +61,29 @@ def module_script(figure: str) -> str:
     return f"{scopes(name)}\nexport default {constant(name)}.default;\n"
 
 
-def page_script(figure: str, class_name: str) -> str:
-    """Return the classic script that the published page loads (ES modules do not load from ``file://``)."""
+def page_script(figure: str, class_name: str, alone: bool = True) -> str:
+    """Return the classic script that a page loads (ES modules do not load from ``file://``).
+
+    It is self-contained if ``alone``. Otherwise ``shared_script`` has to come before it, and all figures of a site
+    load once what they share.
+    """
     name = f"figures/{figure}"
-    return f'(() => {{\n{scopes(name)}\nRopeLive.define("{class_name}", {constant(name)}.default);\n}})();\n'
+    shared = [] if alone else modules(*SHARED)
+    taken = f"const {_named(shared)} = RopeLive.shared;\n" if shared else ""
+    body = (
+        f'{taken}{scopes(name, without=shared)}\nRopeLive.define("{class_name}", {constant(name)}.default);'
+    )
+    return f"(() => {{\n{body}\n}})();\n"
+
+
+def shared_script() -> str:
+    """Return the classic script with what nearly every figure needs, for ``page_script`` with ``alone=False``."""
+    return f"RopeLive.shared = (() => {{\n{scopes(*SHARED)}\nreturn {_named(modules(*SHARED))};\n}})();\n"
+
+
+def _named(names: Iterable[str]) -> str:
+    """Return the constants of modules as JavaScript takes them out of an object, or puts them into one."""
+    return f"{{ {', '.join(map(constant, names))} }}"
 
 
 @cache

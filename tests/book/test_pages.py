@@ -57,9 +57,9 @@ ONE_OF_A_KIND = """() => {
 }"""
 CHAPTER_BUDGET = 400_000  # bytes, gzip, everything that a chapter loads on a cold cache
 INDEX_BUDGET = 250_000
-TEN_MINUTES_BUDGET = 610_000  # of the page with scenes of seven figures, one of them the two models
+TEN_MINUTES_BUDGET = 460_000  # of the page with scenes of seven figures, one of them the two models
 TRAINER_BUDGET = 420_000  # of the chapter in which a model is trained, with the trainer and its text
-MODEL_BUDGET = 600_000  # of the chapter that brings two trained models
+MODEL_BUDGET = 560_000  # of the chapter that brings two trained models
 WATCHED = """
 window.shifted = 0;
 new PerformanceObserver((list) => {

@@ -11,7 +11,7 @@ import pytest
 from rope_edu.plots import style
 from rope_edu.widgets import LiveFigure, Question, _bundle
 from rope_edu.widgets._data import DATA
-from rope_edu.widgets._modules import ROOMS, BundleError, read
+from rope_edu.widgets._modules import ROOMS, BundleError, constant, read
 from rope_edu.widgets.maths import stretch
 
 FIGURES = sorted(LiveFigure.figures)
@@ -35,6 +35,20 @@ def test_page_script_defines_the_figure_under_its_class_name(name):
     assert f'RopeLive.define("{name}", $figures${module}.default);' in script
     assert f'name: "{name}"' in script
     assert "export" not in re.sub(r"//.*|/\*.*?\*/", "", script, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_in_a_site_a_figure_takes_what_it_shares_from_one_file_and_brings_none_of_it(name):
+    whole = _bundle.modules(f"figures/{LiveFigure.figures[name].module_name()}")
+    script = _bundle.page_script(LiveFigure.figures[name].module_name(), name, alone=False)
+    shared, own = (
+        re.findall(r"^// js/(\S+)\.js$", text, re.MULTILINE) for text in (_bundle.shared_script(), script)
+    )
+    assert "lib/figure" in shared
+    assert own == [each for each in whole if each not in shared]
+    assert set(whole) <= {*shared, *own}
+    taken = re.search(r"^const \{ (.*) \} = RopeLive\.shared;$", script, re.MULTILINE)[1].split(", ")
+    assert taken == [constant(each) for each in shared]
 
 
 def test_every_script_belongs_to_a_figure():

@@ -45,4 +45,16 @@ def test_two_modules_may_use_the_same_names(tmp_path, monkeypatch):
     )  # V8 alone has no modules
     v8.eval(f"{{ {script} }} 0")
     assert v8.eval("default_.text()") == expected
+    monkeypatch.setattr(
+        _bundle, "SHARED", ("lib/told",)
+    )  # a module that is shared is run once for all scripts
+    for script in (
+        _bundle.shared_script(),
+        *[_bundle.page_script("told", name, alone=False) for name in "AB"],
+    ):
+        v8.eval(script + "0")
+    assert [v8.eval(f"{name}.text()") for name in "AB"] == [
+        expected,
+        expected.replace("lib 1 1 lib 1 2", "lib 1 3 lib 1 4"),
+    ]
     v8.close()
