@@ -66,6 +66,32 @@
   };
   document.addEventListener("DOMContentLoaded", mount); // a second slot of the same figure
 
+  // A still that can be tried in its place: its figure's script is fetched when a hand asks for it.
+  function offerToTry(place) {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "live-try", textContent: "Try it here" });
+    button.addEventListener("click", () => {
+      button.disabled = true;
+      const script = document.createElement("script");
+      script.addEventListener("load", () => {
+        const slot = document.createElement("div");
+        slot.className = "live-slot";
+        slot.dataset.model = place.dataset.model;
+        place.replaceChildren(slot);
+        mount();
+        slot.scrollIntoView({ block: "nearest" });
+        slot.querySelector("input, select, button")?.focus({ preventScroll: true });
+      });
+      script.addEventListener("error", () => button.remove()); // the still leads to the figure
+      script.src = place.dataset.script;
+      document.head.append(script);
+    });
+    place.append(button);
+  }
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const place of document.querySelectorAll(".live-later")) offerToTry(place);
+  });
+
   // A cell that sets the figure above it needs no Python to be tried: its lines are read, and a button does what they say.
   const LINE = /^figure\.(\w+) = (.+)$/gm;
   const WORDS = { True: true, False: false };

@@ -2,16 +2,19 @@
 
 ``{time}`course` `` says how long a path of ``book/data/paths.yml`` takes. ``{wall}`` shows every live figure
 as its still picture, each a link to the figure in its chapter; ``book/assets/progress.js`` ticks those that were
-moved. ``{miniature} Class`` shows one of them alone.
+moved. ``{miniature} Class`` shows one of them alone; with ``only``, it can be tried where it is, in a small form
+whose script is fetched when a reader asks for it.
 """
 
 import html
+import json
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
 from docutils import nodes
 from docutils.parsers.rst.states import Inliner
-from live_figures import Shown, figures_of, words_of
+from live_figures import STATE, Shown, figures_of, words_of
 from paths import PATHS, minutes, paths, spoken, titled
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -45,9 +48,20 @@ def picture(env: BuildEnvironment, docname: str, page: str, shown: Shown) -> str
     )
 
 
-def stills(names: list[str], *, wall: bool, page: str = "") -> nodes.raw:
+def tried(shown: Shown, only: list[str], link: str) -> str:
+    """Return a link with all that its small form needs but the script."""
+    model = f"try-{shown.name}"
+    state = shown.model | {"state": shown.model["state"] | {"only": only}}
+    text = json.dumps({"state": {model: state}}).replace("</", "<\\/")
+    return (
+        f'<div class="live-later" data-figure="{shown.name}" data-model="{model}" '
+        f'data-script="live/{shown.name}.js"><script type="{STATE}">{text}</script>{link}</div>'
+    )
+
+
+def stills(names: list[str], *, wall: bool, page: str = "", only: list[str] | None = None) -> nodes.raw:
     """Return the place of pictures of figures, written once all pages have their titles and numbers."""
-    return nodes.raw(text="", format="html", stills=names, wall=wall, page=page)
+    return nodes.raw(text="", format="html", stills=names, wall=wall, page=page, only=only)
 
 
 class Wall(SphinxDirective):
@@ -62,17 +76,21 @@ class Wall(SphinxDirective):
 
 
 class Miniature(SphinxDirective):
-    """Show one figure as a still that leads to it, or to its small form: ``{miniature} Class page``."""
+    """Show one figure as a still that leads to it, or to its small form: ``{miniature} Class page``.
+
+    The option ``only`` names the controls and parts of the small form that a reader can try in its place.
+    """
 
     required_arguments = 1
     optional_arguments = 1
+    option_spec: ClassVar = {"only": str.split}
 
     def run(self) -> list[nodes.Node]:
         """Return the picture."""
         if self.arguments[0] not in (found := figures(Path(self.env.srcdir))):
             raise self.error(f"miniature must be one of {', '.join(found)}, got {self.arguments[0]}")
         page = self.env.relfn2path(self.arguments[1])[0] if len(self.arguments) > 1 else ""
-        return [stills([self.arguments[0]], wall=False, page=page)]
+        return [stills([self.arguments[0]], wall=False, page=page, only=self.options.get("only"))]
 
 
 def write_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -85,6 +103,8 @@ def write_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         ]
         items = "".join(f"<li>{link}</li>" for link in links)
         text = f'<ul class="wall">{items}</ul>' if node["wall"] else links[0]
+        if node["only"]:
+            text = tried(found[node["stills"][0]][1], node["only"], text)
         node.replace_self(nodes.raw(text=text, format="html"))
 
 

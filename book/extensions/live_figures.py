@@ -32,6 +32,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 STILL = "image/svg+xml"
 PICTURES = ("image/png", "text/html")  # of a plot: as stored, or as panels of the page
 SCRIPTS = re.compile(r"<!-- scripts of (\w+) -->")
+LATER = re.compile(r'(?<=data-script=")live/\w+\.js(?=")')  # of a figure that is fetched when it is asked for
 SCRIPTED = {
     "Question": Question.SCRIPT,
     "Review": "review",
@@ -242,7 +243,8 @@ def add_figure_scripts(
         return f"{path}?v={hashlib.sha256(content).hexdigest()[:8]}"
 
     if "body" in context:
-        context["body"] = SCRIPTS.sub(scripts, context["body"])
+        body = SCRIPTS.sub(scripts, context["body"])
+        context["body"] = LATER.sub(lambda found: html.escape(address(found[0])), body)
 
 
 def write_scripts(app: Sphinx) -> None:

@@ -1,5 +1,7 @@
 """Chapter 21: what a model's config.json or GGUF says of its rotation, and whether two of them agree."""
 
+from typing import ClassVar
+
 from rope_edu.config import PRESETS
 
 from ._traits import Choice, Paste, Slider
@@ -25,6 +27,15 @@ class ConfigInspector(LiveFigure):
     """
 
     lead = ("preset", "config", "other")
+    few: ClassVar = {
+        "preset": (
+            "Llama 3.1 8B",
+            "Mistral 7B v0.1",
+            "Qwen2.5 7B Instruct 1M",
+            "Gemma 3 4B",
+            "gpt-oss (defaults)",
+        )
+    }
 
     preset = Choice("Llama 3.1 8B", {each.name: each.name for each in PRESETS}, label="Model")
     view = Choice(

@@ -172,3 +172,21 @@ def test_adding_waves_one_by_one_ends_with_the_whole_sum(opened):
     assert heard[3].startswith("The 24 fastest of 64 waves are added up.")
     assert "From 0 to 256 it rises on 115 of 256 steps" in heard[-1]
     seen.assert_clean()
+
+
+RINGS = """(el) => [...el.querySelectorAll(".rl-ring")].map((ring) => ({
+    x: Number(ring.getAttribute("x")),
+    width: Number(ring.getAttribute("width")),
+    ink: ring.getAttribute("stroke"),
+}))"""
+DISCS = """(el) => [...el.querySelectorAll("svg circle:not(.rl-handle)")].map(
+    (disc) => `${2 * disc.getAttribute("r")} ${disc.getAttribute("stroke")}`)"""
+
+
+def test_a_ring_is_as_large_as_its_thing(opened):
+    words = opened("RotatePair", **PHONE).figure.evaluate(RINGS)
+    query, key = sorted((words[DOT_Q], words[DOT_K]), key=lambda ring: -ring["x"])
+    assert key["x"] + key["width"] <= query["x"], "the rings of two words that are 4 apart overlap"
+    rail = opened("WordsOnARail").figure
+    for ring in rail.evaluate(RINGS):
+        assert f"{ring['width']:g} {ring['ink']}" in rail.evaluate(DISCS)

@@ -118,6 +118,24 @@ def test_the_wall_has_every_figure_and_ticks_those_that_were_moved(visit):
     seen.assert_clean()
 
 
+@pytest.mark.parametrize("name", ["ModelInThePage", "WhichBug", "ConfigInspector"])
+def test_a_figure_is_fetched_and_tried_where_its_still_is(visit, name):
+    seen = visit(INDEX, maths=False, reduced_motion="reduce")
+    assert seen.page.locator(f'script[src*="live/{name}.js"]').count() == 0
+    seen.page.locator(f'.live-later[data-figure="{name}"] .live-try').click()
+    figure = seen.page.locator(f'.live-slot [data-live="{name}"][data-ready="true"]')
+    figure.wait_for(timeout=30_000)
+    seen.page.wait_for_function("(el) => el.contains(document.activeElement)", arg=figure.element_handle())
+    said = figure.locator(".rl-readout").inner_text()
+    figure.locator("input[type=range], input[type=radio]:checked").first.press("ArrowRight")
+    seen.page.wait_for_function(
+        "([el, said]) => el.querySelector('.rl-readout').innerText !== said",
+        arg=[figure.element_handle(), said],
+        timeout=30_000,
+    )
+    seen.assert_clean()
+
+
 def test_the_page_says_its_line_and_opens_three_doors_with_counted_hours(visit):
     page = visit(INDEX, maths=False).page
     assert page.locator(".first-line").inner_text() == "Your words are clocks."

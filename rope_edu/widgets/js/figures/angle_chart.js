@@ -4,7 +4,7 @@ import { live } from "../lib/figure.js";
 import { planeOf, polar, sector } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { clamp, decade, fmt, powerOf, range, significant, sorted } from "../lib/numbers.js";
-import { counted } from "../lib/words.js";
+import { counted, textWidth } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { positionTowards } from "../maths/pair_angle.js";
 
@@ -193,6 +193,8 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
     opacity: 0.8,
   });
   if (turns.length && turns.length < 12) {
+    const wide = textWidth("one whole turn", 12) + 4; // lines of slow pairs may cross it
+    pen.rect(box.x + box.w - 2 - wide, Y(TURN) + 2, wide, 15, { fill: ink.paper, opacity: 0.8 });
     pen.text(box.x + box.w - 4, Y(TURN) + 14, "one whole turn", { anchor: "end", size: 12, fill: ink.positionWords });
   }
   const here = Math.max(position, xs[0]);
