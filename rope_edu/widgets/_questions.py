@@ -7,7 +7,10 @@ that shows it (``show``: what differs from the figure as it is made). Its kind f
 - ``right`` and ``wrong``: choices; each wrong one is [answer, the sentence that it gets];
 - ``number`` with ``within`` and ``unit``: a number; ``slips`` are [number, sentence], ``otherwise`` is for others;
 - ``order``: names in the right order; ``slips`` are [names, sentence];
-- ``control`` and ``number``: the value at which a reader leaves that control of the figure.
+- ``control`` and ``number``: the value at which a reader leaves that control of the figure;
+- ``place``: what to click in the figure, one of ``places``; ``slips`` are [place, sentence] for each of the others.
+
+A question that no figure answers has ``figure = ""`` and no ``show``.
 
 In words ``*a*`` is set in italics and ```` `a` ```` as code.
 """
@@ -23,6 +26,7 @@ KINDS = {
     "right": "choices",
     "order": "order",
     "control": "setting",
+    "place": "place",
     "number": "number",
 }  # the first that it has
 
@@ -65,7 +69,7 @@ def question(name: str) -> dict[str, Any]:
 def _complete(chapter: str, file: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
     """Return an entry of a file with what its file says once for all."""
     kind = next(kind for name, kind in KINDS.items() if name in entry)
-    whole = {"chapter": chapter, "kind": kind, "figure": file.get("figure", ""), "page": file["page"]} | entry
+    whole = {"chapter": chapter, "kind": kind, "figure": file["figure"], "page": file["page"]} | entry
     if kind == "choices":
         right = [[whole.pop("right"), ""]]
         whole["choices"] = sorted(

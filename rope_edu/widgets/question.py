@@ -29,7 +29,7 @@ class Question(anywidget.AnyWidget):
     >>> Question("04-look")
     Traceback (most recent call last):
         ...
-    ValueError: a question must be one of 04-move, 04-lock, 04-key, got '04-look'
+    ValueError: a question must be one of 04-move, 04-lock, 04-key, 04-again, got '04-look'
 
     The questions are in ``rope_edu/widgets/questions``, one file for each chapter.
     """
@@ -51,8 +51,10 @@ class Question(anywidget.AnyWidget):
             figure = LiveFigure.newest.get(figure or asked[0]["figure"])
         self.figure = figure
         super().__init__(questions=asked)
+        self.on_msg(self._ask_for_click)
         if figure is not None:
             figure.observe(self._follow)
+            figure.on_msg(self._tell_click)
             self._follow()
 
     @property
@@ -69,6 +71,16 @@ class Question(anywidget.AnyWidget):
         """Tell the page the figure's values: "leave the slider where you expect it" reads them."""
         if (figure := self.figure) is not None:
             self._now = {name: getattr(figure, name) for name in figure.controls()}
+
+    def _ask_for_click(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Let the figure be clicked: the page asks for one of its places, or for none any more."""
+        if self.figure is not None and "pick" in content:
+            self.figure.send(content)
+
+    def _tell_click(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Tell the page which place of the figure was clicked."""
+        if "picked" in content:
+            self.send(content)
 
     @traitlets.observe("_show")
     def _set_figure(self, change: Any) -> None:
@@ -101,7 +113,11 @@ def as_list(questions: Iterable[dict[str, Any]]) -> str:
 
 def _item(asked: dict[str, Any]) -> str:
     """Return a question, its choices, and a fold with the right answer and the sentences."""
-    offered = [answer for answer, _ in asked.get("choices", [])] or asked.get("items", [])
+    offered = (
+        [answer for answer, _ in asked.get("choices", [])]
+        or asked.get("items", [])
+        or asked.get("places", [])
+    )
     choices = f"<ul>{''.join(f'<li>{rich(each)}</li>' for each in offered)}</ul>" if offered else ""
     told = [f"<p><strong>{rich(answer_of(asked))}</strong> {rich(asked['because'])}</p>"]
     for answer, why in [*asked.get("choices", []), *asked.get("slips", [])]:
@@ -119,6 +135,8 @@ def answer_of(asked: dict[str, Any]) -> str:
     """
     if asked["kind"] == "choices":
         return f"{asked['choices'][asked['answer']][0]}."
+    if asked["kind"] == "place":
+        return f"{asked['place'][0].upper()}{asked['place'][1:]}."
     return _words(asked["order"] if asked["kind"] == "order" else asked["number"], asked) + "."
 
 

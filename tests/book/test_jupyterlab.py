@@ -33,6 +33,9 @@ CELLS = [
     "figure.position = 33\nfigure.lock = True",
     'from rope_edu.widgets import Question\nQuestion("04-lock", figure=figure)',
     "print('shown:', figure.position, figure.key_position, figure.lock)",
+    "from rope_edu.widgets import Clocks\nclocks = Clocks()\nclocks",
+    'Question("06-whole", figure=clocks)',
+    "print('clocks at', clocks.position)",
 ]
 
 
@@ -168,3 +171,18 @@ def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
         )
         run(4)
         page.get_by_text("shown: 16 12 True").wait_for(timeout=20_000)
+
+        # a place to click: the figure frames it once the question is seen; the click comes back through Python
+        run(5)
+        clocks = page.locator('[data-live="Clocks"][data-ready="true"]')
+        clocks.wait_for(timeout=20_000)
+        run(6)
+        page.locator('[data-question="06-whole"]').scroll_into_view_if_needed(timeout=20_000)
+        place = clocks.locator('[data-place="pair 0"]')
+        place.wait_for(timeout=20_000)
+        place.evaluate("(el) => el.scrollIntoView({ block: 'center' })")
+        box = place.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.get_by_text("Not so. It tells neighbours apart better").wait_for(timeout=20_000)
+        run(7)
+        page.get_by_text("clocks at 4096").wait_for(timeout=20_000)

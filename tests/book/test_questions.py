@@ -1,15 +1,17 @@
 """Questions in their chapters: asked before they are explained, by keyboard and pointer; the figure shows why."""
 
+import json
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from rope_edu.check.in_page import in_page
 from rope_edu.widgets._questions import chapters, questions
 from rope_edu.widgets.question import answer_of
 
 from .conftest import SITE
-from .test_engines import until
+from .test_engines import points, until
 from .test_pages import AXE, AXE_RUNS
 
 pytestmark = pytest.mark.browser
@@ -44,14 +46,14 @@ def answers(asked: dict) -> tuple[list, object]:
     if asked["kind"] == "choices":
         wrong = [(words, why) for words, why in asked["choices"] if why]
         return wrong, asked["choices"][asked["answer"]][0]
-    return asked["slips"], asked.get("order", asked.get("number"))
+    return asked["slips"], asked.get("order", asked.get("place", asked.get("number")))
 
 
 def give(ask, asked: dict, answer: object, figure=None) -> None:
     """Answer as a hand does: by the keyboard."""
-    if asked["kind"] == "choices":
+    if asked["kind"] in ("choices", "place"):
         ask.get_by_role("button", name=bare(answer), exact=True).press("Enter")
-    elif asked["kind"] == "number":
+    elif asked["kind"] == "number" or (asked["kind"] == "setting" and figure is None):  # in the review
         box = ask.get_by_role("textbox", name=re.compile("^Your answer"))
         box.fill(f"{answer:,}")
         box.press("Enter")
@@ -78,14 +80,86 @@ def test_a_wrong_answer_gets_its_sentence_a_right_one_the_reason_and_both_set_th
         wrong, right = answers(asked)
         give(ask, asked, wrong[0][0], figure)
         assert ask.get_by_role("status").text_content() == f"Not so. {bare(wrong[0][1])}"
-        shown = figure.evaluate(STATE)
-        assert {name: shown[name] for name in asked["show"]} == asked["show"]
+        if asked["figure"]:
+            shown = figure.evaluate(STATE)
+            assert {name: shown[name] for name in asked["show"]} == asked["show"]
         give(ask, asked, right, figure)
         assert ask.get_by_role("status").text_content() == f"Right. {bare(asked['because'])}"
         if number + 1 < len(file["question"]):
             ask.locator("xpath=..").get_by_role("button", name="Next question").click()
             assert asks.nth(number + 1).evaluate("(el) => el === document.activeElement")
             assert not ask.is_visible()
+    seen.assert_clean()
+
+
+CENTRE = """(el) => {
+    el.scrollIntoView({ block: "center", behavior: "instant" });
+    const { x, y, width, height } = el.getBoundingClientRect();
+    return [x + width / 2, y + height / 2];
+}"""
+
+
+def framed(figure, wanted: list[str]) -> None:
+    """Wait until exactly these places of a figure are framed."""
+    seen = """([el, wanted]) => JSON.stringify([...el.querySelectorAll("[data-place]")].map(
+        (frame) => frame.dataset.place)) === wanted"""
+    handle = figure.element_handle()
+    figure.page.wait_for_function(
+        seen, arg=[handle, json.dumps(wanted, separators=(",", ":"))], timeout=20_000
+    )
+
+
+PLACES = [(name, 1200) for name, asked in questions().items() if asked["kind"] == "place"]
+
+
+@pytest.mark.parametrize(("name", "width"), [*PLACES, ("06-whole", 390)])
+def test_a_place_is_clicked_in_the_figure_and_only_while_its_question_asks(visit, name, width):
+    asked = questions()[name]
+    seen = visit(f"notebooks/{asked['page']}.html", maths=False, fresh=True, width=width)
+    page, ask = seen.page, seen.page.locator(f'[data-question="{name}"]')
+    figure = page.locator(f'[data-live="{asked["figure"]}"]').first
+    framed(figure, [])
+    while not ask.is_visible():
+        page.locator('[data-live="Question"]').first.get_by_role("button", name="Next question").click()
+    ask.evaluate('(el) => el.scrollIntoView({ block: "center", behavior: "instant" })')
+    framed(figure, asked["places"])
+    place, why = asked["slips"][0]
+    for clicked, said in (
+        (place, f"Not so. {bare(why)}"),
+        (asked["place"], f"Right. {bare(asked['because'])}"),
+    ):
+        framed(figure, asked["places"])
+        page.mouse.click(*figure.locator(f'[data-place="{clicked}"]').evaluate(CENTRE))
+        expect(ask.get_by_role("status")).to_have_text(said, timeout=20_000)
+        expect(ask.get_by_role("status")).to_be_in_viewport(timeout=20_000)
+    framed(figure, [])
+    shown = figure.evaluate(STATE)
+    assert {name: shown[name] for name in asked["show"]} == asked["show"]
+    seen.assert_clean()
+
+
+def test_a_place_is_no_longer_asked_for_when_another_question_is_shown_and_a_drag_is_no_click(visit):
+    seen = visit("notebooks/01_see_attention_miss_order.html", maths=False, fresh=True)
+    page, asked = seen.page, questions()["01-mask"]
+    turns = page.locator('[data-live="Question"]').first
+    figure = page.locator('[data-live="OrderBlindness"]').first
+    for _ in range(2):
+        turns.get_by_role("button", name="Next question").click()
+    turns.evaluate('(el) => el.scrollIntoView({ block: "center", behavior: "instant" })')
+    framed(figure, asked["places"])
+    figure.evaluate('(el) => el.scrollIntoView({ block: "start", behavior: "instant" })')
+    first, last = (figure.locator(f'[data-place="word {n}"]').bounding_box() for n in (1, 5))
+    page.mouse.move(first["x"] + first["width"] / 2, first["y"] + first["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(last["x"] + last["width"] / 2, last["y"] + last["height"] / 2, steps=4)
+    page.mouse.up()
+    moved = '(el) => el.querySelector("[data-trait=rearranged] input").value === "chases the dog the pig"'
+    page.wait_for_function(f"(el) => ({moved})(el)", arg=figure.element_handle(), timeout=20_000)
+    assert page.locator('[data-question="01-mask"]').get_by_role("status").text_content() == ""
+    turns.get_by_role("button", name="Next question").click()
+    framed(figure, [])
+    turns.get_by_role("button", name="Back").click()
+    framed(figure, asked["places"])
     seen.assert_clean()
 
 
@@ -123,7 +197,7 @@ def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(v
     page.evaluate(f"localStorage.setItem('rope-turn-by-turn', '{read}')")
     page.reload()
     asked = []
-    for missed in (True, False, False, False):
+    for missed in (True, False, False, False, False):
         ask = review.locator(".rl-ask")
         name = ask.get_attribute("data-question")
         asked.append(name)
@@ -133,8 +207,8 @@ def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(v
             link = ask.get_by_role("link").get_attribute("href")
             assert link.startswith("../notebooks/04_rotate_one_pair.html#live=RotatePair")
         review.get_by_role("button", name="Next question").press("Enter")
-    assert set(asked[:3]) == {"04-move", "04-lock", "04-key"}
-    assert asked[3] == asked[0], "what was missed comes back in the same sitting"
+    assert set(asked[:4]) == {"04-move", "04-lock", "04-key", "04-again"}
+    assert asked[4] == asked[0], "what was missed comes back in the same sitting"
     assert "The next questions come in 1 day." in review.text_content()
     page.evaluate(AXE)
     assert page.evaluate(AXE_RUNS) == []
@@ -145,10 +219,11 @@ def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(v
         "rope-turn-04-move",
         "rope-turn-04-lock",
         "rope-turn-04-key",
+        "rope-turn-04-again",
     ]
     review.get_by_role("button", name="Forget my answers").press("Enter")
     assert page.evaluate(STORE) is None
-    assert "3 questions to go" in review.text_content()
+    assert "4 questions to go" in review.text_content()
     seen.assert_clean()
 
 
@@ -156,7 +231,7 @@ def test_every_question_can_be_answered_in_the_review(visit):
     seen = visit(REVIEW, fresh=True)
     review = seen.page.locator('[data-live="Review"]')
     review.get_by_label("Also chapters that I have not read").check()
-    met, expected = set(), {name for name, asked in questions().items() if asked["kind"] != "setting"}
+    met, expected = set(), set(questions())
     while met != expected:
         if not review.locator(".rl-ask").count():
             review.get_by_role("button", name="More questions").click()
@@ -193,6 +268,28 @@ def test_an_exercise_is_answered_in_the_page_with_the_words_of_check(visit):
     seen.assert_clean()
 
 
+def test_an_exercise_is_answered_in_the_page_by_names_and_by_an_order(visit):
+    seen = visit("notebooks/24_find_it.html", maths=False, fresh=True)
+    asked, ask = in_page()["24.3"], seen.page.locator('[data-question="24.3"]')
+    for name in "AB":
+        ask.get_by_role("checkbox", name=name, exact=True).press("Space")
+    ask.get_by_role("button", name="Check").press("Enter")
+    hint = f"Hint 1 of {len(asked['hints'])}: {bare(asked['hints'][0])}"
+    expect(ask.get_by_role("status")).to_have_text(f"Not yet. {asked['verdicts']['A B']} {hint}")
+    for name in "BCE":
+        ask.get_by_role("checkbox", name=name, exact=True).press("Space")
+    ask.get_by_role("button", name="Check").press("Enter")
+    expect(ask.get_by_role("status")).to_have_text(f"Correct. {bare(asked['because'])}")
+    seen.assert_clean()
+    seen = visit("notebooks/01_see_attention_miss_order.html", maths=False, fresh=True)
+    asked, ask = in_page()["1.4"], seen.page.locator('[data-question="1.4"]')
+    (answer, *_) = (order for order, why in asked["verdicts"].items() if not why)
+    for word in answer.split():
+        ask.get_by_role("button", name=word, exact=True).press("Enter")
+    expect(ask.get_by_role("status")).to_have_text(f"Correct. {bare(asked['because'])}")
+    seen.assert_clean()
+
+
 STEP = """const ask = document.querySelector('[data-live="Review"] .rl-ask');
 const first = ask.querySelector(".rl-choices button, input");
 first.focus();
@@ -211,6 +308,8 @@ def test_questions_are_answered_in_every_engine_by_their_names(engine, watched):
         if kind == "number":
             assert "Your answer" in engine.label('[data-live="Review"] .rl-ask input')
             engine.press("1")
+        elif asked["kind"] == "place":
+            assert engine.label('[data-live="Review"] .rl-choices button') == asked["places"][0]
         elif asked["kind"] == "choices":
             said = engine.label('[data-live="Review"] .rl-choices button')
             assert said == bare(asked["choices"][0][0])
@@ -227,4 +326,27 @@ def test_questions_are_answered_in_every_engine_by_their_names(engine, watched):
             ".find((el) => el.textContent === 'Next question').click()"
         )
     assert len(met) == 6
+    assert engine.js("return book.errors") == []
+
+
+FRAMES = "return document.querySelectorAll('[data-live=\"Clocks\"] [data-place]').length"
+
+
+def test_a_place_is_clicked_in_every_engine(engine, watched):
+    asked, page = questions()["06-whole"], chapters()["06"]["page"]
+    engine.open(f"{watched}notebooks/{page}.html")
+    until(engine, "return document.querySelector('[data-live=\"Question\"]')?.dataset.ready === 'true'")
+    for _ in range([entry["id"] for entry in chapters()["06"]["question"]].index("06-whole")):
+        engine.js(
+            "[...document.querySelectorAll('[data-live=\"Question\"] button')]"
+            ".find((el) => el.textContent === 'Next question').click()"
+        )
+    engine.js("document.querySelector('[data-question=\"06-whole\"]').scrollIntoView({ block: 'center' })")
+    until(engine, f"{FRAMES} === {len(asked['places'])}")
+    where = f'[data-live="Clocks"] [data-place="{asked["place"]}"]'
+    engine.js(f"document.querySelector('{where}').scrollIntoView({{ block: 'center', behavior: 'instant' }})")
+    engine.drag(*points(engine, where, 0.5))
+    said = "document.querySelector('[data-question=\"06-whole\"] .rl-reply').textContent"
+    until(engine, f"return {said}.startsWith('Right. It needs 4,712 tokens')")
+    until(engine, f"{FRAMES} === 0")
     assert engine.js("return book.errors") == []

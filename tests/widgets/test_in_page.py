@@ -1,16 +1,24 @@
 """Exercises in the page: their answers and mistakes are judged by the page as `check` judges them."""
 
+import re
+import tomllib
+
+import numpy as np
 import pytest
 from solutions import PATHS, answers_of
 
 from rope_edu.check import check
 from rope_edu.check.answers import plain
-from rope_edu.check.in_page import in_page, judged
+from rope_edu.check.in_page import FILE, in_page, judged
 
 from .v8 import scripts
 
 EXERCISES = in_page()
-of_each = pytest.mark.parametrize("asked", EXERCISES.values(), ids=EXERCISES)
+ROWS = {name: asked for name, asked in EXERCISES.items() if asked["kind"] == "row"}
+TABLES = {name: asked for name, asked in EXERCISES.items() if asked["kind"] != "row"}
+of_each = pytest.mark.parametrize("asked", ROWS.values(), ids=ROWS)
+of_each_table = pytest.mark.parametrize("asked", TABLES.values(), ids=TABLES)
+ENTRIES = tomllib.loads(FILE.read_text(encoding="utf-8"))
 SOLVED = {name: answer for chapter in PATHS for name, answer in answers_of(chapter).items()}
 TINY = 1e-12
 
@@ -30,7 +38,7 @@ def verdict(page, asked, numbers) -> dict:
 def test_the_answer_is_that_of_the_solution_and_check_takes_it_as_far_off_as_the_page_does(asked, page):
     solution = plain(SOLVED[asked["id"]])
     solution = solution.tolist() if hasattr(solution, "tolist") else solution
-    wanted = solution if isinstance(solution, list) else [solution]
+    wanted = np.ravel(solution).tolist()
     assert asked["numbers"] == pytest.approx(wanted, rel=1e-9)
     for sign in (1, -1, 0):
         off = [
@@ -38,7 +46,7 @@ def test_the_answer_is_that_of_the_solution_and_check_takes_it_as_far_off_as_the
             for value in asked["numbers"]
         ]
         if asked["within"] or not sign:
-            assert judged(check.exercises[asked["id"]], off) is True
+            assert judged(check.exercises[asked["id"]], off, ENTRIES[asked["id"]].get("shape")) is True
             assert verdict(page, asked, off) == {"right": True, "why": ""}
 
 
@@ -46,11 +54,33 @@ def test_the_answer_is_that_of_the_solution_and_check_takes_it_as_far_off_as_the
 def test_a_known_mistake_gets_the_sentence_of_check(asked, page):
     assert asked["slips"]
     for slip, why in asked["slips"]:
-        said = judged(check.exercises[asked["id"]], slip)
+        said = judged(check.exercises[asked["id"]], slip, ENTRIES[asked["id"]].get("shape"))
         assert said is not True
         assert (
             verdict(page, asked, slip) == {"right": False, "why": said or ""} == {"right": False, "why": why}
         )
+
+
+@of_each_table
+def test_every_choice_of_names_or_order_of_words_has_the_verdict_of_check(asked, page):
+    exercise = check.exercises[asked["id"]]
+    form = set if asked["kind"] == "several" else " ".join
+    for key in asked["verdicts"]:
+        said = judged(exercise, [form(key.split())])
+        found = page.answer([("judge", [asked, key.split()])])[0]
+        assert found["right"] == (said is True)
+        assert found["why"] == (said if isinstance(said, str) else "" if said is True else found["why"])
+        assert found["right"] or found["why"].endswith((".", "?"))
+    solution = SOLVED[asked["id"]]
+    key = " ".join(each for each in asked["items"] if each in solution)
+    assert asked["verdicts"][solution if isinstance(solution, str) else key] == ""
+    assert set(asked["items"]) == {word for key in asked["verdicts"] for word in key.split()}
+
+
+def test_what_cannot_be_answered_in_the_page_is_named_and_no_more():
+    numbers_or_names = {name for name, answer in SOLVED.items() if not callable(answer)}
+    named = set(re.findall(r"\d+\.\d", FILE.read_text(encoding="utf-8").partition("answered in Python")[0]))
+    assert named == numbers_or_names - set(EXERCISES)
 
 
 TYPED = [("16, 65", [16, 65]), ("(16 65)", [16, 65]), ("16;65", [16, 65]), ("True, False", [1, 0])]

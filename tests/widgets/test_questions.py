@@ -9,7 +9,7 @@ import pytest
 from traitlets import TraitError
 
 import rope_edu
-from rope_edu.widgets import LiveFigure, Question, RotatePair
+from rope_edu.widgets import Clocks, LiveFigure, Question, RotatePair
 from rope_edu.widgets._questions import KINDS, chapters, questions
 from rope_edu.widgets.question import answer_of, as_list, rich
 
@@ -17,7 +17,10 @@ from .v8 import scripts
 
 ASKED = questions()
 of_each = pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-FIELDS = {"id", "ask", "because", "show", *KINDS, "wrong", "within", "unit", "slips", "otherwise", "computed"}
+WITH_FIGURE = {name: asked for name, asked in ASKED.items() if asked["figure"]}
+of_each_with_figure = pytest.mark.parametrize("asked", WITH_FIGURE.values(), ids=WITH_FIGURE)
+FIELDS = {"id", "ask", "because", "show", "figure", *KINDS, "places", "wrong", "within", "unit", "slips"}
+FIELDS |= {"otherwise", "computed"}
 NAMES = {"rope_edu": rope_edu, "math": math}
 
 
@@ -74,7 +77,32 @@ def test_the_longest_choice_and_the_place_of_a_choice_tell_nothing():
         assert sum(asked["answer"] == place for asked in choices) / len(choices) < 0.4
 
 
+def test_a_question_names_its_figure_or_says_that_it_has_none():
+    for asked in ASKED.values():
+        assert ("show" in asked) == bool(asked["figure"]), asked["id"]
+        assert asked["kind"] not in ("setting", "place") or asked["figure"], asked["id"]
+
+
+@pytest.mark.parametrize("kind", ["setting", "place"])
+def test_what_a_figure_answers_is_asked_in_chapters_enough(kind):
+    assert len({asked["chapter"] for asked in ASKED.values() if asked["kind"] == kind}) >= 5
+
+
+def test_every_other_place_to_click_has_its_sentence():
+    for asked in (asked for asked in ASKED.values() if asked["kind"] == "place"):
+        assert {asked["place"], *(place for place, _ in asked["slips"])} == set(asked["places"])
+        assert len(asked["places"]) == len(asked["slips"]) + 1 >= 4
+
+
 @of_each
+def test_a_value_to_leave_is_one_that_the_control_takes_and_not_where_it_is(asked):
+    if asked["kind"] == "setting":
+        control = LiveFigure.figures[asked["figure"]].controls()[asked["control"]]
+        assert control.validate(None, asked["number"]) == asked["number"]
+        assert abs(control.default_value - asked["number"]) > asked["within"]
+
+
+@of_each_with_figure
 def test_the_figure_takes_the_state_that_shows_why(asked):
     figure = LiveFigure.figures[asked["figure"]](**asked["show"])
     assert {name: getattr(figure, name) for name in asked["show"]} == asked["show"]
@@ -95,8 +123,8 @@ def test_the_page_finds_the_right_answer_right_and_gives_each_wrong_one_its_sent
     if asked["kind"] == "choices":
         right, others = asked["answer"], [(n, why) for n, (_, why) in enumerate(asked["choices"]) if why]
     else:
-        right, others = asked.get("order", asked.get("number")), asked["slips"]
-        away = asked.get("items", 1e9)
+        right, others = asked.get("order", asked.get("place", asked.get("number"))), asked["slips"]
+        away = asked.get("items", "nowhere" if asked["kind"] == "place" else 1e9)
         assert judged(page, asked, away) in (
             {"right": False, "why": asked["otherwise"]},
             {"right": False, "why": dict(map(str, pair) for pair in others).get(str(away))},
@@ -141,7 +169,7 @@ def test_an_answer_sets_the_figure_that_was_given_and_nothing_else():
     assert (first.position, first.lock) == (3, False)
 
 
-@of_each
+@of_each_with_figure
 def test_in_a_kernel_the_figure_goes_to_that_state_from_wherever_a_hand_left_it(asked):
     figure = LiveFigure.figures[asked["figure"]]()
     for name, control in figure.controls().items():  # to the other end, as far as the rules allow
@@ -151,6 +179,19 @@ def test_in_a_kernel_the_figure_goes_to_that_state_from_wherever_a_hand_left_it(
     question.set_state({"_show": {"id": asked["id"], "state": asked["show"], "turn": 1}})
     fresh = LiveFigure.figures[asked["figure"]](**asked["show"])
     assert repr(figure) == repr(fresh)
+
+
+def test_a_click_in_the_figure_reaches_the_questions_by_way_of_python(monkeypatch):
+    figure, sent = Clocks(), []
+    asked = Question("06-whole", figure=figure)
+    monkeypatch.setattr(figure, "send", lambda content: sent.append(("figure", content)))
+    monkeypatch.setattr(asked, "send", lambda content: sent.append(("question", content)))
+    wanted = {"pick": {"id": "06-whole", "names": ["pair 0", "pair 23"]}}
+    asked._handle_custom_msg(wanted, [])
+    picked = {"picked": {"id": "06-whole", "name": "pair 23"}}
+    figure._handle_custom_msg(picked, [])
+    asked._handle_custom_msg({"other": 1}, [])
+    assert sent == [("figure", wanted), ("question", picked)]
 
 
 def test_without_a_figure_the_newest_of_its_class_is_set_and_its_values_are_known():

@@ -133,8 +133,9 @@ interface Model {
   get(name: string): any;
   set(name: string, value: unknown): void;
   save_changes(): void;
-  on(event: string, heard: () => void): void;
-  off(event: string, heard: () => void): void;
+  send?(content: any): void; // to Python, in a kernel
+  on(event: string, heard: (content?: any) => void): void;
+  off(event: string, heard: (content?: any) => void): void;
 }
 
 /** The number format of each step from position to turn. */
@@ -207,8 +208,8 @@ interface View {
   shows(part: string): boolean;
 }
 
-/** What can be taken in a picture: things to drag by name, and boxes to click. */
-type Grasp = { [name: string]: any; taps?: Record<string, Tap> };
+/** What can be taken in a picture: things to drag by name, boxes to click, and boxes for which a question may ask. */
+type Grasp = { [name: string]: any; taps?: Record<string, Tap>; marks?: Record<string, Box> };
 
 /** What a figure gives; see lib/figure.js. */
 interface Figure {
@@ -251,10 +252,29 @@ interface Asked {
   slips?: any[][];
   otherwise?: string;
   numbers?: (number | boolean)[];
+  verdicts?: Record<string, string>; // on every answer, names with spaces between: a sentence, empty for a right one
   hints?: string[];
   order?: string[];
   items?: string[];
+  place?: string;
+  places?: string[];
   control?: string;
+}
+type Give = (given: any) => void;
+
+/** What a question asks of a picture: a click on one of these places; without names, no more. */
+interface Wanted {
+  id?: string;
+  names?: string[];
+  take?: (name: string) => void;
+}
+
+/** What is around a question: the state of its figure, a button that leads to it, clicks in it, and a way to say something. */
+interface Around {
+  now?: () => State | undefined;
+  link?: (words?: string) => HTMLElement | undefined;
+  pick?: (names?: string[], take?: (name: string) => void) => void;
+  tell: (words: string) => void;
 }
 interface Verdict {
   right: boolean;

@@ -123,6 +123,16 @@ function drawLegend(pen, { left, narrow, height: tall, room, matrix }, width) {
   pen.text(x - 2, y + h + 76, "zero", { size: 12, fill: ink.muted });
 }
 
+/** Every cell of a small matrix by its name. @returns {Record<string, Box>} */
+function cellsOf({ head_dim: d }, { left, side, cell: h }) {
+  if (d > 8) return {};
+  const w = side / d;
+  const cells = range(0, d * d - 1).map((n) => [Math.floor(n / d), n % d]);
+  return Object.fromEntries(
+    cells.map(([r, c]) => [`row ${r}, column ${c}`, { x: left + c * w, y: TOP + r * h, w, h }]),
+  );
+}
+
 /** A factor as it stands in a sum: brackets around what is negative. */
 const factor = (value) => (fmt(value).startsWith("−") ? `(${fmt(value)})` : fmt(value));
 
@@ -194,6 +204,7 @@ function draw(pen, state, /** @type {any} */ { width, way }) {
   const { x, matrix, out, j, partner, second } = at;
   const middle = TOP + tall / 2 + 5;
   const sign = (px, words) => pen.text(px, middle, words, { anchor: "middle", size: narrow ? 14 : 17 });
+  let marks = {};
   pen.part(() => drawRows(pen, state, place, j));
   if (way && way.from.form !== state.form) {
     drawBetween(pen, state, at, place, place.matrix ? 1 - way.share : way.share);
@@ -204,6 +215,7 @@ function draw(pen, state, /** @type {any} */ { width, way }) {
     const end = left + side + gap + column + (narrow ? 20 : 30);
     sign(end - (narrow ? 10 : 15), "=");
     drawColumn(pen, out, "x′", end, place, [j]);
+    marks = cellsOf(state, place);
   } else {
     const { wide, step } = columnsOf(place);
     const parts = [
@@ -229,6 +241,7 @@ function draw(pen, state, /** @type {any} */ { width, way }) {
   const lines = narrow ? parts.flat() : parts.map((part) => part.join(" "));
   for (const [i, line] of lines.entries()) pen.text(narrow && i === 1 ? 44 : 4, y + 20 * (i + 1), line);
   drawCount(pen, state, y + 20 * lines.length + 36, width);
+  return { marks };
 }
 
 function readout(state) {

@@ -104,6 +104,8 @@ function draw(pen, state, view) {
     const fill = complete(face) ? ink.positionWords : ink.muted;
     pen.text(cx, cy + r + 16, shortly(wave), { size: 12, anchor: "middle", fill });
   }
+  const around = ({ cx, cy }) => ({ x: cx - r - 2, y: cy - r - 2, w: 2 * r + 4, h: 2 * r + 4 });
+  return { marks: Object.fromEntries(faces.map((face) => [`pair ${face.i}`, around(face)])) };
 }
 
 function readout(state, { shows }) {

@@ -83,7 +83,9 @@ function drawSentences(pen, { first, second, to, looked }, width) {
     box: [step - 2, boxHeight + 4],
   });
   const kept = [...to.keys()].filter((m) => to[m] >= 0);
-  return Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])]));
+  const around = (n) => ({ x: X(n) - w / 2 - 3, y: bottom - 3, w: w + 6, h: boxHeight + 6 });
+  const marks = Object.fromEntries(second.words.map((_, n) => [`word ${n + 1}`, around(n)]));
+  return { ...Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])])), marks };
 }
 
 /** The words as a sentence, with the one at `from` taken out and put at `place`. */

@@ -8,6 +8,15 @@ const SIDE = 21; // patches
 const PLACES = gridCoordinates(SIDE, SIDE);
 const STEP = 5; // patches: how far away the readout looks
 
+// patches that a question may ask for, seen from the query: rows down, columns to the right
+/** @type {Record<string, Pair>} */
+const NEAR = {
+  "5 to the right": [0, STEP],
+  "8 to the right": [0, 8],
+  "5 down": [STEP, 0],
+  "5 to the right and 5 down": [STEP, STEP],
+};
+
 const frequenciesOf = memo((scheme, headDim, base, direction) => schemeFrequencies(scheme, headDim, base, direction));
 const scoresOf = memo((query, scheme, headDim, base, direction) =>
   patchScores(PLACES[query], PLACES, frequenciesOf(scheme, headDim, base, direction)),
@@ -103,7 +112,14 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   pen.text(x + side, scaleTop + 27, "1 (own)", { ...muted, anchor: "end" });
   const index = (at, start) => clamp(Math.floor((at - start) / cell), 0, SIDE - 1);
   const at = (px, py) => index(py, y) * SIDE + index(px, x);
-  return { query: { x: left + cell / 2, y: top + cell / 2, at, box: [cell + 8, cell + 8] } };
+  const around = ([down, right]) => ({
+    x: left + right * cell - 2,
+    y: top + down * cell - 2,
+    w: cell + 4,
+    h: cell + 4,
+  });
+  const marks = Object.fromEntries(Object.entries(NEAR).map(([name, by]) => [name, around(by)]));
+  return { query: { x: left + cell / 2, y: top + cell / 2, at, box: [cell + 8, cell + 8] }, marks };
 }
 
 /** One line for each pair: where it turns fastest, and how fast. */

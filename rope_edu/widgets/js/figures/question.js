@@ -1,6 +1,7 @@
-import { button, makeAsk } from "../lib/ask.js";
+import { makeAsk } from "../lib/ask.js";
 import { html, say } from "../lib/dom.js";
 import { makeMemory } from "../lib/memory.js";
+import { button } from "../lib/ways.js";
 
 /**
  * The figure above an element: the nearest one of that class before it in the page.
@@ -15,7 +16,7 @@ function above(element, name) {
 }
 
 /**
- * The figure beside the questions in a kernel, by way of Python: {now(asked), show(asked)}.
+ * The figure beside the questions in a kernel, by way of Python: {now(asked), show(asked), pick(asked, names, take)}.
  * @param {Model} model
  */
 function ofKernel(model) {
@@ -25,7 +26,15 @@ function ofKernel(model) {
     model.set("_show", { id, state, turn });
     model.save_changes();
   }
-  return { now: () => model.get("_now"), show, link: () => undefined };
+  /** @type {(asked: Asked, names?: string[], take?: (name: string) => void) => void} */
+  function pick({ id }, names, take) {
+    takes[id] = take;
+    model.send?.({ pick: { id, names } });
+  }
+  /** @type {Record<string, ((name: string) => void) | undefined>} */
+  const takes = {};
+  model.on("msg:custom", (content) => takes[content?.picked?.id]?.(content.picked.name));
+  return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }
 
 /**
@@ -45,11 +54,14 @@ function ofPage(root) {
     tell(asked, "rl-ask", { take });
     return state;
   }
-  function link(/** @type {Asked} */ asked) {
+  /** @type {(asked: Asked, words?: string) => HTMLElement | undefined} */
+  function link(asked, words = "See it in the figure") {
     const look = () => figure(asked)?.scrollIntoView({ block: "start" });
-    return asked.figure ? button("See it in the figure", look, { class: "rl-look" }) : undefined;
+    return asked.figure ? button(words, look, { class: "rl-look" }) : undefined;
   }
-  return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link };
+  /** @type {(asked: Asked, names?: string[], take?: (name: string) => void) => void} */
+  const pick = (asked, names, take) => tell(asked, "rl-pick", { id: asked.id, names, take });
+  return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
 /**
@@ -94,16 +106,24 @@ function render({ model, el }) {
     if (first && asked.page) memory?.note(asked.id, right);
     model.set("given", { ...model.get("given"), [asked.id]: [Number.isNaN(given) ? null : given, right] });
     model.save_changes();
-    figure.show(asked);
+    if (asked.figure) figure.show(asked);
   }
   const asks = questions.map((asked) => {
-    const around = { answered, now: () => figure.now(asked), link: () => figure.link(asked) };
-    return makeAsk(asked, around).element;
+    return makeAsk(asked, {
+      answered,
+      now: () => figure.now(asked),
+      link: (words) => figure.link(asked, words),
+      pick: (names, take) => figure.pick(asked, names, take),
+    });
   });
-  root.append(...asks, ...(asks.length > 1 ? [makeTurns(asks)] : []));
+  const elements = asks.map(({ element }) => element);
+  root.append(...elements, ...(asks.length > 1 ? [makeTurns(elements)] : []));
   el.append(root);
   root.dataset.ready = "true";
-  return () => root.remove();
+  return () => {
+    for (const { stop } of asks) stop();
+    root.remove();
+  };
 }
 
 export default { name: "Question", render };

@@ -1,8 +1,9 @@
 import { QUESTIONS } from "../data/questions.js";
-import { button, makeAsk } from "../lib/ask.js";
+import { makeAsk } from "../lib/ask.js";
 import { deckOf } from "../lib/deck.js";
 import { html, say } from "../lib/dom.js";
 import { dayOf, dueOn, makeMemory } from "../lib/memory.js";
+import { button } from "../lib/ways.js";
 
 const READ = "rope-turn-by-turn"; // where progress.js keeps which pages were read
 const MOST = 10; // questions in a sitting
@@ -20,16 +21,17 @@ function namesOf(all) {
     // nothing is kept here
   }
   const isRead = (/** @type {Asked} */ { page }) => Array.isArray(read) && read.includes(`notebooks/${page}`);
-  const canBeAsked = (/** @type {Asked} */ { kind }) => kind !== "setting"; // that needs the figure
-  return Object.keys(ASKED).filter((name) => canBeAsked(ASKED[name]) && (all || isRead(ASKED[name])));
+  return Object.keys(ASKED).filter((name) => all || isRead(ASKED[name]));
 }
 
-/** A link to the chapter, its figure in the state that shows why. @param {Asked} asked */
-function linkTo({ page = "", figure = "", show }) {
-  const state = new URLSearchParams([["live", figure], ...Object.entries(show ?? {}).map(([k, v]) => [k, String(v)])]);
+/** A link to the chapter, its figure, if it has one, in the state that shows why. @param {Asked} asked */
+function linkTo({ page = "", figure, show }) {
+  const state = [["live", figure ?? ""], ...Object.entries(show ?? {}).map(([key, value]) => [key, String(value)])];
+  const place = figure ? `#${new URLSearchParams(state)}` : "";
   const [number, ...words] = page.split("_");
-  const name = number.startsWith("A") ? `Appendix ${number}` : `Chapter ${Number(number)}`;
-  return html("a", { class: "rl-look", href: `../notebooks/${page}.html#${state}` }, `${name}, “${words.join(" ")}”`);
+  const names = { A: `Appendix ${number}`, P: "Page" };
+  const name = names[/** @type {"A" | "P"} */ (number[0])] ?? `Chapter ${Number(number)}`;
+  return html("a", { class: "rl-look", href: `../notebooks/${page}.html${place}` }, `${name}, “${words.join(" ")}”`);
 }
 
 /** Save a text as a file. @param {string} text @param {string} name */

@@ -198,6 +198,8 @@ function drawSlow(pen, faces, field, ghosts) {
   pen.part(() => {
     for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + 14, i, { size: 12, fill: ink.muted, anchor: "middle" });
   });
+  const around = ({ cx, cy, r }) => ({ x: cx - r - 2, y: cy - r - 2, w: 2 * r + 4, h: 2 * r + NUMBER + 6 });
+  return Object.fromEntries(at.map((face) => [`pair ${face.i}`, around(face)]));
 }
 
 /** Below: by how much each pair is slowed down, and how much it takes. */
@@ -239,14 +241,14 @@ function draw(pen, state, { width, way = undefined }) {
   const isFast = ({ i }) => all.complete[i];
   drawLegend(pen, width, key);
   drawFast(pen, faces.filter(isFast), fast);
-  drawSlow(
+  const marks = drawSlow(
     pen,
     faces.filter((face) => !isFast(face)),
     slow,
     state.rule !== "rope",
   );
   drawSlowed(pen, chart, state, all);
-  return drawRail(pen, state, width, rail);
+  return { ...drawRail(pen, state, width, rail), marks };
 }
 
 function readout(state) {

@@ -1,20 +1,37 @@
-// A figure of a page that is asked by the questions below it.
+// A figure that is asked by the questions below it.
 import { initialOf } from "./state.js";
 
 /**
- * What the questions below a figure of a page ask of it: its state, or to be in another (what differs from the first picture).
+ * What the questions below a figure ask of it: its state; to be in another (what differs from the first picture); to be clicked at
+ * one of some places. In a page they ask by events, in a kernel by way of Python.
  * @param {HTMLElement} root
  * @param {Live} state
- * @param {() => void} remember
+ * @param {{model: Model, moved: Moved, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
  * @param {AbortSignal} signal
  */
-export function answerQuestions(root, state, remember, signal) {
-  const ask = (/** @type {Event} */ event) => event instanceof CustomEvent && event.detail.take(state.read());
-  const show = (/** @type {Event} */ event) => {
-    if (!(event instanceof CustomEvent)) return;
-    state.set({ ...initialOf(state.controls), ...event.detail });
-    remember();
+export function answerQuestions(root, state, { model, moved, picture, remember }, signal) {
+  const first = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
+  /** @type {(wanted: Wanted) => void} */
+  function pick(wanted) {
+    if (!picture.ask(wanted)) moved(first({})); // a hand has taken away one of the places
+  }
+  /** @type {Record<string, (detail: any) => void>} */
+  const calls = {
+    "rl-ask": (detail) => detail.take(state.read()),
+    "rl-pick": pick,
+    "rl-show": (detail) => {
+      state.set(first(detail));
+      remember();
+    },
   };
-  root.addEventListener("rl-ask", ask, { signal });
-  root.addEventListener("rl-show", show, { signal });
+  for (const [type, call] of Object.entries(calls)) {
+    root.addEventListener(type, (event) => event instanceof CustomEvent && call(event.detail), { signal });
+  }
+  /** @type {(content: any) => void} */
+  function heard(content) {
+    const { id, names } = content?.pick ?? {};
+    if (id) pick({ id, names, take: (name) => model.send?.({ picked: { id, name } }) });
+  }
+  model.on("msg:custom", heard);
+  signal.addEventListener("abort", () => model.off("msg:custom", heard));
 }

@@ -28,7 +28,7 @@ const list = (items) => (items.length ? `<ul>${items.map((each) => `<li>${writte
  * @param {Asked} asked
  */
 function note(asked) {
-  const offered = asked.choices?.map(([words]) => words) ?? asked.items ?? [];
+  const offered = asked.choices?.map(([words]) => words) ?? asked.places ?? asked.items ?? [];
   const wrong = (asked.choices ?? []).filter(([, why]) => why).map(([words, why]) => `“${words}”: ${why}`);
   const back = `<b>${written(answerOf(asked))}</b> ${written(asked.because)}${list(wrong)}`;
   const unit = asked.unit ? ` (${asked.unit})` : "";

@@ -23,8 +23,8 @@ import { makeWork } from "./work.js";
  * title     what the picture is, in a few words
  * height    (width, state, view) → height of the picture in pixels; view: {small, shows(part)}, see leads.js
  * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged; in it
- *           taps: {name: {x, y, w, h, set: {trait: value}}} for what can be clicked. On the way from another state the last
- *           argument has way: {from, share}
+ *           taps: {name: {x, y, w, h, set: {trait: value}}} for what can be clicked, and marks: {name: {x, y, w, h}} for what a question
+ *           may ask to click. On the way from another state the last argument has way: {from, share}
  * readout   (state, view) → what the picture says, in one to three sentences
  * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
  *           (rules.js) says so
@@ -102,7 +102,7 @@ function mount(figure, model, el) {
     paint();
   }
   stops.signal.addEventListener("abort", state.listen(change));
-  answerQuestions(root, state, () => address?.remember(), stops.signal);
+  answerQuestions(root, state, { model, moved, picture, remember: () => address?.remember() }, stops.signal);
 
   el.append(root);
   address?.recall();

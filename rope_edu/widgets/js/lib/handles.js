@@ -19,6 +19,19 @@ function put({ circle, ring: seen, trait }, { x, y, ink: colour = INKS[trait] ??
 }
 
 /**
+ * Where in a picture something happened.
+ * @param {SVGSVGElement} picture
+ * @param {MouseEvent} event
+ * @returns {Pair}
+ */
+export function spotOf(picture, event) {
+  const [box, view] = [picture.getBoundingClientRect(), picture.viewBox.baseVal];
+  const scale = Math.min(box.width / view.width, box.height / view.height);
+  const left = box.left + (box.width - scale * view.width) / 2; // a held picture is in the middle of its strip
+  return [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
+}
+
+/**
  * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, ring, trait}}; `moved({trait:
  * value})` is called when a hand drags. A ring is round, as large as `ring` says, unless its thing is a box of [width, height];
  * several things that move one trait have names of their own.
@@ -51,10 +64,7 @@ export function makeHandles(picture, moved, signal) {
   /** @type {(event: PointerEvent) => void} */
   function drag(event) {
     if (!held || event.pointerId !== held.pointer || !handles[held.name]) return;
-    const [box, view] = [picture.getBoundingClientRect(), picture.viewBox.baseVal];
-    const scale = Math.min(box.width / view.width, box.height / view.height);
-    const left = box.left + (box.width - scale * view.width) / 2; // a held picture is in the middle of its strip
-    const [x, y] = [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
+    const [x, y] = spotOf(picture, event);
     const { trait, at } = handles[held.name];
     moved({ [trait]: at(x, y) });
   }

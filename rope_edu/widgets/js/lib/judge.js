@@ -49,13 +49,18 @@ export function judge(asked, given) {
     const right = given === asked.answer;
     return { right, why: asked.choices?.[given]?.[1] ?? "" };
   }
+  if (asked.verdicts) {
+    const why = asked.verdicts[given.join(" ")];
+    return { right: why === "", why: why ?? "" };
+  }
   if (asked.kind === "row") {
     if (alike(asked.numbers ?? [], given, asked.within ?? 0)) return { right: true, why: "" };
     return { right: false, why: asked.slips?.find(([slip]) => alike(slip, given, 1e-6))?.[1] ?? "" };
   }
+  const inWords = asked.order ?? asked.place;
   const same = (/** @type {any} */ value) =>
-    asked.kind === "order" ? String(value) === String(given) : near(value, given, asked.within ?? 0);
-  if (same(asked.kind === "order" ? asked.order : asked.number)) return { right: true, why: "" };
+    inWords === undefined ? near(value, given, asked.within ?? 0) : String(value) === String(given);
+  if (same(inWords ?? asked.number)) return { right: true, why: "" };
   const slip = asked.slips?.find(([value]) => same(value));
   return { right: false, why: slip?.[1] ?? asked.otherwise ?? "" };
 }
@@ -64,8 +69,9 @@ export function judge(asked, given) {
  * The right answer in words.
  * @param {Asked} asked
  */
-export function answerOf({ kind, choices, answer, order, number, unit }) {
+export function answerOf({ kind, choices, answer, order, place, number, unit }) {
   if (kind === "choices") return `${choices?.[answer ?? 0]?.[0]}.`;
+  if (place) return `${place[0].toUpperCase()}${place.slice(1)}.`;
   if (kind === "order") return `${order?.join(", ")}.`;
   return `${number?.toLocaleString("en")}${unit ? ` ${unit}` : ""}.`;
 }

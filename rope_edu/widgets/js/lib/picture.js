@@ -4,6 +4,7 @@ import { html, SVG, svg, write } from "./dom.js";
 import { makeHandles } from "./handles.js";
 import { clamp } from "./numbers.js";
 import { Pen } from "./pen.js";
+import { makePicks } from "./picks.js";
 import { makeTaps } from "./taps.js";
 
 const [NARROWEST, WIDEST, UNSEEN] = [240, 760, 640]; // pixels; the last where nothing is laid out
@@ -30,7 +31,7 @@ export function heldBox({ width, height }, [top, bottom] = [0, height], { across
 
 /**
  * {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room) → only
- * the leading panel is seen, in so many pixels; all of it with no room}
+ * the leading panel is seen, in so many pixels; all of it with no room, ask(wanted) → see picks.js}
  * @param {Figure} figure
  * @param {View} view
  * @param {{moved: Moved, leapt: Moved}} hand
@@ -41,7 +42,8 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
   const canvas = svg("svg", { role: "img", "aria-label": title }, group);
   const handles = makeHandles(canvas, moved, signal);
   const taps = makeTaps(leapt, signal);
-  canvas.append(taps.element, handles.element); // what is dragged is taken first
+  const picks = makePicks(canvas, signal);
+  canvas.append(taps.element, handles.element, picks.element); // what is dragged is taken first
   const element = html("div", { class: "rl-picture" }, canvas);
   const pen = new Pen(group);
   let width = 0;
@@ -61,17 +63,18 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
     const box = seen ? [seen.x, seen.y, seen.w, seen.h].map(Math.round) : [0, 0, size.width, size.height];
     write(canvas, { viewBox: box.join(" "), width: size.width, height: box[3] });
     pen.begin();
-    const { taps: clicked = {}, ...dragged } = draw(pen, state, { ...size, ...view, way }) || {};
+    const { taps: clicked = {}, marks = {}, ...dragged } = draw(pen, state, { ...size, ...view, way }) || {};
     pen.end();
     handles.place(dragged);
     taps.place(clicked);
+    picks.place(marks);
   }
   /** @type {(space: number) => void} */
   function hold(space) {
     room = space ? Math.min(space, HALF * innerHeight) - EDGES : 0;
   }
   const asFile = (/** @type {string} */ words) => still(canvas, title, words);
-  return { element, paint, measure, hold, still: asFile };
+  return { element, paint, measure, hold, ask: picks.ask, still: asFile };
 }
 
 /**
@@ -82,7 +85,7 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
  */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));
-  for (const over of copy.querySelectorAll(".rl-grip, .rl-taps")) over.remove();
+  for (const over of copy.querySelectorAll(".rl-grip, .rl-taps, .rl-picks")) over.remove();
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute("font-family", "system-ui, 'DejaVu Sans', sans-serif");
   copy.prepend(svg("desc", {}, words), svg("rect", { width: "100%", height: "100%", fill: LIGHT.paper }));

@@ -1,0 +1,65 @@
+// Places of a picture that can be clicked while a question asks for one: frames over it. A click answers and does all that it did.
+// Keyboards and screen readers use the names beside the question.
+import { svg, write } from "./dom.js";
+import { spotOf } from "./handles.js";
+
+const LEAST = 28; // pixels: a place that is smaller can be missed by so much
+const STILL = 6; // pixels that a click may move; beyond, it was a drag
+
+/** Whether a spot is in a box, or near a small one. @type {(spot: Pair, box: Box) => boolean} */
+const isIn = ([px, py], { x, y, w, h }) =>
+  Math.abs(px - x - w / 2) <= Math.max(w, LEAST) / 2 && Math.abs(py - y - h / 2) <= Math.max(h, LEAST) / 2;
+
+/** How far a spot is from the middle of a box. @type {(spot: Pair, box: Box) => number} */
+const away = ([px, py], { x, y, w, h }) => Math.hypot(px - x - w / 2, py - y - h / 2);
+
+/**
+ * {element, place(marks), ask(wanted)} over a picture. marks: {name: {x, y, w, h}}; wanted: {id, names, take}, or {id} once that
+ * question asks no more. ask returns whether all of its places are there.
+ * @param {SVGSVGElement} picture
+ * @param {AbortSignal} signal
+ */
+export function makePicks(picture, signal) {
+  const element = svg("g", { class: "rl-picks" });
+  /** @type {Record<string, Box>} */
+  let marks = {};
+  /** @type {Wanted | undefined} */
+  let asked;
+  /** @type {Record<string, SVGRectElement>} */
+  const frames = {};
+  let pressed = [0, 0];
+
+  const open = () => (asked?.names ?? []).filter((name) => marks[name]);
+  function pick(/** @type {MouseEvent} */ event) {
+    if (Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) > STILL) return;
+    const spot = spotOf(picture, event);
+    const hit = open().filter((name) => isIn(spot, marks[name]));
+    hit.sort((a, b) => away(spot, marks[a]) - away(spot, marks[b]));
+    if (hit.length) asked?.take?.(hit[0]);
+  }
+  picture.addEventListener("pointerdown", (event) => (pressed = [event.clientX, event.clientY]), { signal });
+  picture.addEventListener("click", pick, { signal });
+
+  function show() {
+    for (const name of Object.keys(frames).filter((each) => !open().includes(each))) {
+      frames[name].remove();
+      delete frames[name];
+    }
+    for (const name of open()) {
+      const { x, y, w, h } = marks[name];
+      frames[name] ??= element.appendChild(svg("rect", { class: "rl-pick", rx: 4, "data-place": name }));
+      write(frames[name], { x, y, width: w, height: h });
+    }
+    picture.classList.toggle("rl-asked", open().length > 0);
+  }
+  function place(/** @type {Record<string, Box>} */ wanted) {
+    marks = wanted;
+    show();
+  }
+  function ask(/** @type {Wanted} */ wanted) {
+    if (wanted.names || asked?.id === wanted.id) asked = wanted.names ? wanted : undefined;
+    show();
+    return open().length === (asked?.names ?? []).length;
+  }
+  return { element, place, ask };
+}

@@ -1,0 +1,145 @@
+// Ways to answer a question: press a choice, type, put in order, leave a control of the figure, click in the figure.
+import { html, say } from "./dom.js";
+import { numberOf, numbersOf } from "./judge.js";
+import { bare, rich } from "./rich.js";
+
+const TO_FIGURE = "To the figure";
+
+/** @typedef {{element: HTMLElement, mark?: (given: any, right: boolean) => void, stop?: () => void}} Way */
+
+/**
+ * A button; JupyterLab leaves its keys alone.
+ * @param {string} words
+ * @param {() => void} click
+ * @param {Attributes} [attributes]
+ */
+export function button(words, click, attributes = {}) {
+  const element = html(
+    "button",
+    { type: "button", "data-lm-suppress-shortcuts": "true", ...attributes },
+    ...rich(words),
+  );
+  element.addEventListener("click", click);
+  return element;
+}
+
+/** @type {(asked: {choices?: string[][]}, give: Give) => {element: HTMLElement, mark: (given: any, right: boolean) => void}} */
+function choices({ choices = [] }, give) {
+  const buttons = choices.map(([words], place) => button(words, () => give(place), { class: "rl-choice" }));
+  const list = html("ul", { class: "rl-choices" }, ...buttons.map((each) => html("li", {}, each)));
+  function mark(/** @type {number} */ given, /** @type {boolean} */ right) {
+    buttons[given].dataset.verdict = right ? "right" : "wrong";
+    const word = html("span", { class: "rl-spoken" }, right ? " (right)" : " (not so)");
+    if (!buttons[given].querySelector(".rl-spoken")) buttons[given].append(word);
+  }
+  return { element: list, mark };
+}
+
+/** @type {(asked: Asked, give: Give) => Way} */
+function number({ unit }, give) {
+  const input = html("input", { type: "text", inputmode: "decimal", size: 12, "data-lm-suppress-shortcuts": "true" });
+  const label = html("label", {}, html("span", {}, unit ? `Your answer, in ${unit}` : "Your answer"), input);
+  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, "Answer"));
+  element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (input.value.trim()) give(numberOf(input.value));
+    else input.focus();
+  });
+  return { element };
+}
+
+/** @type {(asked: Asked, give: Give, around: Around) => Way} */
+function row({ numbers = [] }, give, { tell }) {
+  const many = numbers.length;
+  const input = html("input", { type: "text", size: 24, "data-lm-suppress-shortcuts": "true" });
+  const words = many > 1 ? `Your answer, ${many} numbers with spaces between` : "Your answer";
+  const label = html("label", {}, html("span", {}, words), input);
+  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, "Check"));
+  element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const found = numbersOf(input.value);
+    if (found.length === many && !found.some(Number.isNaN)) give(found);
+    else
+      tell(
+        many > 1 ? `The answer is ${many} numbers; spaces between them keep them apart.` : "The answer is one number.",
+      );
+  });
+  return { element };
+}
+
+/** @type {(asked: Asked, give: Give) => Way} */
+function several({ items = [] }, give) {
+  const boxes = items.map(() => html("input", { type: "checkbox", "data-lm-suppress-shortcuts": "true" }));
+  const labels = items.map((item, at) =>
+    html("label", { class: "rl-control rl-toggle" }, boxes[at], html("span", {}, item)),
+  );
+  const element = html("form", { class: "rl-several" }, ...labels, html("button", { type: "submit" }, "Check"));
+  element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    give(items.filter((_, at) => boxes[at].checked));
+  });
+  return { element };
+}
+
+/** @type {(asked: Asked, give: Give) => Way} */
+function order({ items = [] }, give) {
+  /** @type {string[]} */
+  let placed = [];
+  const so = html("p", { class: "rl-placed" });
+  const buttons = items.map((item) => button(item, () => place(item), { class: "rl-choice" }));
+  const again = button("Begin again", () => show([]));
+  function show(/** @type {string[]} */ names) {
+    placed = names;
+    say(so, placed.length ? `Your order: ${bare(placed.join(", "))}` : "Press them in order, the first one first.");
+    for (const [at, each] of buttons.entries()) each.setAttribute("aria-pressed", String(placed.includes(items[at])));
+  }
+  function place(/** @type {string} */ item) {
+    if (placed.length === items.length) show([]);
+    if (placed.includes(item)) return;
+    show([...placed, item]);
+    if (placed.length === items.length) give(placed);
+  }
+  show([]);
+  const list = html("ul", { class: "rl-choices rl-order" }, ...buttons.map((each) => html("li", {}, each)));
+  return { element: html("div", {}, so, list, again) };
+}
+
+/** A button that leads to the figure, where there is a way. @param {Around["link"]} link */
+function to(link) {
+  const button = link?.(TO_FIGURE);
+  return button ? [button] : [];
+}
+
+/** @type {(asked: Asked, give: Give, around: Around) => Way} */
+function setting(asked, give, { now, link }) {
+  if (!now) return number(asked, give); // no figure is beside it
+  const leave = () => give(now()?.[asked.control ?? ""] ?? NaN);
+  return { element: html("div", { class: "rl-bar" }, button("I left it there", leave), ...to(link)) };
+}
+
+/** @type {(asked: Asked, give: Give, around: Around) => Way} */
+function place({ places = [] }, give, { link, pick }) {
+  const { element: list, mark } = choices({ choices: places.map((name) => [name]) }, (at) => give(places[at]));
+  list.classList.add("rl-order");
+  const marked = (/** @type {string} */ name, /** @type {boolean} */ right) => mark(places.indexOf(name), right);
+  if (!pick) return { element: list, mark: marked };
+  const words = html("p", { class: "rl-placed" }, "Click it in the figure, or press its name:");
+  const element = html("div", {}, words, list, ...to(link));
+  function take(/** @type {string} */ name) {
+    give(name);
+    element.parentElement?.querySelector(".rl-reply")?.scrollIntoView({ block: "nearest" });
+  }
+  const watch = new IntersectionObserver(([seen]) => {
+    if (seen.isIntersecting) pick(places, take);
+    else if (!element.offsetParent) pick(); // another question is shown; one that is out of sight still listens
+  });
+  watch.observe(element);
+  function stop() {
+    watch.disconnect();
+    pick?.();
+  }
+  return { element, mark: marked, stop };
+}
+
+/** @type {Record<string, (asked: Asked, give: Give, around: Around) => Way>} */
+export const WAYS = { choices, number, row, several, order, setting, place };
