@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rope_edu import apply_rope, inv_freq, p_rope, plain_rope, rope_angles
-from rope_edu.clinic import BROKEN, MISTAKES, decoding, diagnose, frequencies, right, watching
+from rope_edu.clinic import BROKEN, MISTAKES, decoding, diagnose, evidence, frequencies, right, watching
 from rope_edu.clinic.axes import Axes
 
 SPEC = plain_rope(8, 10_000.0)
@@ -111,3 +111,16 @@ def test_positions_at_which_attention_is_watched_rise_and_stay_below_1024():
     assert watching.POSITIONS[0] == 0
     assert (np.diff(watching.POSITIONS) > 0).all()
     assert 1000 < watching.POSITIONS[-1] < 1024
+
+
+@pytest.mark.parametrize("place", [0, 2, 3])
+@pytest.mark.parametrize(
+    "change",
+    [[[1, -1], [1, 1]], [[1, 1], [-1, 1]], [[1.2, 1.2], [1.2, 1.2]], [[1, 1], [1, 0.8]], [[0.8, 1], [1, 1]]],
+    ids=["no minus", "two minuses", "longer", "second cosine", "first cosine"],
+)
+def test_the_pair_shown_as_evidence_is_the_one_that_is_no_turn(place, change):
+    cos, sin = np.cos([0.3, 0.7, 1.1, 2.0]), np.sin([0.3, 0.7, 1.1, 2.0])
+    blocks = np.stack([cos, -sin, sin, cos], axis=-1).reshape(4, 2, 2)
+    blocks[place] *= change
+    assert evidence._worst(blocks) == place

@@ -274,6 +274,8 @@ def test_the_command_passes_what_is_right(somebodys_module, capsys):
     )
     assert main(["mine:rotate"]) == 0
     assert capsys.readouterr().out == "32 of 32 cases passed\n"
+    assert main(["mine:rotate", "--json"]) == 0
+    assert all(each["passed"] for each in json.loads(capsys.readouterr().out))
 
 
 @pytest.mark.parametrize("cases", CALLS)
