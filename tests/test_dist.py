@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
 
+import dates
 import dist
 import embed
 import nbformat
@@ -93,10 +94,23 @@ def test_a_site_with_an_address_lists_every_page_and_has_one_for_addresses_that_
     ]
     assert named == [f"{site}{name}.html" for _, part in dist.pages(dist.ROOT) for name in part]
     assert len(named) == len(set(named)) > 30
+    days = re.findall(
+        r"<lastmod>(.*?)</lastmod>", (built / "html" / "sitemap.xml").read_text(encoding="utf-8")
+    )
+    assert len(days) == len(
+        [name for _, part in dist.pages(dist.ROOT) for name in part if dates.of_page(dist.ROOT, name)]
+    )
+    assert all(re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", day) for day in days)
     lost = (built / "html" / "404.html").read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]*)"', lost)
     assert links
     assert all(link.startswith(site) for link in links)  # it is served at any depth
+
+
+def test_the_newest_commit_of_a_file_gives_its_day_and_a_copy_without_history_has_none(tmp_path):
+    log = "//2026-02-01\n\nbook/map.md\n//2026-01-31\n\nbook/map.md\nnotebooks/04_x.ipynb\n"
+    assert dates.newest(log) == {"book/map.md": "2026-02-01", "notebooks/04_x.ipynb": "2026-01-31"}
+    assert dates.of_page(tmp_path, "book/map") == ""
 
 
 def test_it_runs_without_a_browser_and_without_torch():
@@ -107,9 +121,8 @@ def test_it_runs_without_a_browser_and_without_torch():
 
 
 HEAVY = {
-    "ModelInThePage": 200_000,  # it holds four trained models
-    "TrainInThePage": 100_000,  # the trainer, and the texts that it trains on
-    "ConfigInspector": 65_000,  # readers of config.json and of GGUF, with their tables
+    "ModelInThePage": 200_000,  # it holds four trained models: 158 kB of weights, which nothing compresses
+    "TrainInThePage": 100_000,  # the trainer, and 33 kB of the text that it trains on
 }
 FIGURES = sorted(LiveFigure.figures)
 

@@ -5,6 +5,7 @@ sentences, with formulas in letters rather than TeX. With it go the title and, w
 page's own and that of a card (``og:title``, ``og:description``, ``og:url``, ``og:image``). The card is the page's
 title over its first figure, drawn when the pages are written; a page without a figure has the first page's. A
 picture is fetched by an absolute address: without one, or without a Chromium that could draw, there are no cards.
+The foot of a page has the day on which it was last changed, where git knows it.
 """
 
 import html
@@ -18,6 +19,7 @@ from live_figures import figures_of
 from sphinx.application import Sphinx
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+import dates
 from cards import SIZE, Card, drawn
 
 LONGEST = 300  # characters; search engines show about half of them
@@ -145,6 +147,7 @@ def add_tags(app: Sphinx, page: str, template: str, context: dict, doctree: node
     """Put title, description and address into a page's head."""
     if doctree is None:
         return
+    context["last_updated"] = dates.of_page(Path(app.srcdir), page) or None  # the theme's foot shows it
     title = html.unescape(re.sub(r"<[^>]*>", "", context.get("title", "")))
     if title == context.get("docstitle"):
         context["docstitle"] = ""  # the first page's title is the book's: once is enough

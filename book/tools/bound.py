@@ -91,6 +91,9 @@ def read(built: Path, name: str, part: str = "") -> Leaf:
         unwanted.decompose()
         if around.name == "p" and not around.get_text(strip=True):
             around.decompose()
+    for link in article.select("a.term"):
+        link.replace_with(link.get_text())  # a word of the index
+    article.smooth()
     leaf = Leaf(name, part, article, formulas)
     open_folds(leaf)
     caption_figures(leaf)
@@ -159,6 +162,24 @@ def solutions(leaves: Iterable[Leaf], of: str = "solutions") -> Leaf:
             section.append(cell)
         soup.article.section.append(section)
     return gathered
+
+
+def leaves(
+    parts: Iterable[tuple[str, list[str]]], built: Path, names: Iterable[str] = (), of: str = "solutions"
+) -> list[Leaf]:
+    """Return the leaves of the book's parts, or of the pages that are named, with their solutions gathered.
+
+    The solutions follow the chapters: a leaf ``of`` its own before the pages that are no notebooks.
+    """
+    wanted = set(names)
+    found = [
+        read(built, name, part) for part, pages in parts for name in pages if not wanted or name in wanted
+    ]
+    chapters = [leaf for leaf in found if leaf.name.startswith("notebooks/")]
+    gathered = solutions(chapters, of)
+    if gathered.article.h2:
+        found.insert(1 + found.index(chapters[-2 if chapters[-1].key == "P1" else -1]), gathered)
+    return found
 
 
 def relink(leaf: Leaf, to: Callable[[str, str], str | None]) -> None:

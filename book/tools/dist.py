@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import address
+import dates
 import embed
 import students
 import yaml
@@ -205,12 +206,21 @@ def write_markdown(root: Path, built: Path) -> None:
 def write_for_site(root: Path, built: Path, site: str) -> None:
     """Write what only a site with an address has: the list of its pages, and a page for addresses that are none."""
     names = [name for _, part in pages(root) for name in part]
-    urls = "".join(f"  <url><loc>{html.escape(f'{site}{name}.html')}</loc></url>\n" for name in names)
+    urls = "".join(
+        f"  <url><loc>{html.escape(f'{site}{name}.html')}</loc>{lastmod(root, name)}</url>\n"
+        for name in names
+    )
     opening = (
         '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
     )
     write(built / "html" / "sitemap.xml", f"{opening}\n{urls}</urlset>\n")
     write(built / "html" / "404.html", LOST.format(title=TITLE, site=html.escape(site)))
+
+
+def lastmod(root: Path, name: str) -> str:
+    """Return what a sitemap says of the day on which a page was last changed."""
+    day = dates.of_page(root, name)
+    return f"<lastmod>{day}</lastmod>" if day else ""
 
 
 def write(path: Path, text: str) -> None:

@@ -21,7 +21,27 @@ DARK = re.compile(r'html\[data-theme="dark"\][^{]*\{')  # the hosts that the sty
 SHELL = """:host { display: block; }
 .shell { all: initial; display: block; direction: ltr; container-type: inline-size; }
 """
-COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n|^[ ]*//[^\n]*\n", re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
+TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc within a line
+REMARK = re.compile(r" // [^\"'`]*$")  # behind code; with a quote in it, it may be the end of a text
+
+
+def lean(script: str) -> str:
+    """Return a script without comments and indentation; a text that runs over several lines stays as it is.
+
+    >>> lean("const a = 1; // one\\n  /** A note. */\\n  f(`x\\n  // y`);\\n")
+    'const a = 1;\\nf(`x\\n  // y`);\\n'
+    """
+    lines, inside = [], False
+    for line in COMMENT.sub("", script).split("\n"):
+        if inside:
+            lines.append(line)
+        elif not line.lstrip(" ").startswith("//"):
+            lines.append(REMARK.sub("", TYPE.sub("", line.lstrip(" "))))
+        inside ^= line.count("`") % 2 == 1
+    if inside:
+        raise ValueError("a line of the script has a backtick that ends no text: its texts cannot be told")
+    return "\n".join(lines)
 
 
 def own_style() -> str:
@@ -45,10 +65,10 @@ def script(figure: type[LiveFigure]) -> str:
             f"controls: {constant('lib/controls')}",
         )
     )
-    body = COMMENT.sub("", scopes(name, "lib/controls"))
+    body = lean(scopes(name, "lib/controls"))
     return (
         f"// {figure.__name__}, a live figure of RoPE, Turn by Turn. MIT licence.\n"
-        f"{COMMENT.sub('', ELEMENT.read_text(encoding='utf-8'))}"
+        f"{lean(ELEMENT.read_text(encoding='utf-8'))}"
         f'(() => {{\n{body}\nRopeFigures.define("{figure.__name__}", {constant(name)}.default, {{ {given} }});'
         "\n})();\n"
     )

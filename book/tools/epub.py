@@ -195,14 +195,7 @@ def cover(title: str) -> str:
 
 def leaves_of(root: Path, built: Path, names: Iterable[str] = ()) -> list[bound.Leaf]:
     """Return the leaves of the book, or of those pages, in order."""
-    wanted = set(names)
-    leaves = [
-        bound.read(built, name, part)
-        for part, pages in dist.pages(root)
-        for name in pages
-        if not wanted or name in wanted
-    ]
-    leaves += [gathered] if (gathered := bound.solutions(leaves, "book/solutions")).article.h2 else []
+    leaves = bound.leaves(dist.pages(root), built, names, "book/solutions")
     known = {leaf.name: leaf for leaf in leaves}
     for leaf in leaves:
         bound.in_light(leaf)

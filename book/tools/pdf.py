@@ -257,17 +257,7 @@ def document(root: Path, built: Path, leaves: list[bound.Leaf], index: Index, pa
 
 def leaves_of(root: Path, built: Path, names: Iterable[str] = ()) -> list[bound.Leaf]:
     """Return the leaves of the book, or of those pages, ready to be printed."""
-    wanted = set(names)
-    leaves = [
-        bound.read(built, name, part)
-        for part, pages in dist.pages(root)
-        for name in pages
-        if not wanted or name in wanted
-    ]
-    chapters = [leaf for leaf in leaves if leaf.name.startswith("notebooks/")]
-    gathered = bound.solutions(chapters)
-    if gathered.article.h2:
-        leaves.insert(1 + leaves.index(chapters[-2 if chapters[-1].key == "P1" else -1]), gathered)
+    leaves = bound.leaves(dist.pages(root), built, names)
     site = address.read(root).site
     known = {leaf.name: leaf for leaf in leaves}
     for leaf in leaves:

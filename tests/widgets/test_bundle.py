@@ -7,6 +7,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from panels import RULES as RULED
 
 from rope_edu.plots import style
 from rope_edu.widgets import LiveFigure, Question, _bundle
@@ -166,16 +167,6 @@ def test_colour_maps_are_the_named_ones():
             expected = [round(255 * c) for c in true(i / (len(stops) - 1))[:3]]
             found = [int(stop[j : j + 2], 16) for j in (0, 2, 4)]
             assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) <= 2
-
-
-RULED = {
-    "pi": "pi",
-    "ntk-aware": "ntk",
-    "abf": "abf",
-    "ntk-by-parts": "parts",
-    "yarn": "yarn",
-    "llama3": "llama",
-}
 
 
 def themes() -> list[dict[str, str]]:

@@ -1,0 +1,48 @@
+"""The day on which a page was last changed: that of the newest commit of its file; nothing where git knows none."""
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def changed(root: Path) -> dict[str, str]:
+    """Return {path of a file in the repository: day of its newest commit, as 2026-01-31}."""
+    command = [
+        "git",
+        "-c",
+        "core.quotepath=off",
+        "log",
+        "--format=//%cs",
+        "--name-only",
+        "--",
+        "book",
+        "notebooks",
+    ]
+    try:
+        log = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return {}  # a copy without its history
+    return newest(log.stdout)
+
+
+def newest(log: str) -> dict[str, str]:
+    """Return the first day that a log, newest first, names for each file.
+
+    >>> newest("//2026-02-01\\n\\nbook/map.md\\n//2026-01-31\\n\\nbook/map.md\\nbook/index.md\\n")
+    {'book/map.md': '2026-02-01', 'book/index.md': '2026-01-31'}
+    """
+    days: dict[str, str] = {}
+    day = ""
+    for line in log.splitlines():
+        if line.startswith("//"):
+            day = line[2:]
+        elif line:
+            days.setdefault(line, day)
+    return days
+
+
+def of_page(root: Path, page: str) -> str:
+    """Return the day on which a page was last changed, or nothing."""
+    days = changed(root)
+    return next((days[name] for kind in ("md", "ipynb") if (name := f"{page}.{kind}") in days), "")
