@@ -75,12 +75,12 @@
       const script = document.createElement("script");
       script.addEventListener("load", () => {
         const slot = document.createElement("div");
-        slot.className = "live-slot";
+        Object.assign(slot, { className: "live-slot", tabIndex: -1 });
         slot.dataset.model = place.dataset.model;
         place.replaceChildren(slot);
         mount();
         slot.scrollIntoView({ block: "nearest" });
-        slot.querySelector("input, select, button")?.focus({ preventScroll: true });
+        slot.focus({ preventScroll: true }); // the button that was pressed is gone
       });
       script.addEventListener("error", () => button.remove()); // the still leads to the figure
       script.src = place.dataset.script;

@@ -125,7 +125,7 @@ def test_a_figure_is_fetched_and_tried_where_its_still_is(visit, name):
     seen.page.locator(f'.live-later[data-figure="{name}"] .live-try').click()
     figure = seen.page.locator(f'.live-slot [data-live="{name}"][data-ready="true"]')
     figure.wait_for(timeout=30_000)
-    seen.page.wait_for_function("(el) => el.contains(document.activeElement)", arg=figure.element_handle())
+    seen.page.wait_for_function("document.activeElement.matches('.live-slot')")
     said = figure.locator(".rl-readout").inner_text()
     figure.locator("input[type=range], input[type=radio]:checked").first.press("ArrowRight")
     seen.page.wait_for_function(
