@@ -4,15 +4,17 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page
+from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Request, expect
+from playwright.sync_api import TimeoutError as TooLong
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "tools"))
@@ -21,6 +23,8 @@ from browser import find_chromium, launched  # noqa: E402
 from serve import Quiet, Server, Slow  # noqa: E402
 
 from .engines import ENGINES, PATIENCE, Chromium, installed  # noqa: E402
+
+expect.set_options(timeout=1000 * PATIENCE)
 
 SITE = ROOT / "_build" / "html"
 WATCH = Path(__file__).with_name("watch.js")
@@ -77,11 +81,23 @@ class Visit:
     root: str
     asked: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    under_way: set[Request] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("request", self.has_begun)
+        self.page.on("requestfinished", self.has_ended)
+        self.page.on("requestfailed", self.has_ended)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda m: m.type == "error" and self.errors.append(m.text))
+
+    def has_begun(self, request: Request) -> None:
+        """Remember a request until it has its answer."""
+        self.asked.append(request.url)
+        self.under_way.add(request)
+
+    def has_ended(self, request: Request) -> None:
+        """Forget it: it has its answer, or will have none."""
+        self.under_way.discard(request)
 
     def assert_clean(self) -> None:
         """Fail if a request left the book (the browser finds no name but localhost), or a script failed."""
@@ -96,7 +112,21 @@ def browser() -> Iterator[Browser]:
     if find_chromium() is None:
         pytest.skip("no Chromium on this machine (in CI this is an error)")
     with launched() as started:
+        for name in ("new_context", "new_page"):
+            setattr(started, name, patient(getattr(started, name)))
         yield started
+
+
+def patient(make: Callable) -> Callable:
+    """Return what makes a page or a context, so that whatever is asked of these may take its time."""
+
+    @wraps(make)
+    def made(**options):
+        opened = make(**options)
+        opened.set_default_timeout(1000 * PATIENCE)
+        return opened
+
+    return made
 
 
 class Book(Quiet):
@@ -221,7 +251,6 @@ class Reader:
         key = f"fresh {len(self.contexts)}" if fresh else repr(sorted(options.items()))
         if key not in self.contexts:
             self.contexts[key] = self.browser.new_context(**options)
-            self.contexts[key].set_default_timeout(1000 * PATIENCE)
         return self.contexts[key]
 
     def blank(
@@ -317,3 +346,87 @@ LINES = """async ([name, hashes]) => {
 FRAMES = (
     "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
 )
+# returns once nothing moves but what plays: no figure works or glides, no colour fades, the fonts are there, every
+# figure is drawn as wide as its place is, and through some frames all is where it was; or else, what moves still
+STILL = """(patience) => new Promise((done) => {
+    const end = Date.now() + 1000 * patience;
+    const plays = (part) => /Pause/.test(part.closest(".rope-live")?.querySelector(".rl-play")?.textContent);
+    const misfits = () => [...document.querySelectorAll(".rope-live:not(.rl-held) .rl-picture")].filter((place) => {
+        const wide = Math.round(Math.min(760, Math.max(240, place.clientWidth)));
+        return place.clientWidth && Number(place.querySelector("svg").getAttribute("width")) !== wide;
+    });
+    const faded = () => { // a fade is at its end at once: on paper it would never come there
+        const fades = document.getAnimations().filter((each) => each instanceof CSSTransition);
+        for (const fade of fades) fade.finish();
+        return fades;
+    };
+    const moving = () => [
+        ...[...document.querySelectorAll('.rope-live[aria-busy="true"]')].filter((figure) => !plays(figure)),
+        ...misfits(),
+        ...faded(),
+        ...(document.fonts.status === "loaded" ? [] : ["fonts"]),
+    ];
+    const PARTS = "article > *, section > *, .rope-live svg, .rl-handle";
+    const places = () => [document.documentElement, ...document.querySelectorAll(PARTS)]
+        .filter((each) => !plays(each))
+        .map((each) => Object.values(each.getBoundingClientRect().toJSON()).join(" ")).join() + scrollY;
+    let [before, same] = ["", 0];
+    const look = () => {
+        const [left, now] = [moving(), places()];
+        same = left.length || now !== before ? 0 : same + 1;
+        before = now;
+        if (same >= 3) setTimeout(() => done(""));
+        else if (Date.now() > end) done(`${left.map((each) => each.className ?? each)} at ${now.slice(0, 300)}`);
+        else requestAnimationFrame(look);
+    };
+    look();
+})"""
+
+
+def at_rest(page: Page) -> None:
+    """Return once nothing in the page moves any more."""
+    moving = page.evaluate(STILL, PATIENCE)
+    assert not moving, f"{urlsplit(page.url).path} moves after {PATIENCE} s: {moving}"
+
+
+# a browser tells who watches an element whether it is in sight: whoever began to watch earlier has heard it by then
+TOLD = """(el) => new Promise((done) => {
+    new IntersectionObserver((_, watch) => setTimeout(() => done(watch.disconnect()))).observe(el);
+})"""
+
+
+def in_sight_is_told(element: Locator) -> None:
+    """Return once the figures have heard whether an element is in the window, where it is at rest now."""
+    at_rest(element.page)
+    element.evaluate(TOLD)
+
+
+# returns once so many milliseconds have passed, in which the page was drawn at least ten times
+PASSES = """(least) => new Promise((done) => {
+    const begun = performance.now();
+    let frames = 0;
+    const look = () => {
+        frames += 1;
+        if (performance.now() - begun < least || frames < 10) requestAnimationFrame(look);
+        else done();
+    };
+    requestAnimationFrame(look);
+})"""
+
+
+def soon(page: Page, holds: Callable[[], object]) -> None:
+    """Return once a condition holds here; meanwhile the browser is heard."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, f"it does not hold after {PATIENCE} s"
+        page.wait_for_timeout(20)
+
+
+def reads(locator: Locator, text: str) -> None:
+    """Wait until an element's text is this, to the letter."""
+    try:
+        locator.page.wait_for_function(
+            "([el, text]) => el.textContent === text", arg=[locator.element_handle(), text]
+        )
+    except TooLong:
+        assert locator.text_content() == text

@@ -210,11 +210,15 @@ class WebKit(WebDriver):
         os.close(writer)
         with os.fdopen(reader) as said:
             number = said.readline().strip()
-        self.port = free_port()
         environment = {**os.environ, "DISPLAY": f":{number}", "GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1"}
-        command = ["WebKitWebDriver", f"--port={self.port}"]
-        self.process = subprocess.Popen(command, env=environment, **quiet)
-        wait(lambda: listens(self.port))
+        for _ in range(5):  # somebody else may have taken the port by then: the driver ends at once
+            self.port = free_port()
+            command = ["WebKitWebDriver", f"--port={self.port}"]
+            self.process = subprocess.Popen(command, env=environment, **quiet)
+            wait(lambda: self.process.poll() is not None or listens(self.port))
+            time.sleep(0.2)
+            if self.process.poll() is None:
+                break
         self.session = ""
         made = self.send("NewSession", capabilities={"alwaysMatch": {}})
         self.session, self.version = made["sessionId"], made["capabilities"]["browserVersion"]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from .conftest import at_rest
+
 pytestmark = pytest.mark.browser
 
 NAMES = ("04_rotate_one_pair", "06_read_many_clocks", "15_stretch_the_frequencies")
@@ -25,7 +27,7 @@ CUT = """() => [...document.querySelectorAll(".rope-live :is(label, legend, summ
 def test_with_wide_spacing_a_chapter_fits_into_a_fourth_of_a_screen(visit, path):
     page = visit(path, width=320).page
     page.add_style_tag(content=SPACING)
-    page.wait_for_timeout(300)
+    at_rest(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert page.evaluate(CUT) == []
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from .conftest import ROOT, SITE, Quiet, Server
+from .conftest import ROOT, SITE, Quiet, Server, at_rest
 
 
 def loaded(path):
@@ -89,6 +89,8 @@ def test_a_reader_is_led_on(visit, old, asked, wanted, host):
     seen.page.wait_for_url(root + wanted)
     if asked.endswith("aside"):
         seen.page.wait_for_selector("#detour-aside details[open]")
+    at_rest(seen.page)
+    assert seen.page.url == root + wanted, "it leads on"
     seen.assert_clean()
 
 

@@ -13,7 +13,7 @@ import pdf
 import pytest
 from pypdf import PdfReader
 
-from .conftest import ROOT, SITE
+from .conftest import ROOT, SITE, at_rest
 
 PAGES = ["notebooks/04_rotate_one_pair", "book/glossary"]
 TABLES = ["notebooks/08_tell_two_layouts_apart", "book/vectors"]
@@ -69,6 +69,7 @@ def test_nothing_in_the_pdf_is_wider_than_its_page(browser, tmp_path, names):
     page = browser.new_page(viewport={"width": 642, "height": 900})  # 170 mm
     page.emulate_media(media="print")
     page.goto(file.as_uri())
+    at_rest(page)
     assert page.evaluate(WIDER) == []
     page.close()
 

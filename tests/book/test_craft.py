@@ -3,8 +3,9 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
-from .conftest import CHAPTERS, SITE
+from .conftest import CHAPTERS, SITE, at_rest, in_sight_is_told
 from .test_pages import UNFOLDED
 
 TALL = [CHAPTERS[number] for number in (4, 5, 9)]
@@ -38,6 +39,7 @@ TALLEST = """() => {
 def test_no_displayed_formula_is_cut(visit, page):
     seen = visit(page)
     seen.page.evaluate(UNFOLDED)
+    at_rest(seen.page)
     assert seen.page.locator("div.math").count() > 2
     assert seen.page.evaluate(CUT) == []
 
@@ -46,13 +48,18 @@ def test_no_displayed_formula_is_cut(visit, page):
 def test_the_ink_of_the_tallest_formula_is_the_same_where_nothing_could_be_cut(visit):
     page = visit(FOURTH).page
     page.evaluate(UNFOLDED)
+    at_rest(page)
+    page.evaluate(TALLEST)  # into sight
+    at_rest(page)
     clip = page.evaluate(TALLEST)
     cut = page.screenshot(clip=clip)
     page.add_style_tag(content=UNCUT)
+    at_rest(page)
     assert page.screenshot(clip=clip) == cut
     page.add_style_tag(
         content="div.math, div.math mjx-container { max-height: 1em; overflow: hidden !important }"
     )
+    at_rest(page)
     assert page.screenshot(clip=clip) != cut
 
 
@@ -119,6 +126,7 @@ def test_paper_has_the_answers_at_the_end(visit):
     assert answers.locator(".highlight").count() >= 1, "the solutions"
     assert answers.locator("[id]").count() == 0
     assert page.locator("article > section details.answered").count() >= 1
+    at_rest(page)
     tall = page.locator(".rope-live .rl-picture svg").evaluate_all(
         "(all) => Math.max(...all.map((each) => each.getBoundingClientRect().height))"
     )
@@ -134,13 +142,16 @@ TEN_MINUTES = CHAPTERS[0]
 def test_one_of_two_layouts_is_shown_and_both_where_no_script_runs(visit):
     page = visit(TEN_MINUTES, maths=False).page
     cells, names = page.locator(".cell.tag_variant"), page.locator(".variants label")
-    assert [cell.is_visible() for cell in cells.all()] == [True, False]
+    expect(cells.first).to_be_visible()
+    expect(cells.last).not_to_be_visible()
     assert names.all_text_contents() == [
         " A pair is two halves apart: transformers",
         " A pair is two neighbours: Meta, GPT-J",
     ]
     page.get_by_role("radio", name="transformers").press("ArrowRight")
-    assert [cell.is_visible() for cell in cells.all()] == [False, True]
+    expect(cells.first).not_to_be_visible()
+    expect(cells.last).to_be_visible()
+    assert cells.count() == 2
     plain = visit(TEN_MINUTES, wait=False, java_script_enabled=False).page
     assert [cell.is_visible() for cell in plain.locator(".cell.tag_variant").all()] == [True, True]
 
@@ -159,7 +170,7 @@ def test_a_held_picture_is_no_slab_across_a_wide_window(visit):
     figure.locator(".rl-more summary").click()
     slider = figure.locator('[data-trait="last_pair"] input')
     slider.evaluate("(el) => el.scrollIntoView({ block: 'center', behavior: 'instant' })")
-    page.wait_for_timeout(300)  # the browser says that the picture has left
+    in_sight_is_told(figure.locator(".rl-picture"))
     slider.press("ArrowLeft")
     left, width, height, shape = page.evaluate(HELD)
     assert left > 200, "it lies over the text, not over the sidebar"

@@ -5,7 +5,7 @@ import pytest
 
 from rope_edu.widgets import LiveFigure
 
-from .test_engines import until
+from .test_engines import frames, until
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +21,12 @@ head, script, style { display: none !important; }
 section { width: 700px !important; }
 """
 ROOT = "document.querySelector('rope-figure').shadowRoot"
-READY = f"return Boolean({ROOT}?.querySelector('[data-ready]'))"
+READY = """const all = [...document.querySelectorAll('rope-figure')];
+return all.length === 2 && all.every((each) => each.shadowRoot?.querySelector('[data-ready]'))"""
+# the first figure is in sight, and what pulses then has pulsed
+CALM = f"""const root = {ROOT}.querySelector('.rope-live');
+for (const pulse of root.getAnimations({{ subtree: true }})) pulse.finish();
+return root.classList.contains('rl-seen')"""
 LINE = f"return {ROOT}.querySelector('.rl-python code').textContent"
 # every element of the figure: where it is from the figure's corner, and how it is painted
 LOOKS = f"""const root = {ROOT}.querySelector('.rope-live');
@@ -65,6 +70,9 @@ def test_a_figure_lives_in_a_foreign_page_and_no_style_crosses_its_edge(engine, 
     for page in ("calm", "hostile"):
         engine.open((folder / f"{page}.html").as_uri())
         until(engine, READY)
+        until(engine, CALM)
+        frames(engine)
+        engine.js(CALM)
         looks[page] = engine.js(LOOKS)
     assert len(looks["calm"]) > 60
     differing = [pair for pair in zip(looks["calm"], looks["hostile"], strict=True) if pair[0] != pair[1]]
@@ -88,6 +96,10 @@ def test_attributes_are_the_state_that_reset_returns_to_and_a_hand_is_told_of(en
     until(engine, "return book.heard?.position === 63")
     engine.js(f"[...{ROOT}.querySelectorAll('button')].find((b) => b.textContent === 'Reset').click()")
     until(engine, f"{LINE} === 'RotatePair(position=9, key_position=4)'")
+    engine.js(
+        "setTimeout(() => (book.later = true), 500)"
+    )  # a figure of the book writes its address after 300
+    until(engine, "return book.later")
     assert "live=" not in engine.js("return location.hash")  # the page's address is its own
     assert engine.js("return book.errors") == []
 
@@ -107,5 +119,6 @@ def test_an_element_that_is_taken_away_and_put_back_is_drawn_again(engine, folde
         "const it = document.querySelector('rope-figure'), place = it.parentNode; it.remove(); place.append(it);"
     )
     until(engine, READY)
+    frames(engine)
     assert engine.js(f"return {ROOT}.querySelectorAll('.rope-live').length") == 1
     assert engine.js("return book.errors") == []

@@ -1,11 +1,12 @@
 """What is half-typed stays, and a figure that fails says so and comes back."""
 
 import pytest
+from playwright.sync_api import expect
 
 from rope_edu.widgets._bundle import scopes
 from rope_edu.widgets._modules import constant
 
-from .conftest import FRAMES, UNFOLD, WHERE
+from .conftest import FRAMES, UNFOLD, WHERE, soon
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +25,7 @@ def test_a_sentence_can_be_typed_while_its_figure_plays(visit):
     assert box.input_value() == "pigs ch"
     box.press_sequentially("ase dogs")
     box.press("Enter")
-    assert "'pigs chase dogs'" in figure.locator(".rl-python code").text_content()
+    expect(figure.locator(".rl-python code")).to_contain_text("'pigs chase dogs'")
 
 
 def test_a_number_of_a_point_can_be_typed_while_another_control_moves(visit):
@@ -36,11 +37,11 @@ def test_a_number_of_a_point_can_be_typed_while_another_control_moves(visit):
     figure.locator('[data-trait="position"] input').evaluate(
         "(el) => { el.value = 20; el.dispatchEvent(new Event('input', { bubbles: true })); }"
     )
+    expect(figure.locator(".rl-python code")).to_contain_text("position=20")
     figure.page.evaluate(FRAMES)
     assert box.input_value() == "0.4"
-    assert "position=20" in figure.locator(".rl-python code").text_content()
     box.press("Enter")
-    assert "q=[0.4," in figure.locator(".rl-python code").text_content()
+    expect(figure.locator(".rl-python code")).to_contain_text("q=[0.4,")
 
 
 FAILING = """
@@ -80,10 +81,12 @@ def test_a_figure_that_fails_says_so_and_comes_back(browser):
     page.add_script_tag(content=f"{scopes('lib/figure')}\n{names}\n{FAILING}")
     assert page.evaluate(MOVE, 2) == ["It shows 2.", False, "n is 2"]
     for n, message in ((3, "three"), (4, "four in a part"), (5, "five at work")):
+        before = len(errors)
         words, failed, _ = page.evaluate(MOVE, n)
         assert failed
         assert words.startswith("This figure failed to draw these values")
         assert message in words
+        soon(page, lambda count=before: len(errors) > count)
         assert message in errors[-1]
         assert page.evaluate(MOVE, 6) == ["It shows 6.", False, "n is 6"]
     page.close()

@@ -9,7 +9,7 @@ import pytest
 from rope_edu import widgets
 from rope_edu.widgets import LiveFigure
 
-from .conftest import FRAMES, LINES, UNFOLD, WHERE
+from .conftest import FRAMES, LINES, UNFOLD, WHERE, at_rest
 
 FIGURES = sorted(LiveFigure.figures)
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -42,6 +42,7 @@ def opened(reader, name):
     found = seen.page.locator(f'[data-live="{name}"]').first
     found.evaluate(UNFOLD)
     found.scroll_into_view_if_needed()
+    at_rest(seen.page)
     found.name, found.first_picture, found.seen = name, picture(found), seen
     yield found
     seen.page.close()
@@ -57,10 +58,19 @@ def figure(opened):
     opened.seen.assert_clean()
 
 
+# the window is that wide, and the picture is drawn for the place that it has there
+FITS = """([el, width]) => {
+    const place = el.querySelector(".rl-picture");
+    const wide = Math.round(Math.min(760, Math.max(240, place.clientWidth)));
+    return innerWidth === width && Number(place.querySelector("svg").getAttribute("width")) === wide;
+}"""
+
+
 def at_width(figure, width: int) -> None:
     """Make the window that wide, and wait until the figure has drawn itself anew."""
     if figure.page.viewport_size["width"] != width:
         figure.page.set_viewport_size({"width": width, "height": 900})
+        figure.page.wait_for_function(FITS, arg=[figure.element_handle(), width])
         figure.page.evaluate(FRAMES)
 
 
@@ -249,7 +259,7 @@ SPOKEN = """([el, before]) => {
 def test_words_are_spoken_once_the_hand_rests(figure):
     before = figure.locator(".rl-readout").text_content()
     figure.locator("input[type=range]").first.press("ArrowRight")
-    figure.page.wait_for_timeout(50)  # drawn, and not yet at rest
+    rest(figure)  # all is drawn, and not yet said
     figure.page.wait_for_function(SPOKEN, arg=[figure.element_handle(), before])
 
 

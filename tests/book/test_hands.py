@@ -3,8 +3,9 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
-from .conftest import FRAMES, WHERE
+from .conftest import FRAMES, WHERE, at_rest, soon
 from .test_touch import PHONE, centre, stroke
 
 pytestmark = pytest.mark.browser
@@ -20,6 +21,7 @@ def opened(visit):
         seen = visit(WHERE[name], maths=False, **options)
         seen.figure = seen.page.locator(f'[data-live="{name}"]').first
         seen.figure.scroll_into_view_if_needed()
+        at_rest(seen.page)
         return seen
 
     return open_figure
@@ -71,13 +73,17 @@ def test_the_score_is_taken_by_its_dot_unless_the_distance_is_locked(opened):
     assert "position=" in line(seen)
     assert score(seen) != before
     seen.figure.locator(".rl-reset").click()
+    at_rest(seen.page)
     seen.figure.locator('[data-trait="lock"] input').check()
-    assert seen.figure.locator(".rl-handle").count() == SCORE  # one fewer
+    expect(seen.figure.locator(".rl-handle")).to_have_count(SCORE)  # one fewer
     for number in (DOT_Q, SOLID_K):
         drag(seen, number, (70, 20))
     assert "key_position=" in line(seen)
     assert score(seen) == before, "the distance is locked, and the score has changed"
+    place = line(seen)
     seen.figure.get_by_role("button", name="Slide both by 10").click()
+    soon(seen.page, lambda: line(seen) != place)
+    at_rest(seen.page)
     assert score(seen) == before
     seen.assert_clean()
 
@@ -85,8 +91,8 @@ def test_the_score_is_taken_by_its_dot_unless_the_distance_is_locked(opened):
 def test_a_press_on_a_clock_unrolls_it_and_its_hand_can_be_turned(opened):
     seen = opened("AngleChart")
     seen.figure.locator(".rl-tap").nth(5).click()
-    assert "pair=5" in line(seen)
-    seen.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=seen.figure.element_handle())
+    soon(seen.page, lambda: "pair=5" in line(seen))
+    at_rest(seen.page)
     drag(seen, 0, (60, 60))  # the hand of the large clock
     turned = re.search(r"position=(\d+)", line(seen))[1]
     drag(seen, 1, (80, 0))  # the dot on the line
@@ -99,7 +105,7 @@ def test_orange_shrinks_until_no_hand_is_past_its_wedge(opened):
     lost = []
     for rule in ("rope", "ntk-aware", "pi"):
         seen.figure.locator('[data-trait="rule"] select').select_option(label=RULES[rule])
-        seen.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=seen.figure.element_handle())
+        at_rest(seen.page)
         lost.append(seen.figure.evaluate(NEVER_SEEN))
     assert lost[0] > lost[1] > lost[2] == 0
     assert "no hand points where training never showed one" in said(seen)
@@ -135,12 +141,12 @@ def test_a_guess_is_drawn_before_the_sum_is_seen(opened):
     assert "guess=[" in line(seen)
     assert not sum_is_drawn(seen)
     drag(seen, 0, (600, 20))
-    assert sum_is_drawn(seen)
+    soon(seen.page, lambda: sum_is_drawn(seen))
     assert "Your guess was off by" in said(seen)
     seen.figure.get_by_role("button", name="Guess again").click()
-    assert not sum_is_drawn(seen)
+    soon(seen.page, lambda: not sum_is_drawn(seen))
     seen.figure.get_by_role("button", name="Show the sum").click()
-    assert sum_is_drawn(seen)
+    soon(seen.page, lambda: sum_is_drawn(seen))
     seen.assert_clean()
 
 
@@ -149,14 +155,15 @@ def test_a_guess_is_drawn_by_a_finger_and_by_keys(opened):
     seen.devtools = seen.page.context.new_cdp_session(seen.page)
     x, y = centre(seen.figure.locator(".rl-handle").first)
     stroke(seen, (x, y), (x + 320, y + 60), steps=24)
-    assert "Your guess was off by" in said(seen)
+    soon(seen.page, lambda: "Your guess was off by" in said(seen))
     seen.figure.locator(".rl-reset").evaluate("(el) => el.click()")
+    at_rest(seen.page)
     far, height = seen.figure.locator('[data-trait="guess"] input').all()
     height.press("ArrowLeft")
     far.press("ArrowRight")
-    assert re.search(r"guess=\[-?[\d.]+, -?[\d.]+\]", line(seen))
+    soon(seen.page, lambda: re.search(r"guess=\[-?[\d.]+, -?[\d.]+\]", line(seen)))
     far.press("End")
-    assert sum_is_drawn(seen)
+    soon(seen.page, lambda: sum_is_drawn(seen))
     seen.assert_clean()
 
 
@@ -167,6 +174,7 @@ def test_adding_waves_one_by_one_ends_with_the_whole_sum(opened):
     heard = [said(seen)]
     for _ in range(8):
         added.press("ArrowRight")
+        soon(seen.page, lambda: said(seen) != heard[-1])
         heard.append(said(seen))
     assert len(set(heard)) == 9
     assert heard[3].startswith("The 24 fastest of 64 waves are added up.")

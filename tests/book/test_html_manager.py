@@ -16,6 +16,8 @@ from serve import Quiet, Server
 from rope_edu import widgets
 from rope_edu.widgets import LiveFigure
 
+from .conftest import at_rest
+
 pytestmark = pytest.mark.browser
 HOSTS = Path(__file__).with_name("hosts.js")
 FIGURES = dict(sorted(LiveFigure.figures.items()))
@@ -36,10 +38,11 @@ async function show({{ HTMLManager }}) {{
 require(["@jupyter-widgets/html-manager"], (module) => void show(module));
 </script></body>"""
 ALIVE = "(count) => window.hosts?.alive().length === count"
-# every figure draws or says something else than before: figures draw at the next frame, and may glide there
+# every figure draws or says something else than before, and its work is done
 OTHERWISE = """(before) => {
     const now = hosts.pictures();
-    return Object.keys(before).every((name) => now[name] !== before[name]);
+    return !document.querySelector('[data-live][aria-busy="true"]') &&
+        Object.keys(before).every((name) => now[name] !== before[name]);
 }"""
 BY_CODE = """(moves) => Promise.all(moves.map(async ([id, trait, value]) => {
     const model = await manager.get_model(id);
@@ -71,17 +74,18 @@ def test_every_figure_lives_in_html_manager_and_moves_both_ways(browser, tmp_pat
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     with served(tmp_path) as root:
-        page.goto(root, timeout=120_000)  # all figures of the book in one page
-        page.wait_for_function(ALIVE, arg=len(made), timeout=120_000)
+        page.goto(root)  # all figures of the book in one page
+        page.wait_for_function(ALIVE, arg=len(made))
         assert page.evaluate("hosts.alive()") == list(made)
         lines = page.evaluate("hosts.lines()")
         assert {name: repr(eval(line, dict(vars(widgets)))) for name, line in lines.items()} == {
             name: repr(figure) for name, figure in made.items()
         }
 
+        at_rest(page)
         first = page.evaluate("hosts.pictures()")
         moved = page.evaluate("hosts.hand()")
-        page.wait_for_function(OTHERWISE, arg=first, timeout=60_000)
+        page.wait_for_function(OTHERWISE, arg=first)
         before = page.evaluate("hosts.pictures()")
         lines = page.evaluate("hosts.lines()")
         moves = [(made[name].model_id, trait, getattr(made[name], trait)) for name, trait in moved.items()]
@@ -89,6 +93,6 @@ def test_every_figure_lives_in_html_manager_and_moves_both_ways(browser, tmp_pat
         for (name, trait), value in zip(moved.items(), held, strict=True):
             assert value != getattr(made[name], trait), name
             assert value == getattr(eval(lines[name], dict(vars(widgets))), trait), name
-        page.wait_for_function(OTHERWISE, arg=before, timeout=60_000)
+        page.wait_for_function(OTHERWISE, arg=before)
         assert [url for url in asked if not url.startswith((root, "data:", "blob:"))] == []
     page.close()

@@ -3,9 +3,11 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from rope_edu.widgets import LiveFigure
 
+from .conftest import FRAMES, PASSES, at_rest
 from .test_engines import until
 
 pytestmark = pytest.mark.browser
@@ -34,6 +36,7 @@ def dragged(seen, word: str, places: int) -> None:
     seen.page.mouse.down()
     seen.page.mouse.move(x + places * svg["width"] / 8, y, steps=4)
     seen.page.mouse.up()
+    seen.page.evaluate(FRAMES)
 
 
 def test_everything_turns_until_a_hand_comes(visit):
@@ -41,8 +44,9 @@ def test_everything_turns_until_a_hand_comes(visit):
     seen.page.wait_for_function(f"({STATE})().start > 0")
     assert rail(seen).locator(".rl-play").inner_text().endswith("Pause")
     rail(seen).locator(".rl-readout").click()
+    at_rest(seen.page)
     first = seen.page.evaluate(STATE)
-    seen.page.wait_for_timeout(300)
+    seen.page.evaluate(PASSES, 300)
     assert seen.page.evaluate(STATE) == first
     rail(seen).locator("input[type=checkbox]").check()  # everything spins, and the needle stays
     seen.page.wait_for_function(f"({STATE})().score === 'score 0.80'")  # the words glide to their seats
@@ -52,8 +56,9 @@ def test_everything_turns_until_a_hand_comes(visit):
     assert now["score"] == kept["score"] == "score 0.80"
     assert now["drawn"] != kept["drawn"]
     rail(seen).locator(".rl-play").click()
+    at_rest(seen.page)
     first = seen.page.evaluate(STATE)
-    seen.page.wait_for_timeout(300)
+    seen.page.evaluate(PASSES, 300)
     assert seen.page.evaluate(STATE) == first
     rail(seen).locator(".rl-play").click()  # a hand may let it go on
     seen.page.wait_for_function(f"(before) => ({STATE})().drawn !== before", arg=first["drawn"])
@@ -64,14 +69,17 @@ def test_its_button_stops_it_at_the_first_press(visit):
     seen = visit(INDEX, maths=False)
     seen.page.wait_for_function(f"({STATE})().start > 0")
     rail(seen).locator(".rl-play").click()
-    assert rail(seen).locator(".rl-play").inner_text().endswith("Play")
+    expect(rail(seen).locator(".rl-play")).to_contain_text("Play")
+    first = seen.page.evaluate(STATE)
+    seen.page.evaluate(PASSES, 300)
+    assert seen.page.evaluate(STATE) == first
 
 
 def test_nothing_turns_by_itself_for_a_reader_who_wants_less_motion(visit):
     seen = visit(INDEX, maths=False, reduced_motion="reduce")
     first = seen.page.evaluate(STATE)
     assert first["start"] == 0
-    seen.page.wait_for_timeout(1500)
+    seen.page.evaluate(PASSES, 1500)
     assert seen.page.evaluate(STATE) == first
     dragged(seen, "pig", 2)
     moved = seen.page.evaluate(STATE)
@@ -79,10 +87,12 @@ def test_nothing_turns_by_itself_for_a_reader_who_wants_less_motion(visit):
     dragged(seen, "dog", 5)  # onto the pig: it goes beyond
     assert (moved := seen.page.evaluate(STATE))["dog"] == 7
     rail(seen).locator("input[type=checkbox]").check()
+    at_rest(seen.page)
     kept = seen.page.evaluate(STATE)
     assert abs(kept["dog"] - kept["pig"]) == 3
     slider = rail(seen).locator('[data-trait="dog"] input')
     slider.press("ArrowLeft")
+    at_rest(seen.page)
     now = seen.page.evaluate(STATE)
     assert now["dog"] == kept["dog"] - 1
     assert now["pig"] == kept["pig"] - 1
@@ -107,11 +117,12 @@ def test_the_wall_has_every_figure_and_ticks_those_that_were_moved(visit):
     )
     assert seen.page.locator(".still-link.is-read").count() == 0
     rail(seen).locator('[data-trait="pig"] input').press("ArrowRight")
-    (ticked,) = seen.page.locator(".still-link.is-read").all()
+    ticked = seen.page.locator(".still-link.is-read")
+    expect(ticked).to_have_count(1)
     assert ticked.get_attribute("data-figure") == "WordsOnARail"
     assert ticked.text_content().endswith(", moved")
     seen.page.get_by_role("button", name="Forget what I have read").click()
-    assert seen.page.locator(".still-link.is-read").count() == 0
+    expect(seen.page.locator(".still-link.is-read")).to_have_count(0)
     ticked = seen.page.locator('ul.wall a[data-figure="RotatePair"]')
     ticked.click()
     seen.page.wait_for_url("**/04_rotate_one_pair.html#live=RotatePair")

@@ -1,8 +1,9 @@
 """Figures that move: numbers glide and arrive where a jump would, links in the text move the figure above them."""
 
 import pytest
+from playwright.sync_api import expect
 
-from .conftest import UNFOLD, WHERE, settle
+from .conftest import UNFOLD, WHERE, at_rest, in_sight_is_told, settle, soon
 
 pytestmark = pytest.mark.browser
 DRAWN = "(el) => el.querySelector('svg[role=\"img\"]').innerHTML"
@@ -13,17 +14,24 @@ def figure(seen, name):
     found = seen.page.locator(f'[data-live="{name}"]').first
     found.evaluate(UNFOLD)
     found.scroll_into_view_if_needed()
+    at_rest(seen.page)
     return found
 
 
-# every picture from a click to its rest
+# every picture from a click to its rest, by a clock that goes on by 50 ms a frame, however long a frame takes
 FILM = """(el, selector) => new Promise((done) => {
     const frames = [];
+    let now = performance.now();
+    performance.now = () => now;
     const look = () => {
+        now += 50;
         const drawn = el.querySelector('svg[role="img"]').innerHTML;
         if (frames.at(-1) !== drawn) frames.push(drawn);
         if (el.ariaBusy === "true") requestAnimationFrame(look);
-        else done(frames);
+        else {
+            delete performance.now;
+            done(frames);
+        }
     };
     el.querySelector(selector).click();
     look();
@@ -54,6 +62,8 @@ def test_a_hand_on_a_slider_ends_a_glide(visit):
     end = found.evaluate(FAR)
     found.locator(".rl-reset").click()
     assert found.evaluate(FAR) == end
+    at_rest(seen.page)
+    assert found.evaluate(DRAWN) == end
     assert found.get_attribute("aria-busy") == "false"
 
 
@@ -71,7 +81,9 @@ def test_what_can_be_dragged_pulses_once_until_something_moves(visit):
     found.locator("input[type=range]").first.press("ArrowRight")
     assert all(name == "none" for name, _ in found.evaluate(PULSES))
     calm = visit(WHERE["RotatePair"], maths=False, reduced_motion="reduce")
-    assert all(name == "none" for name, _ in figure(calm, "RotatePair").evaluate(PULSES))
+    found = figure(calm, "RotatePair")
+    calm.page.wait_for_function("(el) => el.classList.contains('rl-seen')", arg=found.element_handle())
+    assert all(name == "none" for name, _ in found.evaluate(PULSES))
 
 
 HEAD8 = 'a.rl-chip[href*="head=8"]'
@@ -84,10 +96,11 @@ def test_a_link_in_the_text_moves_the_figure_above_and_keeps_it_in_sight(visit):
     chip = page.locator(HEAD8)
     chip.evaluate("(el) => el.scrollIntoView({ block: 'end', behavior: 'instant' })")
     page.evaluate("scrollBy({ top: 500, behavior: 'instant' })")
-    page.wait_for_timeout(200)
+    in_sight_is_told(found.locator(".rl-picture"))
     before = page.evaluate("scrollY")
     chip.click()
-    assert "head=8" in found.locator(".rl-python code").text_content()
+    expect(found.locator(".rl-python code")).to_contain_text("head=8")
+    at_rest(page)
     assert page.evaluate("scrollY") == before
     share = """(el) => { const { top, bottom } = el.getBoundingClientRect();
         return top >= -1 && bottom <= innerHeight + 1; }"""
@@ -102,8 +115,14 @@ def test_without_scripts_the_link_leads_to_the_figure(visit):
     seen = visit(WHERE["BiasMatrix"], maths=False, wait=False, java_script_enabled=False)
     page = seen.page
     page.goto(f"{page.url}{page.locator(HEAD8).get_attribute('href')}")
-    box = page.locator(".live-still").first.bounding_box()
-    assert -5 <= box["y"] < 200
+    soon(page, lambda: -5 <= page.locator(".live-still").first.bounding_box()["y"] < 200)
+
+
+HEARD = """(el) => {
+    el.heard = [];
+    const watch = new MutationObserver(() => el.heard.push(el.textContent));
+    watch.observe(el, { childList: true, characterData: true, subtree: true });
+}"""
 
 
 def test_copy_link_gives_the_address_of_the_state(visit):
@@ -112,16 +131,17 @@ def test_copy_link_gives_the_address_of_the_state(visit):
     )
     found = figure(seen, "RotatePair")
     found.locator("input[type=range]").first.press("ArrowRight")
-    found.locator(".rl-link").click()
-    seen.page.wait_for_function(
-        "(el) => el.textContent.startsWith('Copied')", arg=found.locator(".rl-link").element_handle()
-    )
+    button = found.locator(".rl-link")
+    button.evaluate(HEARD)
+    button.click()
+    said = "(el) => el.heard.some((words) => words.startsWith('Copied'))"  # for a moment, then its name again
+    seen.page.wait_for_function(said, arg=button.element_handle())
     address = seen.page.evaluate("navigator.clipboard.readText()")
     assert address.endswith("#live=RotatePair&position=7")
     seen.page.goto("about:blank")
     seen.page.goto(address)
     settle(seen.page, False)
-    assert "position=7" in figure(seen, "RotatePair").locator(".rl-python code").text_content()
+    expect(figure(seen, "RotatePair").locator(".rl-python code")).to_contain_text("position=7")
 
 
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
@@ -148,7 +168,7 @@ def test_a_held_picture_keeps_its_words_legible(visit, which):
     found = figure(seen, which)
     slider = found.locator("input[type=range]:visible").last
     slider.evaluate("(el) => el.scrollIntoView({ block: 'end', behavior: 'instant' })")
-    seen.page.wait_for_timeout(100)
+    in_sight_is_told(found.locator(".rl-picture"))
     slider.press("ArrowRight")
     told = found.evaluate(HELD)
     assert told["held"]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from rope_edu.widgets._questions import questions
 
-from .conftest import CHAPTERS, FRAMES, PAGES, SITE, Reader, Visit, settle
+from .conftest import CHAPTERS, FRAMES, PAGES, SITE, Reader, Visit, at_rest, settle, soon
 from .test_figures import CUT_OFF
 
 # axe-core lies in a package whose code we do not use
@@ -71,6 +72,15 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 UNFOLDED = "document.querySelectorAll('details').forEach((fold) => (fold.open = true))"
 
 
+def violations(page: Page, *, once: bool = False) -> list:
+    """Return what axe finds wrong in a page that nothing moves in; where asked, once for what is painted alike."""
+    at_rest(page)
+    page.evaluate(AXE)
+    if once:
+        assert page.evaluate(ONE_OF_A_KIND) > 5
+    return page.evaluate(AXE_RUNS)
+
+
 @dataclass
 class Loaded:
     """An open page, by how much it moved while it loaded, and which files it asked for."""
@@ -93,7 +103,9 @@ def loaded(seen: Visit) -> Loaded:
     """Wait until a page is whole."""
     settle(seen.page)
     seen.page.evaluate("document.fonts.ready.then(() => true)")
-    seen.page.wait_for_timeout(200)  # fonts come last
+    soon(seen.page, lambda: not seen.under_way)  # fonts come last
+    at_rest(seen.page)
+    seen.page.evaluate(FRAMES)  # who watches what shifts has heard of it
     shifted, violations = seen.page.evaluate("[shifted, violations]")
     files = {url.partition("?")[0].partition("#")[0].removeprefix(seen.root) for url in seen.asked}
     return Loaded(
@@ -204,6 +216,7 @@ def test_plots_follow_the_theme_and_can_be_read_on_a_phone(sizes):
     page = sizes[360].visit.page
     assert page.locator("main .cell_output img[src$='.png']").count() == 0
     page.evaluate(UNFOLDED)
+    at_rest(page)
     for number, plot in enumerate(page.locator(".rope-plot").all()):
         found = plot.evaluate(READ)
         assert not found["paper"].startswith("rgb("), f"plot {number} stands in a box of its own"
@@ -218,18 +231,14 @@ def test_axe_finds_no_violation_wide_and_light_narrow_and_dark_with_every_fold_o
         "document.querySelectorAll('mjx-container').forEach((math) => math.remove())"
     )
     for width, seen in sizes.items():
-        seen.visit.page.evaluate(AXE)
         seen.visit.page.evaluate(UNFOLDED)
-        seen.visit.page.evaluate(FRAMES)
-        assert seen.visit.page.evaluate(ONE_OF_A_KIND) > 5
-        assert seen.visit.page.evaluate(AXE_RUNS) == [], f"{width} px"
+        assert violations(seen.visit.page, once=True) == [], f"{width} px"
 
 
 @pytest.mark.browser
 def test_axe_finds_no_violation_in_what_only_wide_pages_have_in_the_dark(visit):
     seen = visit(CHAPTERS[4], theme="dark", maths=False)
-    seen.page.evaluate(AXE)
-    assert seen.page.evaluate(AXE_RUNS) == []
+    assert violations(seen.page) == []
 
 
 @pytest.mark.browser
@@ -244,8 +253,8 @@ def test_stills_with_words_stand_where_no_script_runs(plain, page):
         for fold in slot.locator("xpath=ancestor::details[not(@open)]").all():
             fold.locator("summary").first.click()
         still = slot.locator("img, .rope-plot")  # of a control that needs Python, its plot
-        assert still.is_visible()
-        assert still.bounding_box()["height"] > 100
+        expect(still).to_be_visible()
+        soon(plain.page, lambda still=still: still.bounding_box()["height"] > 100)
         words = still.get_attribute("alt") or still.get_attribute("aria-label")
         assert len(words.split()) > 5
 
@@ -279,22 +288,25 @@ def rgb(colour: str) -> list[int]:
 
 @pytest.mark.browser
 def test_policy_stops_a_script_that_is_not_ours(visit):
-    seen = visit("book/notation.html", wait=False, bypass_csp=False)
+    seen = visit("book/notation.html", bypass_csp=False)
     seen.page.evaluate(WATCHED)
     seen.page.evaluate(
         """() => { const script = document.createElement("script");
             script.textContent = "window.intruder = true"; document.body.append(script) }"""
     )
+    soon(seen.page, lambda: seen.page.evaluate("violations.length"))
     assert seen.page.evaluate("window.intruder") is None
     assert seen.page.evaluate("violations.length") == 1
+
+
+SEARCHED = "/finished|did not match/.test(document.querySelector('.search-summary')?.innerText ?? '')"
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("word", ["constructor", "rotation", "valueOf", "__proto__"])
 def test_search_answers_any_word(visit, word):
     seen = visit(f"search.html?q={word}")
-    seen.page.wait_for_selector("#search-results p.search-summary:not(:empty)")
-    seen.page.wait_for_function("!document.querySelector('#search-progress')?.textContent")
+    seen.page.wait_for_function(SEARCHED)
     seen.assert_clean()
     found = seen.page.locator("#search-results li").count()
     assert (found > 0) == (word == "rotation")
@@ -310,6 +322,7 @@ def test_paper_is_light_from_the_dark_theme_and_says_what_is_folded(visit):
     seen = visit(CHAPTERS[4], theme="dark")
     seen.page.emulate_media(media="print", color_scheme="dark")
     seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    at_rest(seen.page)
     for name in ("body", ".rope-live", ".rope-live svg text", ".rope-plot text", ".highlight span"):
         part = seen.page.locator(name).first
         ink = part.evaluate(
@@ -331,6 +344,7 @@ def test_paper_is_light_from_the_dark_theme_and_says_what_is_folded(visit):
 def test_figures_take_the_readers_colours_where_the_system_prescribes_them(visit):
     seen = visit(CHAPTERS[4], theme="dark", forced_colors="active")
     seen.page.evaluate("document.documentElement.dataset.theme = 'light'")
+    at_rest(seen.page)
     words = seen.page.evaluate(
         """() => { const canvas = document.createElement("p"); document.body.append(canvas);
             canvas.style.color = "CanvasText"; return getComputedStyle(canvas).color }"""
@@ -348,6 +362,7 @@ def test_focus_is_seen(visit, name):
         seen.page.keyboard.press("Tab")
         if button.evaluate("(el) => el === document.activeElement"):
             break
+    at_rest(seen.page)
     style = button.evaluate(
         "(el) => { const s = getComputedStyle(el); return [s.outlineStyle, s.outlineWidth] }"
     )
@@ -392,7 +407,7 @@ def test_a_small_form_has_one_control_that_answers_and_keeps_its_state_in_the_ad
         else:
             box.fill("pig dog")
             box.press("Enter")
-        figure.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=figure.element_handle())
+        at_rest(figure.page)
         assert figure.locator(".rl-readout").inner_text() != said
     seen.page.wait_for_function("location.hash.includes('rule=pi')")
     seen.assert_clean()
@@ -402,5 +417,6 @@ def test_a_small_form_has_one_control_that_answers_and_keeps_its_state_in_the_ad
 @pytest.mark.parametrize("width", [1200, 360])
 def test_words_in_a_small_form_are_never_cut_off(visit, width):
     seen = visit("notebooks/00_rope_in_ten_minutes.html", maths=False, width=width)
+    at_rest(seen.page)
     for figure in seen.page.locator(".rl-small").all():
         assert figure.evaluate(CUT_OFF) == []

@@ -10,9 +10,9 @@ from rope_edu.check.in_page import in_page
 from rope_edu.widgets._questions import chapters, questions
 from rope_edu.widgets.question import answer_of
 
-from .conftest import SITE
+from .conftest import SITE, reads, soon
 from .test_engines import points, until
-from .test_pages import AXE, AXE_RUNS
+from .test_pages import violations
 
 pytestmark = pytest.mark.browser
 REVIEW = "book/review.html"
@@ -79,16 +79,16 @@ def test_a_wrong_answer_gets_its_sentence_a_right_one_the_reason_and_both_set_th
         assert asked["because"][:20] not in ask.text_content()
         wrong, right = answers(asked)
         give(ask, asked, wrong[0][0], figure)
-        assert ask.get_by_role("status").text_content() == f"Not so. {bare(wrong[0][1])}"
+        reads(ask.get_by_role("status"), f"Not so. {bare(wrong[0][1])}")
         if asked["figure"]:
             shown = figure.evaluate(STATE)
             assert {name: shown[name] for name in asked["show"]} == asked["show"]
         give(ask, asked, right, figure)
-        assert ask.get_by_role("status").text_content() == f"Right. {bare(asked['because'])}"
+        reads(ask.get_by_role("status"), f"Right. {bare(asked['because'])}")
         if number + 1 < len(file["question"]):
             ask.locator("xpath=..").get_by_role("button", name="Next question").click()
-            assert asks.nth(number + 1).evaluate("(el) => el === document.activeElement")
-            assert not ask.is_visible()
+            expect(asks.nth(number + 1)).to_be_focused()
+            expect(ask).not_to_be_visible()
     seen.assert_clean()
 
 
@@ -170,14 +170,13 @@ def test_a_reader_who_gives_up_is_told_and_finds_the_figure(visit):
     assert not ask.get_by_role("button", name="Show the answer").is_visible()
     ask.get_by_role("button", name=bare(answers(asked)[0][0][0])).click()
     ask.get_by_role("button", name="Show the answer").click()
-    said = ask.get_by_role("status").text_content()
-    assert said == f"The answer. {bare(answer_of(asked))} {bare(asked['because'])}"
+    told = f"The answer. {bare(answer_of(asked))} {bare(asked['because'])}"
+    reads(ask.get_by_role("status"), told)
     ask.get_by_role("button", name="See it in the figure").click()
-    top = page.locator('[data-live="RotatePair"]').first.evaluate("(el) => el.getBoundingClientRect().top")
-    assert -10 < top < 200
+    figure = page.locator('[data-live="RotatePair"]').first
+    soon(page, lambda: -10 < figure.evaluate("(el) => el.getBoundingClientRect().top") < 200)
     page.wait_for_url(re.compile("#live=RotatePair&position=16"))
-    page.evaluate(AXE)
-    assert page.evaluate(AXE_RUNS) == []
+    assert violations(page) == []
 
 
 def test_without_a_script_the_questions_are_a_list_with_folds():
@@ -207,11 +206,11 @@ def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(v
             link = ask.get_by_role("link").get_attribute("href")
             assert link.startswith("../notebooks/04_rotate_one_pair.html#live=RotatePair")
         review.get_by_role("button", name="Next question").press("Enter")
+        expect(review.get_by_role("button", name="Next question")).not_to_be_visible()
     assert set(asked[:4]) == {"04-move", "04-lock", "04-key", "04-again"}
     assert asked[4] == asked[0], "what was missed comes back in the same sitting"
-    assert "The next questions come in 1 day." in review.text_content()
-    page.evaluate(AXE)
-    assert page.evaluate(AXE_RUNS) == []
+    expect(review).to_contain_text("The next questions come in 1 day.")
+    assert violations(page) == []
     with page.expect_download() as download:
         review.get_by_role("button", name="Save the questions for Anki").click()
     lines = download.value.path().read_text(encoding="utf-8").splitlines()
@@ -222,8 +221,8 @@ def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(v
         "rope-turn-04-again",
     ]
     review.get_by_role("button", name="Forget my answers").press("Enter")
+    expect(review).to_contain_text("4 questions to go")
     assert page.evaluate(STORE) is None
-    assert "4 questions to go" in review.text_content()
     seen.assert_clean()
 
 
@@ -238,11 +237,11 @@ def test_every_question_can_be_answered_in_the_review(visit):
         name = review.locator(".rl-ask").get_attribute("data-question")
         assert name not in met
         give(review.locator(".rl-ask"), questions()[name], answers(questions()[name])[1])
-        said = review.locator(".rl-reply").text_content()
-        assert said == f"Right. {bare(questions()[name]['because'])}"
+        reads(review.locator(".rl-reply"), f"Right. {bare(questions()[name]['because'])}")
         review.get_by_role("button", name="Next question").click()
+        expect(review.get_by_role("button", name="Next question")).not_to_be_visible()
         met.add(name)
-    assert "The next questions come in 4 days." in review.text_content()
+    expect(review).to_contain_text("The next questions come in 4 days.")
     seen.assert_clean()
 
 
@@ -254,16 +253,14 @@ def test_an_exercise_is_answered_in_the_page_with_the_words_of_check(visit):
     said = ask.get_by_role("status")
     box.fill("15")
     box.press("Enter")
-    assert said.text_content() == "The answer is 3 numbers; spaces between them keep them apart."
+    reads(said, "The answer is 3 numbers; spaces between them keep them apart.")
     for number, (slip, why) in enumerate(asked["slips"][:2]):
         box.fill(" ".join(map(str, slip)))
         box.press("Enter")
-        assert (
-            said.text_content() == f"Not yet. {why} Hint {number + 1} of {len(hints)}: {bare(hints[number])}"
-        )
+        reads(said, f"Not yet. {why} Hint {number + 1} of {len(hints)}: {bare(hints[number])}")
     box.fill("15, 3, 14")
     ask.get_by_role("button", name="Check").click()
-    assert said.text_content() == f"Correct. {bare(asked['because'])}"
+    reads(said, f"Correct. {bare(asked['because'])}")
     assert seen.page.evaluate(STORE) is None, "exercises are not reviewed"
     seen.assert_clean()
 

@@ -13,6 +13,7 @@ from rope_edu.widgets import TrainInThePage
 from rope_edu.widgets._bundle import page_script, style
 from tests.widgets.v8 import scripts
 
+from .conftest import PASSES
 from .engines import wait
 from .test_model_in_the_page import RENDER
 
@@ -40,6 +41,15 @@ def figure(page, **values):
 PRESS = (
     "(label) => [...root.querySelectorAll('.rl-bar button')].find((one) => one.textContent === label).click()"
 )
+# a test that is kept waiting would press it after the last step
+PAUSE_EARLY = f"""() => new Promise((done) => {{
+    const look = () => {{
+        if (!/after [1-9]/.test(root.querySelector('.rl-readout').textContent)) return setTimeout(look, 5);
+        ({PRESS})("Pause");
+        done();
+    }};
+    look();
+}})"""
 READ = "() => root.querySelector('.rl-readout').textContent"
 RESTED = """async () => {
     await rested();
@@ -76,8 +86,7 @@ def test_the_same_state_is_the_same_picture_in_a_worker_without_one_and_in_a_sti
 def test_pause_holds_the_run_where_it_is_and_train_goes_on(sheet):
     figure(sheet)
     sheet.evaluate(PRESS, "Train")
-    sheet.wait_for_function("() => /after [1-9]/.test(root.querySelector('.rl-readout').textContent)")
-    sheet.evaluate(PRESS, "Pause")
+    sheet.evaluate(PAUSE_EARLY)
     paused = sheet.evaluate("state.steps")
     assert 0 < paused < 400
     assert f"after {paused} steps" in sheet.evaluate(RESTED)
@@ -92,7 +101,7 @@ def test_a_hidden_page_does_not_train(sheet):
     figure(sheet)
     sheet.evaluate("window.away = true")
     sheet.evaluate(PRESS, "Train")
-    sheet.wait_for_timeout(600)
+    sheet.evaluate(PASSES, 600)
     assert "after" not in sheet.evaluate(READ)
     sheet.evaluate("() => { window.away = false; document.dispatchEvent(new Event('visibilitychange')); }")
     sheet.wait_for_function("() => /after [1-9]/.test(root.querySelector('.rl-readout').textContent)")

@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from rope_edu.config import preset
 
 from .conftest import WHERE
+from .engines import PATIENCE
 from .test_engines import until
 
 NAME = "ConfigInspector"
@@ -77,16 +79,19 @@ def test_a_real_gguf_of_five_gigabytes_is_read_in_under_a_second(browser, addres
     figure = page.locator(f"[data-live={NAME}][data-ready=true]").first
     chosen = figure.locator("[data-trait=other] input[type=file]")
     note = figure.locator("[data-trait=other] .rl-note")
-    took = []
-    for _ in range(3):  # a busy machine is no failure: the best of three
+    took, end = [], time.monotonic() + PATIENCE
+    while (
+        min(took, default=2) >= 1 and time.monotonic() < end
+    ):  # a busy machine is no failure: it may try again
         chosen.set_input_files([])
         figure.locator("[data-trait=other] textarea").fill("")
+        expect(note).to_have_text("")
         begun = time.perf_counter()
         chosen.set_input_files(large[0])
         note.filter(has_text="model.gguf is read.").wait_for()
         took.append(time.perf_counter() - begun)
     assert min(took) < 1
-    assert "They do not rotate alike" in figure.locator(".rl-readout").inner_text()
+    expect(figure.locator(".rl-readout")).to_contain_text("They do not rotate alike")
     page.close()
 
 
@@ -95,5 +100,6 @@ def test_a_model_to_compare_with_is_in_the_link(browser, address):
     page.goto(f"{address}{WHERE[NAME]}#live={NAME}&preset=Code+Llama+7B&second=Llama+2+7B")
     figure = page.locator(f"[data-live={NAME}][data-ready=true]").first
     figure.locator(".rl-readout").filter(has_text="They do not rotate alike").wait_for()
-    assert "Set rope_theta to 1000000 in the second file." in figure.locator(".rl-readout").inner_text()
+    said = figure.locator(".rl-readout")
+    expect(said).to_contain_text("Set rope_theta to 1000000 in the second file.")
     page.close()

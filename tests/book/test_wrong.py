@@ -5,8 +5,9 @@ from html.parser import HTMLParser
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
-from .conftest import SITE
+from .conftest import SITE, at_rest
 
 PAGE = "book/wrong.html"
 TREE = "where-does-it-go-wrong"
@@ -168,8 +169,9 @@ def test_a_symptom_ends_at_its_causes_in_three_clicks(visit, symptom):
         box = box.locator("> details", has=page.locator("> summary", has_text=line))
         box.locator("> summary").click()
     link = box.locator(f'a[href="#{wanted}"]')
-    assert link.is_visible()
+    expect(link).to_be_visible()
     assert len(lines) <= 2
     link.click()
-    assert page.url.endswith(f"#{wanted}")
+    page.wait_for_url(f"**#{wanted}")
+    at_rest(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

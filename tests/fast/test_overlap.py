@@ -173,13 +173,13 @@ def test_numbers_at_odd_addresses_are_left_to_array_operations():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_child_forked_while_a_thread_grows_the_table_can_use_it(monkeypatch):
-    table, growing = RotaryTable(inv_freq(8)), threading.Event()
+    table, growing, forked = RotaryTable(inv_freq(8)), threading.Event(), threading.Event()
     build = table_module.RotaryTable._rows
 
     def slowly(self, *args):
         growing.set()
         if threading.current_thread() is not threading.main_thread():
-            time.sleep(1)
+            forked.wait()
         return build(self, *args)
 
     monkeypatch.setattr(table_module.RotaryTable, "_rows", slowly)
@@ -190,8 +190,9 @@ def test_a_child_forked_while_a_thread_grows_the_table_can_use_it(monkeypatch):
     if child == 0:
         table.cos_sin(0, 500)
         os._exit(0)
+    forked.set()
     thread.join()
-    stop = time.monotonic() + 20
+    stop = time.monotonic() + 60
     while time.monotonic() < stop:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
