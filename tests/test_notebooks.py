@@ -174,6 +174,9 @@ def test_every_question_is_asked_once_in_its_chapter_below_its_figure():
                 asked[name] = [*asked.get(name, []), path.stem]
                 assert questions()[name]["figure"] in {"", *made}, f"{name} comes before its figure"
     assert asked == {name: [each["page"]] for name, each in questions().items()}
+    for page in {each["page"] for each in questions().values()}:  # in the order of the file
+        own = [name for name, each in questions().items() if each["page"] == page]
+        assert [name for name in asked if name in own] == own
 
 
 def test_markdown_is_portable(path, notebook):

@@ -153,7 +153,7 @@ def test_a_place_is_no_longer_asked_for_when_another_question_is_shown_and_a_dra
     page.mouse.down()
     page.mouse.move(last["x"] + last["width"] / 2, last["y"] + last["height"] / 2, steps=4)
     page.mouse.up()
-    moved = '(el) => el.querySelector("[data-trait=rearranged] input").value === "chases the dog the pig"'
+    moved = '(el) => el.querySelector("[data-trait=rearranged] input").value === "pig chases the dog the"'
     page.wait_for_function(f"(el) => ({moved})(el)", arg=figure.element_handle(), timeout=20_000)
     assert page.locator('[data-question="01-mask"]').get_by_role("status").text_content() == ""
     turns.get_by_role("button", name="Next question").click()
@@ -226,21 +226,38 @@ def test_the_review_asks_what_was_read_brings_back_what_was_missed_and_forgets(v
     seen.assert_clean()
 
 
+ALL = """(answers) => {
+    const review = document.querySelector('[data-live="Review"]');
+    const press = (words) => [...review.querySelectorAll("button")].find((el) => el.textContent === words).click();
+    const met = [];
+    while (met.length < Object.keys(answers).length) {
+        if (!review.querySelector(".rl-ask")) press("More questions");
+        const name = review.querySelector(".rl-ask").dataset.question;
+        const box = review.querySelector(".rl-ask input");
+        if (box) {
+            box.value = answers[name];
+            press("Answer");
+        } else for (const words of answers[name]) press(words);
+        met.push([name, review.querySelector(".rl-reply").textContent]);
+        press("Next question");
+    }
+    return met;
+}"""
+
+
 def test_every_question_can_be_answered_in_the_review(visit):
+    def pressed(asked: dict) -> object:
+        right = answers(asked)[1]
+        if asked["kind"] in ("number", "setting"):  # in the review no figure can be left anywhere
+            return f"{right:,}"
+        return [bare(each) for each in (right if isinstance(right, list) else [right])]
+
     seen = visit(REVIEW, fresh=True)
     review = seen.page.locator('[data-live="Review"]')
     review.get_by_label("Also chapters that I have not read").check()
-    met, expected = set(), set(questions())
-    while met != expected:
-        if not review.locator(".rl-ask").count():
-            review.get_by_role("button", name="More questions").click()
-        name = review.locator(".rl-ask").get_attribute("data-question")
-        assert name not in met
-        give(review.locator(".rl-ask"), questions()[name], answers(questions()[name])[1])
-        reads(review.locator(".rl-reply"), f"Right. {bare(questions()[name]['because'])}")
-        review.get_by_role("button", name="Next question").click()
-        expect(review.get_by_role("button", name="Next question")).not_to_be_visible()
-        met.add(name)
+    met = seen.page.evaluate(ALL, {name: pressed(asked) for name, asked in questions().items()})
+    assert dict(met) == {name: f"Right. {bare(asked['because'])}" for name, asked in questions().items()}
+    assert len(met) == len(questions())
     expect(review).to_contain_text("The next questions come in 4 days.")
     seen.assert_clean()
 
@@ -279,6 +296,7 @@ def test_an_exercise_is_answered_in_the_page_by_names_and_by_an_order(visit):
     expect(ask.get_by_role("status")).to_have_text(f"Correct. {bare(asked['because'])}")
     seen.assert_clean()
     seen = visit("notebooks/01_see_attention_miss_order.html", maths=False, fresh=True)
+    seen.page.evaluate("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
     asked, ask = in_page()["1.4"], seen.page.locator('[data-question="1.4"]')
     (answer, *_) = (order for order, why in asked["verdicts"].items() if not why)
     for word in answer.split():

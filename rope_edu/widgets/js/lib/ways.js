@@ -129,13 +129,12 @@ function place({ places = [] }, give, { link, pick }) {
     give(name);
     element.parentElement?.querySelector(".rl-reply")?.scrollIntoView({ block: "nearest" });
   }
-  const watch = new IntersectionObserver(([seen]) => {
-    if (seen.isIntersecting) pick(places, take);
-    else if (!element.offsetParent) pick(); // another question is shown; one that is out of sight still listens
-  });
-  watch.observe(element);
+  const seen = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && pick(places, take));
+  const hidden = new ResizeObserver(() => element.offsetParent || pick()); // by another question: out of sight is not enough
+  const watches = [seen, hidden];
+  for (const watch of watches) watch.observe(element);
   function stop() {
-    watch.disconnect();
+    for (const watch of watches) watch.disconnect();
     pick?.();
   }
   return { element, mark: marked, stop };
