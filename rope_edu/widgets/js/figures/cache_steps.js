@@ -139,7 +139,7 @@ function drawLegend(pen, state, width, y) {
 function drawHistory(pen, state, width, at) {
   const { side, history } = at;
   const tall = rowHeight(width);
-  pen.text(2, history - 7, "One row per step, one column per position");
+  pen.text(2, history - 7, width < 320 ? "One row per step" : "One row per step, one column per position");
   stroke(pen, 0, history, width, history, { stroke: ink.grid, width: 1 });
   for (const step of range(1, state.step)) {
     const y = history + (step - 1) * tall;

@@ -93,7 +93,7 @@ function drawPicture(pen, { x, y, side }) {
 /** Every patch in the colour of its score, the query framed. */
 function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   const cell = side / SIDE;
-  pen.text(x, y - 10, "Score with every patch of a picture");
+  pen.text(x, y - 10, side < 260 ? "Score with every patch" : "Score with every patch of a picture");
   pen.raster(x, y, side, side, SIDE, SIDE, (row, column) => signedPlace(scores[row * SIDE + column]), diverging);
   const muted = { size: 12, fill: ink.muted };
   for (const n of range(0, SIDE - 1, 5)) {

@@ -136,7 +136,7 @@ function drawSizes(pen, { step }, width, y) {
   const stops = range(0, 8).map((n) => n / 8);
   for (const [n, stop] of stops.entries()) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(stop, diverging) });
   pen.text(44, y + 60, `−${MOST}`, { size: 12, anchor: "end", fill: ink.muted });
-  pen.text(137, y + 60, `${MOST} and more; blank: 0`, { size: 12, fill: ink.muted });
+  pen.text(137, y + 60, `${MOST} and more${width < 320 ? "" : "; blank: 0"}`, { size: 12, fill: ink.muted });
 }
 
 function draw(pen, state, { width }) {
