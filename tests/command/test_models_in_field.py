@@ -148,15 +148,6 @@ DIFFER = {  # in float32; bfloat16 hides it
 }
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Tiny products are faster on one."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_no_false_alarm_on_a_model_as_it_comes(name, width):
