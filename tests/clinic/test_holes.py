@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from rope_edu import apply_rope, inv_freq, p_rope, plain_rope, rope_angles
-from rope_edu.clinic import BROKEN, MISTAKES, decoding, diagnose, evidence, frequencies, right, watching
+from rope_edu.clinic import (
+    BROKEN,
+    MISTAKES,
+    Decoder,
+    decoding,
+    diagnose,
+    evidence,
+    frequencies,
+    right,
+    watching,
+)
 from rope_edu.clinic.axes import Axes
 from rope_edu.clinic.reading import name_pairs
 from rope_edu.encodings import LAYOUTS
@@ -160,3 +170,20 @@ def test_pairs_have_a_layout_where_neighbours_or_halves_meet_from_an_even_featur
     found = name_pairs(np.array(members))
     assert (found.layout, found.rotary_dim, found.begin) == (layout, width, begin)
     assert (found.mistake == "wrong_pairs") == (layout is None)
+
+
+def test_a_first_pair_that_stands_still_divides_nothing():
+    still = SPEC.replace(inv_freq=np.array([0.0, 0.1, 0.01, 0.001]))
+    with np.errstate(all="raise"):
+        found = frequencies.differ(np.array([0.5, 0.1, 0.01, 0.001]), still, None, 1e-3)
+    assert found == {
+        "other_frequencies": "Found 0.5 radians per token in pair 0, wanted 0; 1 of 4 pairs differ."
+    }
+
+
+@pytest.mark.parametrize(("height", "spread"), [(0.0, 1.0), (2.0, 2.0), (0.5, 0.5)])
+def test_logits_that_are_all_alike_are_compared_as_they_are(height, spread):
+    """Elsewhere differences are in units of their standard deviation."""
+    heights = np.array([-height, height])
+    made = Decoder(lambda tokens: np.broadcast_to(heights, (*tokens.shape, 2)), 2)
+    assert decoding._Bench(made).spread == spread
