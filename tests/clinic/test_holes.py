@@ -4,8 +4,20 @@ import numpy as np
 import pytest
 
 from rope_edu import apply_rope, inv_freq, p_rope, plain_rope, rope_angles
-from rope_edu.clinic import BROKEN, MISTAKES, decoding, diagnose, evidence, frequencies, right, watching
+from rope_edu.clinic import (
+    BROKEN,
+    MISTAKES,
+    Decoder,
+    decoding,
+    diagnose,
+    evidence,
+    frequencies,
+    right,
+    watching,
+)
 from rope_edu.clinic.axes import Axes
+from rope_edu.clinic.reading import name_pairs
+from rope_edu.encodings import LAYOUTS
 
 SPEC = plain_rope(8, 10_000.0)
 SINE = f"{np.sin(1):.4g}"
@@ -124,3 +136,54 @@ def test_the_pair_shown_as_evidence_is_the_one_that_is_no_turn(place, change):
     blocks = np.stack([cos, -sin, sin, cos], axis=-1).reshape(4, 2, 2)
     blocks[place] *= change
     assert evidence._worst(blocks) == place
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_rotation_along_the_heads_turns_each_head_by_its_number_in_the_wanted_layout(layout):
+    spec, x = (
+        plain_rope(8, layout=layout).replace(attention_factor=1.5),
+        np.random.default_rng(5).normal(size=(2, 3, 5, 8)),
+    )
+    found = BROKEN["turns_along_heads"](spec)(x, np.arange(5))
+    for head in range(3):
+        wanted = right(spec)(x[1, head], np.full(5, head))
+        np.testing.assert_allclose(found[1, head], wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("members", "layout", "width", "begin"),
+    [
+        ([(0, 1), (2, 3)], "interleaved", 4, 0),
+        ([(2, 3), (4, 5)], "interleaved", 4, 2),
+        ([(0, 1), (4, 5)], "interleaved", 6, 0),  # a pair between them stands still
+        ([(0, 1), (3, 4)], None, 4, 0),
+        ([(1, 2), (3, 4)], None, 4, 0),
+        ([(0, 2), (1, 3)], "half_split", 4, 0),
+        ([(4, 6), (5, 7)], "half_split", 4, 4),
+        ([(0, 4), (2, 6)], "half_split", 8, 0),
+        ([(0, 3), (1, 2)], None, 4, 0),
+    ],
+)
+def test_pairs_have_a_layout_where_neighbours_or_halves_meet_from_an_even_feature_on(
+    members, layout, width, begin
+):
+    found = name_pairs(np.array(members))
+    assert (found.layout, found.rotary_dim, found.begin) == (layout, width, begin)
+    assert (found.mistake == "wrong_pairs") == (layout is None)
+
+
+def test_a_first_pair_that_stands_still_divides_nothing():
+    still = SPEC.replace(inv_freq=np.array([0.0, 0.1, 0.01, 0.001]))
+    with np.errstate(all="raise"):
+        found = frequencies.differ(np.array([0.5, 0.1, 0.01, 0.001]), still, None, 1e-3)
+    assert found == {
+        "other_frequencies": "Found 0.5 radians per token in pair 0, wanted 0; 1 of 4 pairs differ."
+    }
+
+
+@pytest.mark.parametrize(("height", "spread"), [(0.0, 1.0), (2.0, 2.0), (0.5, 0.5)])
+def test_logits_that_are_all_alike_are_compared_as_they_are(height, spread):
+    """Elsewhere differences are in units of their standard deviation."""
+    heights = np.array([-height, height])
+    made = Decoder(lambda tokens: np.broadcast_to(heights, (*tokens.shape, 2)), 2)
+    assert decoding._Bench(made).spread == spread

@@ -199,6 +199,15 @@ def test_to_bfloat16_casts_the_frequencies():
     assert "it was cast to bfloat16 with the model" in str(report)
 
 
+@pytest.mark.parametrize("width", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("base", [1e4, 1e6, 5e8])
+def test_frequencies_cast_to_16_bits_are_told_at_any_base(width, base):
+    """Float16 keeps steps of 6e-8 at its lower end: the slowest frequencies are off by more than its digits say."""
+    model = tiny("llama", rope_parameters={"rope_type": "default", "rope_theta": base})
+    model.model.rotary_emb.inv_freq = model.model.rotary_emb.inv_freq.to(width)
+    assert f"it was cast to {str(width).removeprefix('torch.')} with the model" in str(check_model(model))
+
+
 def test_nanochat_turns_clockwise_and_the_tool_knows_it():
     assert check_model(tiny("nanochat")).right is True
 
