@@ -1,0 +1,106 @@
+// Cards beside links: what a term means, what a section or a paper is, before one goes there. Their words are a file of
+// the page's own (book/extensions/hover.py), loaded when a pointer or the keyboard first reaches a link.
+(() => {
+  "use strict";
+  const [COMES, GOES] = [350, 250]; // ms: a pointer that only passes shows nothing; one on its way to the card keeps it
+  const GAP = 6; // px between a link and its card
+  const main = document.querySelector("main");
+  const article = document.querySelector("article.bd-article");
+  const script = document.currentScript;
+  if (!(main instanceof HTMLElement) || !article || !(script instanceof HTMLScriptElement)) return;
+
+  /** @type {Record<string, [string, string, string]> | undefined} */
+  let cards;
+  /** @type {HTMLScriptElement | undefined} */
+  let asked;
+  /** @type {HTMLAnchorElement | undefined} */
+  let shown;
+  /** @type {number | undefined} */
+  let timer;
+
+  const card = document.createElement("div");
+  card.className = "hover-card";
+  card.id = "hover-card";
+  card.setAttribute("role", "tooltip");
+  card.hidden = true;
+  const parts = ["small", "strong", "span"].map((tag) => document.createElement(tag));
+  card.append(...parts);
+  main.append(card);
+
+  /** @type {any} */ (window).ropeCards = (/** @type {typeof cards} */ given) => (cards = given);
+
+  /** Load the words of this page's cards, once, and then go on. */
+  function load(/** @type {() => void} */ then) {
+    if (cards) return then();
+    if (!asked) {
+      const page = location.pathname
+        .split("/")
+        .slice(-2)
+        .join("/")
+        .replace(/\.html$/, ".js");
+      asked = document.createElement("script");
+      asked.src = new URL(`hover/${page}`, /** @type {HTMLScriptElement} */ (script).src).href;
+      document.head.append(asked);
+    }
+    asked.addEventListener("load", then, { once: true });
+  }
+
+  /** Put the card under its link, or above it where there is no room below. */
+  function place(/** @type {HTMLAnchorElement} */ link) {
+    const around = /** @type {HTMLElement} */ (card.offsetParent ?? document.documentElement).getBoundingClientRect();
+    const lines = [...link.getClientRects()];
+    const [first, last] = [lines[0], lines[lines.length - 1]];
+    const { width, height } = card.getBoundingClientRect();
+    const below = last.bottom + GAP + height <= innerHeight || first.top < GAP + height;
+    const left = Math.max(8, Math.min(last.left, document.documentElement.clientWidth - width - 8));
+    card.style.left = `${left - around.left}px`;
+    card.style.top = `${(below ? last.bottom + GAP : first.top - GAP - height) - around.top}px`;
+  }
+
+  function show(/** @type {HTMLAnchorElement} */ link) {
+    const words = cards?.[link.getAttribute("href") ?? ""];
+    if (!words || !link.isConnected) return;
+    hide();
+    for (const [n, part] of parts.entries()) part.textContent = words[n];
+    card.hidden = false;
+    shown = link;
+    link.setAttribute("aria-describedby", card.id);
+    place(link);
+  }
+
+  function hide() {
+    clearTimeout(timer);
+    shown?.removeAttribute("aria-describedby");
+    shown = undefined;
+    card.hidden = true;
+  }
+
+  /** The link of the text that an event happened in; those to a state of a figure move that figure. */
+  function linkOf(/** @type {Event} */ { target }) {
+    const link = target instanceof Element && target.closest("a[href]");
+    const ours = link instanceof HTMLAnchorElement && article?.contains(link) && !link.matches(".headerlink, .rl-chip");
+    return ours ? link : undefined;
+  }
+
+  main.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch") return;
+    if (event.target instanceof Node && card.contains(event.target)) return clearTimeout(timer);
+    const link = linkOf(event);
+    if (link === shown) return clearTimeout(timer);
+    clearTimeout(timer);
+    if (link) timer = window.setTimeout(() => load(() => link.matches(":hover") && show(link)), COMES);
+    else if (!shown?.matches(":focus-visible")) timer = window.setTimeout(hide, GOES);
+  });
+  main.addEventListener("pointerleave", () => {
+    clearTimeout(timer);
+    if (!shown?.matches(":focus-visible")) timer = window.setTimeout(hide, GOES);
+  });
+  main.addEventListener("focusin", (event) => {
+    const link = linkOf(event);
+    if (link?.matches(":focus-visible")) load(() => link === document.activeElement && show(link));
+  });
+  main.addEventListener("focusout", () => !shown?.matches(":hover") && hide());
+  addEventListener("keydown", ({ key }) => key === "Escape" && hide());
+  addEventListener("pointerdown", ({ target }) => target instanceof Node && !card.contains(target) && hide());
+  addEventListener("beforeprint", hide);
+})();

@@ -1,0 +1,254 @@
+"""Sphinx extension: what a link leads to, shown beside it before it is followed.
+
+A link to a term, to another page or section, or to a paper of the bibliography has a card: a line that says what it
+is, a title, and a sentence or two. The cards of a page are in a separate file (``_static/hover/…js``), which
+``book/assets/hover.js`` loads when a pointer or the keyboard first reaches a link: the page weighs no more, and its
+cards work from a folder. In chapters, the first mention of a term that an earlier chapter has introduced becomes a
+quiet link to the glossary.
+"""
+
+import json
+import posixpath
+import re
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+from heads import description, plain, shortened
+from pybtex.database import parse_file
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+GLOSSARY = "book/glossary"
+FOLDER = "_static/hover"
+LONGEST = 240  # characters of a card's text
+INTRODUCED = re.compile(r"notebooks/(\w\w)_")
+PRINTED = re.compile(r"(.+) \(.*\)$")  # a term with a remark behind it
+# words that also mean something that is no term
+COMMON = {"absorb", "angle", "base", "bias", "context", "detour", "distance", "feature", "frequency", "gain"}
+COMMON |= {
+    "generator",
+    "head",
+    "key",
+    "layer",
+    "layout",
+    "pair",
+    "query",
+    "reach",
+    "section",
+    "slope",
+    "spine",
+}
+COMMON |= {
+    "state",
+    "stretch",
+    "token",
+    "traffic",
+    "value",
+    "by parts",
+    "hybrid",
+    "latent",
+    "new places",
+    "nat",
+}
+QUIET = (
+    "Detour:",
+    "Further reading",
+    "Exercises",
+    "Predict",
+    "In short",
+)  # sections that keep their words as they are
+Card = tuple[str, str, str]  # what it is, its title, its text
+
+
+class Terms(SphinxTransform):
+    """Give every term of the glossary a place of its own."""
+
+    default_priority = 800
+
+    def apply(self, **kwargs: object) -> None:
+        """Visit the terms of the glossary."""
+        if self.env.docname == GLOSSARY:
+            for term in self.document.findall(nodes.term):
+                term["ids"].append(f"term-{nodes.make_id(plain(term))}")
+
+
+def gather(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep what a page says of itself, of its sections and of its terms."""
+    kept: dict[str, Card] = {}
+    title = doctree.next_node(nodes.title)
+    page = plain(title) if title else ""
+    kept[""] = (kind(app.env.docname), page, shortened(description(doctree), LONGEST))
+    for section in doctree.findall(nodes.section):
+        if isinstance(section.parent, nodes.document):
+            kept.update(dict.fromkeys(section["ids"], kept[""]))
+            continue
+        heading = plain(section.next_node(nodes.title))
+        first = next((child for child in section.children if isinstance(child, nodes.paragraph)), None)
+        text = shortened(plain(first), LONGEST) if first else ""
+        kept.update(dict.fromkeys(section["ids"], (page, heading, text)))
+    for item in doctree.findall(nodes.definition_list_item):
+        term, definition = item.next_node(nodes.term), item.next_node(nodes.definition)
+        for place in term["ids"]:
+            kept[place] = ("Term", plain(term), meaning(definition))
+    cards_of(app.env)[app.env.docname] = kept
+    if app.env.docname == GLOSSARY:
+        app.env.rope_terms = introduced(doctree)
+
+
+def kind(name: str) -> str:
+    """Return what a page is called: Chapter 4, Appendix A1, or Page."""
+    number = posixpath.basename(name).partition("_")[0]
+    if not name.startswith("notebooks/") or number in ("00", "P1"):
+        return "Page"
+    return f"Appendix {number}" if number.startswith("A") else f"Chapter {int(number)}"
+
+
+def meaning(definition: nodes.definition) -> str:
+    """Return what a term means, without the link to its chapter."""
+    text = plain(definition)
+    return re.sub(r"\s*(?:Chapters?|Appendix|Appendices) [A-Z0-9][^.]*$", "", text)
+
+
+def introduced(doctree: nodes.document) -> dict[str, tuple[str, str]]:
+    """Return {term in small letters: (its place, the chapter that introduces it)}."""
+    found = {}
+    for item in doctree.findall(nodes.definition_list_item):
+        term = item.next_node(nodes.term)
+        links = [link.get("refuri", "") + link.get("reftarget", "") for link in item.findall(nodes.Element)]
+        chapters = [chapter[1] for link in links if (chapter := INTRODUCED.search(link))]
+        word = PRINTED.sub(r"\1", plain(term)).lower()
+        if chapters and word not in COMMON:
+            found[word] = (term["ids"][-1], chapters[0])
+    return found
+
+
+def cards_of(env: BuildEnvironment) -> dict[str, dict[str, Card]]:
+    """Return {page: {place: card}} of an environment."""
+    if not hasattr(env, "rope_cards"):
+        env.rope_cards = {}
+    return env.rope_cards
+
+
+def merge(app: Sphinx, env: BuildEnvironment, names: set[str], other: BuildEnvironment) -> None:
+    """Take what another process has gathered."""
+    cards_of(env).update({name: card for name, card in cards_of(other).items() if name in names})
+    if GLOSSARY in names:
+        env.rope_terms = other.rope_terms
+
+
+class Mentions(SphinxPostTransform):
+    """Make a chapter's first mention of each term a link, where an earlier chapter has introduced the term."""
+
+    default_priority = 205  # before sections are folded
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        """Visit the sentences of a chapter."""
+        name = self.env.docname
+        if not name.startswith("notebooks/"):
+            return
+        number = posixpath.basename(name).partition("_")[0]
+        known = {word: place for word, (place, first) in self.env.rope_terms.items() if first < number}
+        for bold in self.document.findall(nodes.strong):
+            known.pop(plain(bold).lower(), None)  # the page says itself what that is
+        for paragraph in list(self.document.findall(nodes.paragraph)):
+            if known and is_prose(paragraph):
+                for text in [child for child in paragraph.children if isinstance(child, nodes.Text)]:
+                    paragraph.replace(text, self.linked(text, known))
+
+    def linked(self, text: nodes.Text, known: dict[str, str]) -> list[nodes.Node]:
+        """Return a text with links for the terms that it is the first to mention; they are known no longer."""
+        parts, rest = [], str(text)
+        while known and (found := mention(tuple(known)).search(rest)):
+            place = known.pop(found[1].lower())
+            target = self.app.builder.get_relative_uri(self.env.docname, GLOSSARY)
+            link = nodes.reference("", found[0], refuri=f"{target}#{place}", internal=True, classes=["term"])
+            parts += [nodes.Text(rest[: found.start()]), link]
+            rest = rest[found.end() :]
+        return [*parts, nodes.Text(rest)]
+
+
+@cache
+def mention(words: tuple[str, ...]) -> re.Pattern:
+    """Return what finds any of these words, also in the plural."""
+    longest = sorted(words, key=len, reverse=True)
+    return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest))})(?:s|es)?(?![\w-])", re.IGNORECASE)
+
+
+def is_prose(paragraph: nodes.paragraph) -> bool:
+    """Tell the sentences of the argument from words in cells, notes, tables, quotations and lists of tasks."""
+    node = paragraph.parent
+    while node is not None and not isinstance(node, nodes.document):
+        if isinstance(node, nodes.section):
+            title = node.next_node(nodes.title)
+            if title is not None and title.astext().startswith(QUIET):
+                return False
+        elif not isinstance(node, nodes.bullet_list | nodes.enumerated_list | nodes.list_item):
+            return False
+        node = node.parent
+    return isinstance(paragraph.parent, nodes.section | nodes.list_item)
+
+
+@cache
+def papers(file: Path) -> dict[str, Card]:
+    """Return {address: card} of the bibliography."""
+    found = {}
+    for entry in parse_file(str(file)).entries.values():
+        fields = entry.fields
+        names = [
+            "".join(str(part) for part in person.last_names) for person in entry.persons.get("author", [])
+        ]
+        many = len(names) > 2 or "others" in names
+        said = f"{bare(names[0])} et al." if many else " and ".join(map(bare, names))
+        where = next((fields[key] for key in ("journal", "booktitle", "howpublished") if key in fields), "")
+        line = ", ".join(part for part in (said, fields.get("year", "")) if part)
+        if "url" in fields:
+            found[fields["url"].rstrip("/")] = (line or "Source", bare(fields["title"]), bare(where))
+    return found
+
+
+def bare(text: str) -> str:
+    """Return a field of the bibliography without TeX."""
+    text = re.sub(r"\\[`'^\"~=.cvuH]\s?\{?(\w)\}?", r"\1", text)
+    return re.sub(r"[{}]|\\(?=[&%#_])", "", text).replace("--", "–")
+
+
+def card_for(env: BuildEnvironment, page: str, uri: str) -> Card | None:
+    """Return the card of a link on a page, if there is something to say."""
+    if "://" in uri:
+        return papers(Path(env.srcdir) / "book" / "references.bib").get(uri.partition("#")[0].rstrip("/"))
+    target, _, place = uri.partition("#")
+    name = (
+        posixpath.normpath(posixpath.join(posixpath.dirname(page), target.removesuffix(".html")))
+        if target
+        else page
+    )
+    card = cards_of(env).get(name, {}).get(place)
+    return card if card and card[2] and (name, place) != (page, "") else None
+
+
+def write_cards(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Write the file with the cards of a page's links."""
+    if doctree is None or app.builder.format != "html":
+        return
+    uris = {link["refuri"] for link in doctree.findall(nodes.reference) if link.get("refuri")}
+    uris |= {f"#{link['refid']}" for link in doctree.findall(nodes.reference) if link.get("refid")}
+    found = {uri: card for uri in sorted(uris) if (card := card_for(app.env, page, uri))}
+    file = Path(app.outdir) / FOLDER / f"{page}.js"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    file.write_text(f"ropeCards({text});\n", encoding="utf-8", newline="\n")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect the extension."""
+    app.add_transform(Terms)
+    app.add_post_transform(Mentions)
+    app.connect("doctree-read", gather)
+    app.connect("env-purge-doc", lambda app, env, name: cards_of(env).pop(name, None))
+    app.connect("env-merge-info", merge)
+    app.connect("html-page-context", write_cards)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
