@@ -86,24 +86,24 @@ def runs() -> Iterator[tuple[str, str, str]]:
         "all right, one text at a time",
     )
     yield (
-        "config, object, dict, file, file of the file",
+        "saved and loaded, once and twice",
         f"{len(trips['tried'])} architectures, {configs} configs",
         f"{'all rotate as before' if not kept else ', '.join(sorted(kept))}",
     )
     yield (
         "a file as version 4 wrote it",
-        "those of them with one rule",
-        f"{len(old)} do not: {', '.join(f'`{name}`' for name in old)}",
+        "those whose layers share one rule",
+        f"{len(old)} do not rotate as it states; they are in the next table",
     )
 
 
 def tables() -> dict[str, str]:
     """Return the page's tables by their marks."""
     ran = ["| asked | of | outcome |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in runs())]
-    found = ["| finding | where | seen by | our verdict |", "|---|---|---|---|"]
+    found = ["| finding | where | our verdict |", "|---|---|---|"]
     for each in findings():
         where = f"`{each['file']}:{each['line']}`" + (f", {each['where']}" if each["where"] else "")
-        found.append(f"| {each['says']} | {where} | {each['by']} | {each['verdict']} |")
+        found.append(f"| {each['says']} | {where}. Seen by {each['by']} | {each['verdict']} |")
     return {"runs": "\n".join(ran), "findings": "\n".join(found)}
 
 

@@ -1,4 +1,4 @@
-r"""Rotate by cosines and sines that are there: few passes, and nothing of the size of x but the result.
+r"""Rotate by cosines and sines that are there: in few passes, and with no array of the size of x but the result.
 
 `rotary.apply_rope` takes them of angles and ends here; `fast` has them in a table and comes here without numba.
 """

@@ -107,6 +107,6 @@ def _resolved(name: str, path: str, line: int) -> str:
 
 
 def _pairs(names: str) -> dict[str, str]:
-    """Return {left: right} of "{ left as right, same }"; nothing of "* as x"."""
+    """Return {left: right} of "{ left as right, same }"; {} for "* as x"."""
     parts = [part.split() for part in names.strip("{}").split(",") if part.strip()]
     return {} if names.startswith("*") else {part[0]: part[-1] for part in parts}
