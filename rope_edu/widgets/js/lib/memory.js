@@ -37,7 +37,7 @@ function mixed(text) {
  * @param {number} most
  */
 export function dueOn(names, cards, today, most) {
-  const chance = Object.fromEntries(names.map((name) => [name, mixed(`${name} ${today}`)]));
+  const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));
   const seen = names.filter((name) => Object.hasOwn(cards, name) && cards[name].due <= today);
   const fresh = names.filter((name) => !Object.hasOwn(cards, name));
   seen.sort((a, b) => cards[a].due - cards[b].due || chance[a] - chance[b]);
