@@ -245,10 +245,11 @@ function drawPlaces(pen, state, all, box) {
   pen.part(() => drawOthers(pen, state, all, { X, Y }));
   pen.part(() => {
     if (known.length) return;
-    const middle = 2 * trained < total ? (edge + box.x + box.w) / 2 : (box.x + edge) / 2; // clear of the line between
+    const [from, to] = 2 * trained < total ? [edge, box.x + box.w] : [box.x, edge]; // clear of the line between
+    const middle = (from + to) / 2;
     const words = state.steps === 0 ? "Press Train" : "Training …";
     pen.text(middle, box.y + 50, words, { anchor: "middle", weight: 600, size: 15 });
-    for (const [i, line] of settings(state).entries()) {
+    for (const [i, line] of settings(state, to - from < 140).entries()) {
       pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
     }
   });
@@ -318,8 +319,9 @@ const turningIn = (state) =>
   trainedRope(state).invFreq.map((frequency) => ["rotary", "p-rope"].includes(state.encoding) && frequency > 0);
 
 /** What the next run is made of, in short lines. */
-function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }) {
-  const lines = [`${layers} layer${layers > 1 ? "s" : ""}, seed ${seed}`, `learning rate ${fmt(learning_rate, 4)}`];
+function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }, short) {
+  const rate = `${short ? "rate" : "learning rate"} ${fmt(learning_rate, 4)}`;
+  const lines = [`${layers} layer${layers > 1 ? "s" : ""}, seed ${seed}`, rate];
   if (encoding === "rotary") lines.push(`base ${grouped(Math.round(base))}`, `pairs ${first_pair} to ${last_pair}`);
   if (encoding === "p-rope") lines.push(`p = ${fmt(p, 3)}`);
   return lines;
