@@ -30,12 +30,12 @@ class Kinds:
 
     Attributes:
         readings: by the name of the kind; None for all layers, or for those that have no name of their own.
-        layers: the kind of each layer; empty where the config lists none.
+        layers: the kind of each layer, None for one that has no name of its own; empty where the config lists none.
         config: the content of the config.
     """
 
     readings: dict[str | None, Reading]
-    layers: tuple[str, ...]
+    layers: tuple[str | None, ...]
     config: dict[str, Any]
 
     @staticmethod
@@ -103,12 +103,12 @@ class Kinds:
         return "all layers" if label is None else f"{label} layers"
 
 
-def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[str, ...]:
+def _layers(body: dict[str, Any], readings: dict[str | None, Reading]) -> tuple[str | None, ...]:
     """Return the kind of each layer, if the kinds that rotate differently are listed."""
     turns = body.get("no_rope_layers")
     if isinstance(turns, list) and "nope" in readings:
         others = next((label for label in readings if label != "nope"), None)
-        return tuple(str(others) if each else "nope" for each in turns)
+        return tuple(others if each else "nope" for each in turns)
     listed = body.get("layer_types")
     if isinstance(listed, list) and any(each in readings for each in listed):
         return tuple(map(str, listed))

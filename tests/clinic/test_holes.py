@@ -1,5 +1,7 @@
 """Evidence and bounds that no mistake of the others pins down: exact sentences, far entries, slow clocks."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,9 @@ def test_a_roll_is_told_by_a_feature_that_does_not_come_back():
 def test_slow_clocks_are_not_taken_for_one():
     assert frequencies.describe_base(1e-5 * inv_freq(16), 16, 16) == "base 10000, all frequencies times 1e-05"
     assert frequencies.describe_base(np.full(8, 3.0), 16, 16) == "one speed for all pairs"
+    assert frequencies.describe_base(np.array([1.0]), 2, 2) == "one pair, so any base"
+    assert frequencies.describe_base(np.array([1.0, 0.1, 0.7, 0.2]), 8, 8) == "no base fits"
+    assert frequencies.describe_base(np.array([1.0, 0.1]), 4, 4) == "base 100"
 
 
 def test_rows_reach_every_head_and_batch_row_and_come_back():
@@ -187,3 +192,17 @@ def test_logits_that_are_all_alike_are_compared_as_they_are(height, spread):
     heights = np.array([-height, height])
     made = Decoder(lambda tokens: np.broadcast_to(heights, (*tokens.shape, 2)), 2)
     assert decoding._Bench(made).spread == spread
+
+
+def test_a_diagnosis_of_no_rotation_states_no_part_of_one():
+    found = diagnose(lambda x, positions: np.abs(x), 8)
+    stated = {each.name: getattr(found, each.name) for each in dataclasses.fields(found)}
+    assert found.mistakes
+    assert not found.is_rotation
+    assert {name: stated[name] for name in ("layout", "sense", "base", "first_feature", "inv_freq")} == {
+        "layout": None,
+        "sense": None,
+        "base": None,
+        "first_feature": 0,
+        "inv_freq": None,
+    }

@@ -12,6 +12,7 @@ import found  # noqa: E402
 
 from makers.round_trips import BASE, DATA, old_file, trips  # noqa: E402
 from rope_edu.clinic import check_decoder, check_model, diagnose  # noqa: E402
+from rope_edu.clinic.decoder import of_transformers  # noqa: E402
 from rope_edu.command import compare  # noqa: E402
 
 from .tiny import tiny  # noqa: E402
@@ -197,6 +198,14 @@ def test_to_bfloat16_casts_the_frequencies():
     model = tiny("llama").to(torch.bfloat16)
     report = check_model(model)
     assert "it was cast to bfloat16 with the model" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("turning", "relative"), [([1, 0], True), ([0, 1], True), ([1, 1], True), ([0, 0], None)]
+)
+def test_a_model_is_relative_if_one_of_its_layers_turns(turning, relative):
+    made = of_transformers(tiny("smollm3", no_rope_layers=turning))
+    assert made.relative is relative
 
 
 @pytest.mark.parametrize("width", [torch.float16, torch.bfloat16])
