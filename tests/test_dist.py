@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
 
+import address
 import dates
 import dist
 import embed
@@ -153,6 +154,15 @@ def test_a_notebook_for_students_has_every_exercise_and_no_solution(path):
     assert wanted <= set(re.findall(r'check\("([\w.]+)"', source))
     assert not any(text in source for text in solved)
     assert not any(cell.get("outputs") for cell in given.cells)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_of_a_book_with_an_address_is_made_for_students_too(path):
+    book = address.Address("ada/book", "https://ada.example/", released=True)
+    text = address.notebook(path.read_text(encoding="utf-8"), path.name, book, "0.1.0")
+    assert "%pip install" in text
+    given = students.for_students(nbformat.reads(text, as_version=4))
+    assert any("%pip install" in cell.source for cell in given.cells)
 
 
 def test_a_cell_that_needs_a_solution_is_named():

@@ -6,6 +6,7 @@ has to find is neither in a cell nor in an output. Figures and plots appear when
 
 import ast
 import copy
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -69,9 +70,7 @@ def code(notebook: Any) -> Iterator[Any]:
 
 def tree(source: str) -> ast.Module:
     """Return the syntax tree of a cell, without its lines for the notebook itself."""
-    return ast.parse(
-        "\n".join("pass" if line.lstrip()[:1] in ("%", "!") else line for line in source.split("\n"))
-    )
+    return ast.parse(re.sub(r"^([ \t]*)[%!].*$", r"\1pass", source, flags=re.MULTILINE))
 
 
 def names(source: str, context: type[ast.expr_context]) -> Iterator[ast.Name]:
