@@ -95,6 +95,15 @@ def test_a_view_that_holds_a_number_twice_is_not_rotated_in_place(compiled):
 
 @kinds
 @both_ways
+def test_one_token_of_one_head_is_turned_once_in_place(make, compiled):
+    x = make(example(1, 8))
+    expected = apply_rope(x, ANGLES[3:4])
+    rotate(x, table=TABLE, offset=3, out=x, compiled=compiled)
+    np.testing.assert_allclose(x, expected, rtol=0, atol=1e-12)
+
+
+@kinds
+@both_ways
 @pytest.mark.parametrize("backwards", [False, True])
 def test_one_shared_number_is_refused_and_a_neighbour_is_not(make, compiled, backwards):
     buffer = make(example(200))
