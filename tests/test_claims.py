@@ -1,4 +1,4 @@
-"""Chapter 23: a section, a prediction and an experiment for every claim, and one table of their verdicts."""
+"""Chapter 23: a section, a question and an experiment for every claim, and one table of their verdicts."""
 
 import re
 from pathlib import Path
@@ -30,9 +30,9 @@ def test_a_claim_has_a_section_and_an_experiment_that_the_table_repeats(number):
         i for i, cell in enumerate(NOTEBOOK.cells) if cell.source.startswith(f"### {number}. {claim}\n")
     ]
     assert len(headings) == 1
-    experiment = NOTEBOOK.cells[headings[0] + 1]
+    after = NOTEBOOK.cells[headings[0] + 1 :]
+    experiment = next(cell for cell in after if cell.cell_type == "code" and "Question(" not in cell.source)
     assert re.search(rf"decide\(\s*{number},", experiment.source)
-    assert "*Predict:*" in NOTEBOOK.cells[headings[0]].source
     said = "".join(output.get("text", "") for output in experiment.outputs)
     found = re.search(rf"{number}\. {re.escape(claim)}\n   (.+)\n   (.+)\n", said)
     assert found, said
@@ -53,8 +53,23 @@ def test_a_verdict_is_folded_behind_a_guess():
         if number and fold is None:
             shown.add(int(number[1]))
         elif number and fold == 4:
-            assert f"#### Detour: verdict {number[1]}\n\n*Predict:* " in cell.source
+            assert re.search(rf"#### Detour: verdict {number[1]}\n\n[^#\n]+[?.](\n|$)", cell.source)
     assert len(shown) == 4  # these four are told in the open
+
+
+def test_every_claim_is_asked_once_in_its_part_before_its_experiment():
+    claims, asked = [0], [0]  # of each part
+    for cell in NOTEBOOK.cells:
+        if cell.source.startswith("## "):
+            claims.append(0)
+            asked.append(0)
+        claims[-1] += bool(re.match(r"### \d+\. ", cell.source))
+        if cell.source.startswith("from rope_edu.widgets import Question"):
+            asked[-1] += len(re.findall(r'"23-[\w-]+"', cell.source))
+        elif re.search(r"decide\(\s*\d+,", cell.source):
+            assert asked[-1] >= claims[-1]
+    assert sum(claims) == len(CLAIMS)
+    assert [n for n, claimed in zip(asked, claims, strict=True) if claimed] == [n for n in claims if n]
 
 
 def test_the_list_of_claims_gives_no_verdict_away():

@@ -21,13 +21,15 @@ DARK = re.compile(r'html\[data-theme="dark"\][^{]*\{')  # the hosts that the sty
 SHELL = """:host { display: block; }
 .shell { all: initial; display: block; direction: ltr; container-type: inline-size; }
 """
+GIVEN = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # what a module returns under its own name
+STRICT = '"use strict";'  # once for all modules of a file
 COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
 TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc within a line
 REMARK = re.compile(r" // [^\"'`]*$")  # behind code; with a quote in it, it may be the end of a text
 
 
 def lean(script: str) -> str:
-    """Return a script without comments and indentation; a text that runs over several lines stays as it is.
+    """Return a script without comments, empty lines and indentation; a text of several lines stays as it is.
 
     >>> lean("const a = 1; // one\\n  /** A note. */\\n  f(`x\\n  // y`);\\n")
     'const a = 1;\\nf(`x\\n  // y`);\\n'
@@ -36,12 +38,13 @@ def lean(script: str) -> str:
     for line in COMMENT.sub("", script).split("\n"):
         if inside:
             lines.append(line)
-        elif not line.lstrip(" ").startswith("//"):
-            lines.append(REMARK.sub("", TYPE.sub("", line.lstrip(" "))))
+        elif line and not line.lstrip(" ").startswith("//"):
+            kept = REMARK.sub("", TYPE.sub("", line.lstrip(" ")))
+            lines.append(GIVEN.sub(r"\1", kept) if kept.startswith("return { ") else kept)
         inside ^= line.count("`") % 2 == 1
     if inside:
         raise ValueError("a line of the script has a backtick that ends no text: its texts cannot be told")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 def own_style() -> str:
@@ -50,7 +53,8 @@ def own_style() -> str:
     if found != 1:
         raise ValueError(f"figure.css has {found} rules for dark pages, one was expected")
     text = re.sub(r"([\d.]+)rem\b", lambda length: f"{16 * float(length[1]):g}px", text)
-    return SHELL + re.sub(r"/\*.*?\*/\n?", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/\n?", "", SHELL + text, flags=re.DOTALL))
+    return re.sub(r" ?([{};]) ?|(?<=[:,]) ", r"\1", text).replace(";}", "}")
 
 
 def script(figure: type[LiveFigure]) -> str:
@@ -65,12 +69,12 @@ def script(figure: type[LiveFigure]) -> str:
             f"controls: {constant('lib/controls')}",
         )
     )
-    body = lean(scopes(name, "lib/controls"))
+    body = lean(scopes(name, "lib/controls")).replace(f"{STRICT}\n", "")
     return (
         f"// {figure.__name__}, a live figure of RoPE, Turn by Turn. MIT licence.\n"
         f"{lean(ELEMENT.read_text(encoding='utf-8'))}"
-        f'(() => {{\n{body}\nRopeFigures.define("{figure.__name__}", {constant(name)}.default, {{ {given} }});'
-        "\n})();\n"
+        f"(() => {{\n{STRICT}\n{body}\n"
+        f'RopeFigures.define("{figure.__name__}", {constant(name)}.default, {{ {given} }});\n}})();\n'
     )
 
 

@@ -84,6 +84,7 @@ def sheet(browser):
     style = (SITE / "_static" / "live" / "figure.css").read_text(encoding="utf-8")
     page.set_content(f"<style>{style}</style><div id=place></div>")
     page.evaluate("window.RopeLive = { define: (name, figure) => (window.figure = figure) }")
+    page.add_script_tag(path=SITE / "_static" / "live" / "shared.js")
     page.add_script_tag(path=Path(__file__).with_name("frames.js"))
     yield page
     page.close()

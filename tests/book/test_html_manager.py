@@ -24,7 +24,7 @@ FIGURES = dict(sorted(LiveFigure.figures.items()))
 ANYWIDGET = Path(anywidget.__file__).parent / "nbextension" / "index.js"
 PAGE = """<!doctype html><meta charset="utf-8"><title>Figures elsewhere</title>
 <script src="require.js"></script>
-<script>requirejs.config({{ paths: {{ anywidget: "anywidget" }} }});</script>
+<script>requirejs.config({{ waitSeconds: 0, paths: {{ anywidget: "anywidget" }} }});</script>
 <script src="embed-amd.js"></script><script src="hosts.js"></script>
 <body>{places}<script>
 const loader = (module) => new Promise((done, fail) => require([module], done, fail));

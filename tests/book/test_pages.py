@@ -32,7 +32,8 @@ ONE_OF_A_KIND = """() => {
     };
     for (const token of document.querySelectorAll(":is(.highlight pre, .sig, code) span[class]")) {
         const { color, fontWeight } = getComputedStyle(token);
-        if (token.id || first(token.className, token.parentElement.localName, color, fontWeight)) continue;
+        if (token.id || token.closest("table")) continue; // a table wraps as its words do
+        if (first(token.className, token.parentElement.localName, color, fontWeight)) continue;
         token.replaceWith(...token.childNodes);
     }
     document.body.normalize();
@@ -77,7 +78,7 @@ def violations(page: Page, *, once: bool = False) -> list:
     at_rest(page)
     page.evaluate(AXE)
     if once:
-        assert page.evaluate(ONE_OF_A_KIND) > 5
+        assert page.evaluate(ONE_OF_A_KIND) > 2
     return page.evaluate(AXE_RUNS)
 
 
