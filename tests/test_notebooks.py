@@ -220,6 +220,15 @@ def test_outputs_are_there_and_say_nothing_of_the_machine(path, notebook):
             assert output.get("name") != "stderr", f"{path.name} warns: {output.get('text')}"
 
 
+def test_a_widget_has_a_line_that_ipywidgets_7_shows_whole(path, notebook):
+    for cell in notebook.cells:
+        if "nbval-ignore-output" in cell.metadata.get("tags", []):
+            continue
+        for output in cell.get("outputs", []):
+            if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
+                assert len(output["data"]["text/plain"]) <= 110, cell.source
+
+
 def test_only_cells_that_print_inside_a_control_are_left_out_of_the_comparison(path, notebook):
     skipped = [
         cell for cell in notebook.cells if any("nbval" in tag for tag in cell.metadata.get("tags", []))
