@@ -18,6 +18,8 @@ from rope_edu.command import compare  # noqa: E402
 from .tiny import tiny  # noqa: E402
 from .wholes import behind_a_picture, whole  # noqa: E402
 
+pytestmark = pytest.mark.long
+
 PAGE = found.PAGE.read_text(encoding="utf-8")
 TRIPS = json.loads(DATA.read_text(encoding="utf-8"))
 TEXT = np.random.default_rng(0).integers(20, 96, (1, 8))

@@ -87,6 +87,7 @@ def held(module):
     return found
 
 
+@pytest.mark.long
 def test_defaults_and_saved_files_of_every_class_give_the_rotation_of_its_module():
     transformers.logging.set_verbosity_error()
     different, count = set(), 0

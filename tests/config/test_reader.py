@@ -92,6 +92,7 @@ def test_hunyuans_alpha_gives_the_numbers_of_its_model():
         np.testing.assert_allclose(spec.inv_freq, frequencies.double().numpy(), rtol=1e-12)
 
 
+@pytest.mark.long
 def test_ten_thousand_configs_give_a_spec_or_an_error_that_names_a_field():
     known = {
         name.split(".")[-1]
@@ -214,6 +215,7 @@ def test_what_a_config_does_not_say_is_refused_with_the_field_and_the_value(sent
         rope_from_config(REFUSED[sentence])
 
 
+@pytest.mark.long
 def test_every_reason_for_refusal_has_occurred():
     """Each sentence of rules.json is met, here or among configs drawn at random."""
     met = set()
