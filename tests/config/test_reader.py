@@ -338,6 +338,8 @@ REMARKED = {
     "default taken": LLAMA,
     "factor from lengths": changed(YARN, factor=None),
     "layers without position": LLAMA | {"rope_theta": 1e4, "no_rope_layers": [1, 0, 1, 0]},
+    "factor ignored by 5": LLAMA | {"rope_theta": 1e4, "partial_rotary_factor": 0.5},
+    "of no layer": LLAMA | {"rope_theta": 1e4, "per_layer_config": {"x": {"head_dim": 8}}},
     "beside the rotation": changed(YARN, llama_4_scaling_beta=0.1),
     "depends on length": LLAMA | {"rope_theta": 1e4, "rope_scaling": {"type": "dynamic", "factor": 2.0}},
     "theta lost by 5": {
