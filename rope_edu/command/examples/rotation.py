@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
@@ -27,6 +29,6 @@ def right(
     return turned
 
 
-def wrong(x: np.ndarray, positions: np.ndarray, *, layout: str = "half_split", **asked: float) -> np.ndarray:
+def wrong(x: np.ndarray, positions: np.ndarray, *, layout: str = "half_split", **asked: Any) -> np.ndarray:
     """Pair neighbours, whatever is asked for."""
     return right(x, positions, layout="interleaved", **asked)
