@@ -29,6 +29,7 @@ NOT_YET = set(LiveFigure.figures) - {
     "Sharpness",
     "WhichBug",
     "ConfigInspector",
+    "ComplexPlane",
 }
 DONE = sorted(set(LiveFigure.figures) - NOT_YET)
 SCRIPTS = [*(LiveFigure.figures[name].module_name() for name in DONE), "question"]
@@ -41,7 +42,7 @@ HOLE = re.compile(r"\{\w+\}")
 
 # words that are the same in both languages: names, symbols, units, and what is written in Python
 SAME = re.compile(
-    r"""q|k|v|RoPE|ReRoPE|YaRN|PI|ABF|NTK(-aware)?|LongRoPE|ALiBi|RoFormer|Llama|gpt-oss|rad|nats|token|Python|JSON|GGUF
+    r"""q|k|v|conj|RoPE|ReRoPE|YaRN|PI|ABF|NTK(-aware)?|LongRoPE|ALiBi|RoFormer|Llama|gpt-oss|rad|nats|token|Python|JSON|GGUF
     |config\.json|[a-z]+(_[a-z0-9]+)+|transformers""".replace("\n", "").replace(" ", "")
 )
 
@@ -133,7 +134,7 @@ def not_said(text: str, known: set[str]) -> list[str]:
     return [
         word
         for word in re.findall(r"[^\W\d_][\w.-]*[^\W\d_]", rest)
-        if not SAME.fullmatch(word) and not any(each.startswith(word) for each in known)
+        if word.isascii() and not SAME.fullmatch(word) and not any(each.startswith(word) for each in known)
     ]
 
 
