@@ -188,7 +188,11 @@ def training(browser: Browser) -> None:
 def main(paths: list[str]) -> None:
     """Measure the chapters with one of these words in their names (all, where none is given)."""
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    built = sorted(f"notebooks/{page.name}" for page in (SITE / "notebooks").glob("*.html"))
+    built = sorted(
+        f"notebooks/{page.name}"
+        for page in (SITE / "notebooks").glob("*.html")
+        if "<a data-moved" not in page.read_text(encoding="utf-8")
+    )  # without those that only lead on from an old address
     chapters = [page for page in built if not paths or any(path in page for path in paths)]
     if not chapters:
         raise SystemExit(f"no page of {SITE / 'notebooks'} has {' or '.join(paths)} in its name")

@@ -1,5 +1,6 @@
 // What is right about an answer, and the sentence for what is not. Pure: nothing here touches the page.
 import { phrase, phraseOf } from "./phrase.js";
+import { ruled } from "./ruled.js";
 
 /**
  * The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
@@ -46,6 +47,10 @@ const alike = (wanted, given, share) =>
  * @returns {Verdict}
  */
 export function judge(asked, given) {
+  if (asked.rules) {
+    const why = ruled(asked.rules, given);
+    return { right: why === undefined, why: why ?? "" };
+  }
   if (asked.kind === "choices") {
     const right = given === asked.answer;
     return { right, why: asked.choices?.[given]?.[1] ?? "" };

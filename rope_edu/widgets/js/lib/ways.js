@@ -64,7 +64,7 @@ function row({ numbers = [] }, give, { tell }) {
   element.addEventListener("submit", (event) => {
     event.preventDefault();
     const found = numbersOf(input.value);
-    if (found.length === many && !found.some(Number.isNaN)) give(found);
+    if (found.length === many && found.every(Number.isFinite)) give(found);
     else
       tell(
         many > 1

@@ -1,8 +1,9 @@
 // Read a model's config.json by the rules that Python reads too: the same as rope_edu.config.
 import { phraseOf } from "../lib/phrase.js";
-import { chosen, nameOf, namesIn, STILL, withOwnFields } from "./config_choice.js";
+import { chosen, nameOf, namesIn, STILL } from "./config_choice.js";
 import { bodyOf, kindsOf } from "./config_layers.js";
 import { pairAxes } from "./config_operators.js";
+import { withOwnFields } from "./config_own.js";
 import { Notes, Part } from "./config_part.js";
 import { Table } from "./config_table.js";
 import { keysThatSpeak, noteUnread } from "./config_unread.js";
