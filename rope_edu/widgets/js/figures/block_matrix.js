@@ -157,7 +157,7 @@ function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
   const bars = [
     { name: "matrix", words: phrase`matrix: ${d * d} (${d * d - 2 * d} by zero)`, count: d * d },
-    { name: phrase`elementwise`, words: phrase`elementwise: ${2 * d}`, count: 2 * d },
+    { name: "elementwise", words: phrase`elementwise: ${2 * d}`, count: 2 * d },
   ];
   pen.text(4, y, phrase`Multiplications for all rows`, { weight: 600 });
   bars.forEach(({ name, words, count }, i) => {
