@@ -1,4 +1,5 @@
 // What is right about an answer, and the sentence for what is not. Pure: nothing here touches the page.
+import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
 /**
@@ -75,8 +76,11 @@ export function judge(asked, given) {
  * @param {Asked} asked
  */
 export function answerOf({ kind, choices, answer, order, place, number, unit }) {
-  if (kind === "choices") return `${choices?.[answer ?? 0]?.[0]}.`;
-  if (place) return `${place[0].toUpperCase()}${place.slice(1)}.`;
-  if (kind === "order") return `${order?.join(", ")}.`;
-  return `${number?.toLocaleString("en")}${unit ? ` ${unit}` : ""}.`;
+  if (kind === "choices") return phrase`${choices?.[answer ?? 0]?.[0]}.`;
+  if (place) {
+    const [first, ...rest] = phraseOf(place);
+    return phrase`${[first.toUpperCase(), ...rest].join("")}.`;
+  }
+  if (kind === "order") return phrase`${order?.map(phraseOf).join(phrase`, `)}.`;
+  return phrase`${number?.toLocaleString("en")}${unit ? ` ${unit}` : ""}.`;
 }

@@ -64,8 +64,7 @@ function formula(tree) {
   return b ? (names) => act(a(names), b(names)) : (names) => act(a(names));
 }
 
-const grouped = (/** @type {number} */ value) =>
-  String(BigInt(Math.round(value))).replace(/\B(?=(\d{3})+$)/g, ",");
+const grouped = (/** @type {number} */ value) => String(BigInt(Math.round(value))).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** How Python writes a number. @type {Record<string, (value: number) => string>} */
 const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(3), ",.0f": grouped };
@@ -79,7 +78,6 @@ const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(
 export function ruled({ values, rules }, given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
   const [, sentence] = rules.find(([condition]) => formula(condition)(names)) ?? [];
-  const word = (/** @type {any} */ part) =>
-    typeof part === "string" ? part : FORMS[part[1]](formula(part[0])(names));
+  const word = (/** @type {any} */ part) => (typeof part === "string" ? part : FORMS[part[1]](formula(part[0])(names)));
   return sentence?.map(word).join("");
 }
