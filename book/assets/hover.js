@@ -33,11 +33,8 @@
   function load(/** @type {() => void} */ then) {
     if (cards) return then();
     if (!asked) {
-      const page = location.pathname
-        .split("/")
-        .slice(-2)
-        .join("/")
-        .replace(/\.html$/, ".js");
+      const root = new URL(document.documentElement.dataset.content_root ?? "../", location.href).pathname;
+      const page = location.pathname.slice(root.length).replace(/\.html$/, ".js");
       asked = document.createElement("script");
       asked.src = new URL(`hover/${page}`, /** @type {HTMLScriptElement} */ (script).src).href;
       document.head.append(asked);

@@ -3,6 +3,8 @@
 // kernel, no module system: it works from a folder opened with file://.
 (() => {
   "use strict";
+  const words = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}"); // of a Chinese page
+  const say = (text) => words[text] ?? text;
   const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
   const figures = {}; // by class name, as their scripts arrive
   const models = {}; // by id, as the states arrive
@@ -69,7 +71,7 @@
   // A still that can be tried in its place: its figure's script is fetched when a hand asks for it.
   function offerToTry(place) {
     const button = document.createElement("button");
-    Object.assign(button, { type: "button", className: "live-try", textContent: "Try it here" });
+    Object.assign(button, { type: "button", className: "live-try", textContent: say("Try it here") });
     button.addEventListener("click", () => {
       button.disabled = true;
       const script = document.createElement("script");
@@ -110,7 +112,7 @@
     if (!code || !figureAbove(cell)) return;
     const values = [...code.textContent.matchAll(LINE)].map(([, name, text]) => [name, literal(text.trim())]);
     const button = document.createElement("button");
-    Object.assign(button, { type: "button", className: "live-set", textContent: "Set the figure so" });
+    Object.assign(button, { type: "button", className: "live-set", textContent: say("Set the figure so") });
     button.addEventListener("click", () => {
       const figure = figureAbove(cell);
       figure.take(Object.fromEntries(values));

@@ -5,6 +5,11 @@
   const KEY = "rope-turn-by-turn";
   const MOMENT = 1500; // ms for which the end of a page is seen before the page counts as read
 
+  // What is said, in the page's language: a Chinese page carries its words (book/zh/page.toml).
+  /** @type {Record<string, string>} */
+  const words = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
+  const say = (/** @type {string} */ text, value = "") => (words[text] ?? text).replace("{0}", value);
+
   // A page is called by its folder and its name, wherever the book lies: "notebooks/04_rotate_one_pair".
   const called = (/** @type {string} */ address) =>
     new URL(address, location.href).pathname
@@ -46,7 +51,7 @@
   foot.className = "progress-foot";
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = "Forget what I have read";
+  button.textContent = say("Forget what I have read");
   const told = document.createElement("p");
   told.setAttribute("role", "status");
   told.tabIndex = -1;
@@ -55,7 +60,7 @@
   button.addEventListener("click", () => {
     state = { read: [], seen: [], path: "" };
     keep();
-    told.textContent = "Nothing is marked as read, and no path is chosen.";
+    told.textContent = say("Nothing is marked as read, and no path is chosen.");
     told.focus();
   });
 
@@ -66,13 +71,14 @@
     if (!done) return;
     const word = document.createElement("span");
     word.className = "read-word visually-hidden";
-    word.textContent = `, ${said}`;
+    word.textContent = said;
     link.append(word);
   }
   const stills = [...document.querySelectorAll("a[data-figure]")];
   function show() {
-    for (const link of links) tick(link, state.read.includes(called(link.href)), "read");
-    for (const still of stills) tick(still, state.seen.includes(still.getAttribute("data-figure") ?? ""), "moved");
+    for (const link of links) tick(link, state.read.includes(called(link.href)), say(", read"));
+    for (const still of stills)
+      tick(still, state.seen.includes(still.getAttribute("data-figure") ?? ""), say(", moved"));
     button.hidden = !state.read.length && !state.seen.length && !state.path;
     if (!button.hidden) told.textContent = "";
     showNext();
@@ -107,12 +113,12 @@
     const step = Object.hasOwn(paths, state.path) ? paths[state.path] : undefined;
     box.remove();
     if (!step || !article) return;
-    box.textContent = step.next.length ? `On ${step.path}, next: ` : `This is the end of ${step.path}.`;
+    box.textContent = say(step.next.length ? "On {0}, next: " : "This is the end of {0}.", step.path);
     step.next.forEach(({ title, href }, number) => {
       const link = document.createElement("a");
       link.href = href;
       link.textContent = title;
-      box.append(number ? " or " : "", link);
+      box.append(number ? say(" or ") : "", link);
     });
     article.append(box);
   }

@@ -3,6 +3,7 @@
 (() => {
   "use strict";
   const DOOR = "book/wrong"; // the page ordered by symptom
+  const CHINESE = "book/zh/"; // pages with an index of their own, which the Chinese search page has
   const FEW = 10; // pages with all the words; if there are fewer, pages that lack some are listed too
 
   // Words are looked up in plain objects, where "constructor" finds what every object has: tables that hold their own
@@ -64,4 +65,41 @@
     const section = 2 * best.count > words.size ? best : { title, anchor };
     return [page, section.title, section.anchor, description, score + Scorer.title, file];
   };
+
+  // A question in Chinese is asked on the Chinese search page. Sphinx finds words between spaces, and Chinese has none:
+  // there a page is listed where its text has every piece of the question, before the pages of the English book.
+  const root = document.documentElement.dataset.content_root;
+  const inChinese = document.documentElement.lang.startsWith("zh");
+  const asked = new URLSearchParams(location.search).get("q") ?? "";
+  if (!inChinese && /\p{Script=Han}/u.test(asked)) {
+    location.replace(`${root}${CHINESE}search.html?q=${encodeURIComponent(asked)}`);
+  }
+
+  let texts = {};
+  Search.chinese = (given) => (texts = given);
+
+  function sections(page, parts, pieces) {
+    const [, title] = parts[0];
+    const plain = parts.map(([, heading, text]) => `${heading} ${text}`.toLowerCase());
+    if (!pieces.every((piece) => plain.some((text) => text.includes(piece)))) return [];
+    const counts = parts.map(([, heading, text], at) => {
+      const named = pieces.filter((piece) => heading.toLowerCase().includes(piece)).length;
+      const said = pieces.filter((piece) => plain[at].includes(piece)).length;
+      return Scorer.title * named + Scorer.term * said + (text ? 0.1 : 0);
+    });
+    const best = counts.indexOf(Math.max(...counts));
+    const [id, heading] = parts[best];
+    return [[page, best ? `${title} > ${heading}` : title, best ? `#${id}` : "", null, 100 + counts[best], page]];
+  }
+
+  if (inChinese) {
+    const performed = Search._performSearch;
+    Search._performSearch = (query, ...rest) => {
+      const pieces = query.toLowerCase().split(/\s+/).filter(Boolean);
+      const ours = Object.entries(texts).flatMap(([page, parts]) => sections(page, parts, pieces));
+      ours.sort((a, b) => a[4] - b[4]); // the last is shown first
+      document.documentElement.dataset.content_root = ""; // Sphinx writes links as from the root
+      return [...performed(query, ...rest), ...ours].map(([page, ...others]) => [root + page, ...others]);
+    };
+  }
 })();

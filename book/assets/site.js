@@ -2,10 +2,17 @@
 (() => {
   "use strict";
 
+  // What a script says, in the page's language: a Chinese page carries its words (book/zh/page.toml).
+  const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
+  const say = (text, value = "") => (said[text] ?? text).replace("{0}", value);
+  if (typeof Documentation !== "undefined") {
+    Documentation.addTranslations({ messages: said, locale: document.documentElement.lang, plural_expr: "0" });
+  }
+
   // The sidebar, logo included, becomes a named landmark.
   const sidebar = document.querySelector(".bd-sidebar-primary");
   sidebar?.setAttribute("role", "region");
-  sidebar?.setAttribute("aria-label", "Book");
+  sidebar?.setAttribute("aria-label", say("Book"));
 
   // The entries of a list are its items; docutils gives them a role that is deprecated.
   for (const entry of document.querySelectorAll('[role="list"] > [role="doc-biblioentry"]')) {
@@ -48,7 +55,7 @@
     }
     if (!answers.childElementCount) return;
     const title = document.createElement("h2");
-    title.textContent = "Answers";
+    title.textContent = say("Answers");
     answers.prepend(title);
     document.querySelector("article.bd-article")?.append(answers);
   }
@@ -64,7 +71,7 @@
     const box = document.createElement("fieldset");
     box.className = "variants";
     const legend = document.createElement("legend");
-    legend.textContent = "Layout";
+    legend.textContent = say("Layout");
     box.append(legend);
     const show = (chosen) => {
       for (const cell of variants) cell.hidden = cell !== chosen;
@@ -112,8 +119,8 @@
     for (const [boxes, name] of Object.entries(WIDE)) {
       for (const box of document.querySelectorAll(boxes)) {
         const scrolls = box.scrollWidth > box.clientWidth;
-        const words = box.querySelector("caption")?.textContent ?? name;
-        const wanted = { tabindex: "0", role: "group", "aria-label": `${words}, scrolls sideways` };
+        const words = box.querySelector("caption")?.textContent ?? say(name);
+        const wanted = { tabindex: "0", role: "group", "aria-label": say("{0}, scrolls sideways", words) };
         for (const [key, value] of Object.entries(wanted)) {
           if (scrolls) box.setAttribute(key, value);
           else box.removeAttribute(key);
@@ -155,6 +162,11 @@
   addEventListener("DOMContentLoaded", unfold);
   addEventListener("hashchange", unfold);
 
+  // The same page in the other language opens at the same place: its sections have the same addresses.
+  for (const link of document.querySelectorAll("a.language-switch")) {
+    link.addEventListener("click", () => (link.hash = location.hash));
+  }
+
   // A figure that plays by itself does so while its picture is in sight, until a hand comes; never for who wants less motion.
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   for (const slot of calm ? [] : document.querySelectorAll(".live-slot[data-plays]")) {
@@ -182,14 +194,14 @@
   }
 
   // A screen reader hears that code was copied: the button's own words change where nobody listens.
-  const said = document.createElement("p");
-  said.className = "visually-hidden";
-  said.setAttribute("role", "status");
-  document.body.append(said);
+  const told = document.createElement("p");
+  told.className = "visually-hidden";
+  told.setAttribute("role", "status");
+  document.body.append(told);
   const copied = (event) => {
     if (!event.target.closest?.("button.copybtn")) return;
-    said.textContent = "";
-    setTimeout(() => (said.textContent = "Copied"), 100);
+    told.textContent = "";
+    setTimeout(() => (told.textContent = say("Copied")), 100);
   };
   document.addEventListener("click", copied, true); // before the button changes its picture
 })();

@@ -19,7 +19,7 @@ BY_OUTPUT = {
     "live-slot": "Code that makes this figure",
 }
 OTHERWISE = "Folded code"
-DETOUR, READING = "Detour:", "Further reading"
+DETOUR, READING = ("Detour:", "岔路："), ("Further reading", "延伸阅读")
 READING_WORDS = "Papers, code and threads"
 
 
@@ -43,7 +43,7 @@ class FoldSections(SphinxPostTransform):
             title = section.next_node(nodes.title).astext()
             if title.startswith(DETOUR) and not any(isinstance(node, Fold) for node in ancestors(section)):
                 fold_section(section, "detour")
-            elif title == READING:
+            elif title in READING:
                 fold_section(section, "reading")
 
 

@@ -12,12 +12,15 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from twins import original
 
 STATED = re.compile(r"^Time: (?:about )?(\d+) minutes", re.MULTILINE)
 LINK = re.compile(
     r'(<li class="toctree-l\d[^"]*"><a class="[^"]*reference internal" href="([^"#]*)#?"[^>]*>[^<]*</a>)(</li>)'
 )
-ANSWERS = re.compile(r"<details>(?=\s*<summary>(?:What you should have seen|Answers?|Solutions?)\b)")
+ANSWERS = re.compile(
+    r"<details>(?=\s*<summary>(?:(?:What you should have seen|Answers?|Solutions?)\b|你应该看到|答案|解答))"
+)
 
 
 @cache
@@ -37,7 +40,7 @@ def add_steps(app: Sphinx, page: str, template: str, context: dict, doctree: nod
     links = [
         f'<a rel="{way}" href="{html.escape(neighbour["link"])}">{before}{words(neighbour["title"])}{after}</a>'
         for way, before, after in (("prev", "← ", ""), ("next", "", " →"))
-        if (neighbour := context.get(way)) and page != app.config.root_doc
+        if (neighbour := context.get(way)) and original(page) != app.config.root_doc
     ]
     steps = f'<nav class="page-steps" aria-label="Neighbours">{"".join(links)}</nav>\n' if links else ""
     context["body"] = steps + ANSWERS.sub('<details class="answers">', context["body"])
@@ -58,7 +61,8 @@ def add_minutes(app: Sphinx, error: Exception | None) -> None:
 
         def timed(found: re.Match, page: Path = page) -> str:
             target = (page.parent / found[2]).resolve() if found[2] else page
-            minutes = stated((root / target.relative_to(site.resolve())).with_suffix(".ipynb"))
+            name = target.relative_to(site.resolve()).with_suffix("").as_posix()
+            minutes = stated(root / f"{original(name)}.ipynb")
             return f'{found[1]}<span class="minutes">{minutes} min</span>{found[3]}' if minutes else found[0]
 
         if (whole := LINK.sub(timed, text)) != text:

@@ -17,13 +17,14 @@ from pathlib import Path
 from docutils import nodes
 from live_figures import figures_of
 from sphinx.application import Sphinx
+from twins import is_chinese, original
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 import dates
 from cards import SIZE, Card, drawn
 
 LONGEST = 300  # characters; search engines show about half of them
-IN_SHORT = "In short."
+IN_SHORT = re.compile(r"In short\.\s*|要点[：。]\s*")
 LETTERS = dict(
     zip(
         ["alpha", "beta", "gamma", "theta", "lambda", "mu", "pi", "varphi", "phi", "Delta"],
@@ -80,24 +81,29 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     >>> shortened("One. Two is longer. Three.", 20), shortened("One sentence that is too long.", 16)
     ('One. Two is longer.', 'One sentence…')
     """
-    sentences = re.split(r"(?<=[.?!]) (?=[A-Z0-9])", text)
+    sentences = re.split(r"(?<=[.?!])(?= [A-Z0-9])|(?<=[。？！])", text)
     kept = sentences[0]
     for sentence in sentences[1:]:
-        if len(kept) + 1 + len(sentence) > longest:
+        if len(kept) + len(sentence) > longest:
             break
-        kept += f" {sentence}"
-    return kept if len(kept) <= longest else kept[: longest - 1].rpartition(" ")[0].rstrip(",;:") + "…"
+        kept += sentence
+    if len(kept) <= longest:
+        return kept
+    cut = kept[: longest - 1]
+    return (cut.rpartition(" ")[0] or cut).rstrip(",;:，；：、") + "…"
 
 
 def description(doctree: nodes.document) -> str:
     """Return what a page says in short, else the beginning of its first paragraph that is a sentence."""
     for quotation in doctree.findall(nodes.block_quote):
         text = plain(quotation)
-        if text.startswith(IN_SHORT):
-            return shortened(text.removeprefix(IN_SHORT).strip())
+        if found := IN_SHORT.match(text):
+            return shortened(text[found.end() :])
     for paragraph in doctree.findall(nodes.paragraph):
         text = plain(paragraph)
-        if text.endswith((".", "?", "!")) and len(text) > 40:
+        if (text.endswith((".", "?", "!")) and len(text) > 40) or (
+            text.endswith(("。", "？", "！")) and len(text) > 20
+        ):
             return shortened(text)
     return ""
 
@@ -156,7 +162,8 @@ def add_tags(app: Sphinx, page: str, template: str, context: dict, doctree: node
     book = app.config.html_title or app.config.project
     image = ""
     if base and can_draw():
-        card = card_of(Path(app.srcdir), page, title, book)
+        english = html.unescape(app.env.titles[original(page)].astext()) if is_chinese(page) else title
+        card = card_of(Path(app.srcdir), original(page), english, book)
         wanted.setdefault(card.name, card)
         image = f"{base}{CARDS}/{card.name}.png"
     context["metatags"] = context.get("metatags", "") + tags(title, book, description(doctree), url, image)

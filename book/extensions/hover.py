@@ -20,11 +20,13 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from twins import original, say
 
 GLOSSARY = "book/glossary"
 FOLDER = "_static/hover"
 LONGEST = 240  # characters of a card's text
 INTRODUCED = re.compile(r"notebooks/(\w\w)_")
+LISTED = re.compile(r"^(.+)\n: ", re.MULTILINE)  # a term of the glossary
 PRINTED = re.compile(r"(.+) \(.*\)$")  # a term with a remark behind it
 # words that also mean something that is no term
 COMMON = {"absorb", "angle", "base", "bias", "context", "detour", "distance", "feature", "frequency", "gain"}
@@ -59,6 +61,11 @@ QUIET = (
     "Exercises",
     "Predict",
     "In short",
+    "岔路：",
+    "延伸阅读",
+    "练习",
+    "先猜，再试",
+    "要点",
 )  # sections that keep their words as they are
 Card = tuple[str, str, str]  # what it is, its title, its text
 
@@ -69,10 +76,16 @@ class Terms(SphinxTransform):
     default_priority = 800
 
     def apply(self, **kwargs: object) -> None:
-        """Visit the terms of the glossary."""
-        if self.env.docname == GLOSSARY:
-            for term in self.document.findall(nodes.term):
-                term["ids"].append(f"term-{nodes.make_id(plain(term))}")
+        """Visit the terms of the glossary; a Chinese one has the place of the English in its row."""
+        if original(self.env.docname) != GLOSSARY:
+            return
+        terms = list(self.document.findall(nodes.term))
+        names = [plain(term) for term in terms]
+        if self.env.docname != GLOSSARY:
+            text = Path(self.env.doc2path(GLOSSARY)).read_text(encoding="utf-8")
+            names = [re.sub("[`$]", "", name) for name in LISTED.findall(text)]
+        for term, name in zip(terms, names, strict=True):
+            term["ids"].append(f"term-{nodes.make_id(name)}")
 
 
 def gather(app: Sphinx, doctree: nodes.document) -> None:
@@ -92,7 +105,7 @@ def gather(app: Sphinx, doctree: nodes.document) -> None:
     for item in doctree.findall(nodes.definition_list_item):
         term, definition = item.next_node(nodes.term), item.next_node(nodes.definition)
         for place in term["ids"]:
-            kept[place] = ("Term", plain(term), meaning(definition))
+            kept[place] = (say(app.env.docname, "Term"), plain(term), meaning(definition))
     cards_of(app.env)[app.env.docname] = kept
     if app.env.docname == GLOSSARY:
         app.env.rope_terms = introduced(doctree)
@@ -101,15 +114,19 @@ def gather(app: Sphinx, doctree: nodes.document) -> None:
 def kind(name: str) -> str:
     """Return what a page is called: Chapter 4, Appendix A1, or Page."""
     number = posixpath.basename(name).partition("_")[0]
-    if not name.startswith("notebooks/") or number in ("00", "P1"):
-        return "Page"
-    return f"Appendix {number}" if number.startswith("A") else f"Chapter {int(number)}"
+    if not original(name).startswith("notebooks/") or number in ("00", "P1"):
+        return say(name, "Page")
+    if number.startswith("A"):
+        return say(name, "Appendix {0}", number)
+    return say(name, "Chapter {0}", int(number))
 
 
 def meaning(definition: nodes.definition) -> str:
     """Return what a term means, without the link to its chapter."""
     text = plain(definition)
-    return re.sub(r"\s*(?:Chapters?|Appendix|Appendices) [A-Z0-9][^.]*$", "", text)
+    return re.sub(
+        r"\s*(?:(?:Chapters?|Appendix|Appendices) [A-Z0-9][^.]*|(?:第 ?\d|附录 ?A)[^。]*)$", "", text
+    )
 
 
 def introduced(doctree: nodes.document) -> dict[str, tuple[str, str]]:

@@ -15,10 +15,11 @@ import yaml
 from docutils import nodes
 from docutils.parsers.rst.states import Inliner
 from live_figures import STATE, Shown, figures_of, words_of
-from paths import PATHS, minutes, paths, spoken, titled
+from paths import PATHS, beside, in_english, minutes, paths, spoken, titled
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
+from twins import of_figure, say
 
 STILLS = "_static/stills"
 
@@ -39,12 +40,15 @@ def picture(env: BuildEnvironment, docname: str, page: str, shown: Shown) -> str
     """Return a link to a figure: its still, its title and its chapter."""
     builder = env.app.builder
     up = "../" * docname.count("/")
+    page = beside(env, docname, page)
     where = builder.get_relative_uri(docname, page)
-    title = words_of(shown.svg).partition(". ")[0]
+    chapter = html.escape(titled(env, page) + in_english(docname, page))
+    alt = say(docname, "Still picture of {0}", shown.name)
+    title = of_figure(docname, words_of(shown.svg).partition(". ")[0])
     return (
         f'<a class="still-link" href="{where}#live={shown.name}" data-figure="{shown.name}">'
-        f'<img src="{up}{STILLS}/{shown.name}.svg" loading="lazy" alt="Still picture of {shown.name}"> '
-        f"<span>{html.escape(title)}</span> <em>{html.escape(titled(env, page))}</em></a>"
+        f'<img src="{up}{STILLS}/{shown.name}.svg" loading="lazy" alt="{alt}"> '
+        f"<span>{html.escape(title)}</span> <em>{chapter}</em></a>"
     )
 
 
@@ -117,7 +121,7 @@ def time(
     if path is None:
         message = f"time must be that of a path in {PATHS.name}, got {text!r}"
         return [nodes.Text(text)], [inliner.reporter.warning(message, line=lineno)]
-    return [nodes.Text(spoken(minutes(Path(env.srcdir), path)))], []
+    return [nodes.Text(spoken(minutes(Path(env.srcdir), path), env.docname))], []
 
 
 def write_stills(app: Sphinx) -> None:

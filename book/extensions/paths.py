@@ -13,6 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
+from twins import in_chinese, is_chinese, original, say, table
 
 BOOK = Path(__file__).resolve().parents[1]
 PATHS = BOOK / "data" / "paths.yml"
@@ -37,18 +38,21 @@ def chapters(root: Path) -> list[str]:
 
 
 def minutes(root: Path, path: dict) -> int:
-    """Return how long a path takes: the spines of its chapters, the longest where one is chosen."""
+    """Return how many minutes a path takes: the spines of its chapters, the longest where one is chosen."""
     return sum(max(read(root / f"{page}.ipynb")["minutes"] for page in step) for step in path["steps"])
 
 
-def spoken(count: int) -> str:
-    """Return a time as one says it: to five minutes, or to half an hour where it is long."""
-    if count < 30:
-        return f"{count} minutes"
+def spoken(count: int, page: str = "") -> str:
+    """Return a time as one says it, on a page: to five minutes, or to half an hour where it is long."""
     if count < 100:
-        return f"{5 * round(count / 5)} minutes"
+        return say(page, "{0} minutes", count if count < 30 else 5 * round(count / 5))
     whole, half = divmod(round(count / 30), 2)
-    return f"{whole}{'½' if half else ''} hours"
+    return say(page, "{0} hours", f"{whole}{'½' if half else ''}")
+
+
+def worded(path: dict, page: str) -> dict:
+    """Return what a path is called, on a page."""
+    return table("paths")[path["key"]] if is_chinese(page) else path
 
 
 class Paths(SphinxDirective):
@@ -61,9 +65,10 @@ class Paths(SphinxDirective):
         for file in (PATHS, root / "_toc.yml", *sorted((root / "notebooks").glob("*.ipynb"))):
             self.env.note_dependency(str(file))
         for path in paths(self.env):
-            first = self.env.app.builder.get_relative_uri(self.env.docname, path["steps"][0][0])
-            link = nodes.reference("", path["name"], refuri=f"{first}?path={path['key']}", internal=True)
-            words = f" (about {spoken(minutes(root, path))}). {path['text']}"
+            here, said = self.env.docname, worded(path, self.env.docname)
+            first = self.env.app.builder.get_relative_uri(here, beside(self.env, here, path["steps"][0][0]))
+            link = nodes.reference("", said["name"], refuri=f"{first}?path={path['key']}", internal=True)
+            words = say(here, " (about {0}). {1}", spoken(minutes(root, path), here), said["text"])
             items.append(
                 nodes.list_item("", nodes.paragraph("", "", nodes.strong("", "", link), nodes.Text(words)))
             )
@@ -85,16 +90,29 @@ def next_on(app: Sphinx, page: str) -> dict[str, dict]:
     """Return, for each path that the page is on, its name and the pages that come next."""
     found = {}
     for path in paths(app.env):
-        here = next((number for number, step in enumerate(path["steps"]) if page in step), None)
+        here = next((number for number, step in enumerate(path["steps"]) if original(page) in step), None)
         if here is not None:
             after = path["steps"][here + 1 : here + 2]
+            pages = [beside(app.env, page, other) for step in after for other in step]
             links = [
-                {"title": titled(app.env, other), "href": app.builder.get_relative_uri(page, other)}
-                for step in after
-                for other in step
+                {
+                    "title": titled(app.env, other) + in_english(page, other),
+                    "href": app.builder.get_relative_uri(page, other),
+                }
+                for other in pages
             ]
-            found[path["key"]] = {"path": path["path"], "next": links}
+            found[path["key"]] = {"path": worded(path, page)["path"], "next": links}
     return found
+
+
+def beside(env: BuildEnvironment, page: str, other: str) -> str:
+    """Return the page to which a link leads: the Chinese one from a Chinese page, where there is one."""
+    return in_chinese(env, other) if is_chinese(page) else other
+
+
+def in_english(page: str, other: str) -> str:
+    """Return what a link on a Chinese page says of one that is not."""
+    return say(page, " (in English)") if is_chinese(page) and not is_chinese(other) else ""
 
 
 def titled(env: BuildEnvironment, page: str) -> str:

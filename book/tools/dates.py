@@ -45,4 +45,4 @@ def newest(log: str) -> dict[str, str]:
 def of_page(root: Path, page: str) -> str:
     """Return the day on which a page was last changed, or nothing."""
     days = changed(root)
-    return next((days[name] for kind in ("md", "ipynb") if (name := f"{page}.{kind}") in days), "")
+    return next((days[name] for kind in ("md", "ipynb", "zh") if (name := f"{page}.{kind}") in days), "")

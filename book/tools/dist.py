@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "_build"
 NAME = "rope-turn-by-turn"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the date of every file in the zip, so that the same pages make the same bytes
+CHINESE = "book/zh/"
 TITLE = "RoPE, Turn by Turn"
 ABOUT = "An interactive book on rotary position embedding, and its reference library rope_edu."
 LOST = """<!DOCTYPE html>
@@ -59,11 +60,16 @@ DROPPED = ("script", "style", "button", "svg", "input", "select", ".headerlink",
 DROPPED += (".page-steps",)
 
 
-def pages(root: Path) -> list[tuple[str, list[str]]]:
+def all_pages(root: Path) -> list[tuple[str, list[str]]]:
     """Return (caption, pages) of each part in the order of ``_toc.yml``; the first page has no caption."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     parts = [(part["caption"], [entry["file"] for entry in part["chapters"]]) for part in toc["parts"]]
     return [("", [toc["root"]]), *parts]
+
+
+def pages(root: Path) -> list[tuple[str, list[str]]]:
+    """Return the same of the English book, which is what can be had as Markdown, as a PDF and as an EPUB."""
+    return [(caption, part) for caption, part in all_pages(root) if not part[0].startswith(CHINESE)]
 
 
 def of_notebook(path: Path) -> str:
@@ -205,7 +211,7 @@ def write_markdown(root: Path, built: Path) -> None:
 
 def write_for_site(root: Path, built: Path, site: str) -> None:
     """Write what only a site with an address has: the list of its pages, and a page for addresses that are none."""
-    names = [name for _, part in pages(root) for name in part]
+    names = [name for _, part in all_pages(root) for name in part]
     urls = "".join(
         f"  <url><loc>{html.escape(f'{site}{name}.html')}</loc>{lastmod(root, name)}</url>\n"
         for name in names

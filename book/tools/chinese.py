@@ -1,0 +1,191 @@
+"""Say what of the Chinese edition (``book/zh``) is older than its English, or renew the marks of what was read.
+
+    python book/tools/chinese.py                    every cell and page whose English has changed since
+    python book/tools/chinese.py --stamp FILE …     these were compared with their English: take its digests
+
+A file ``NN_name.zh`` has the Markdown cells of the notebook of that name, each behind ``<!-- id of digest -->``;
+code and what it shows are the notebook's own. A page ``name.md`` begins with ``<!-- of book/name.md digest -->``.
+The digest is that of the English from which it was translated, without what ``make address`` writes there.
+Needs Python alone.
+"""
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import address
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = "book/zh"
+OF_CELL = re.compile(r"^<!-- (?P<id>[\w-]+) of (?P<digest>[0-9a-f]{8}) -->\n", re.MULTILINE)
+OF_PAGE = re.compile(r"\A<!-- of (?P<page>\S+) (?P<digest>[0-9a-f]{8}) -->\n")
+FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[`~]*$", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#{1,6} .+$", re.MULTILINE)
+IN_COLAB = "在 Colab 中打开"
+
+
+def files(root: Path = ROOT) -> list[Path]:
+    """Return the files of the edition that were translated."""
+    return sorted(path for path in (root / FOLDER).glob("*") if path.suffix in (".zh", ".md"))
+
+
+def original(path: Path) -> Path:
+    """Return the English file of a Chinese one: its notebook, or the page of the same name."""
+    book = path.parents[1]
+    return (
+        book.parent / "notebooks" / f"{path.stem}.ipynb" if path.suffix == ".zh" else book / f"{path.stem}.md"
+    )
+
+
+def digest(text: str) -> str:
+    """Return the mark of an English text.
+
+    >>> digest("One turn.")
+    'e013f990'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def cells(path: Path) -> dict[str, str]:
+    """Return {id: source} of a notebook's Markdown cells, without what ``make address`` writes."""
+    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = {cell["id"]: "".join(cell["source"]) for cell in found if cell["cell_type"] == "markdown"}
+    return {key: address.front(text, path.name, address.Address()) for key, text in texts.items()}
+
+
+def page(path: Path) -> str:
+    """Return an English page, without what ``make address`` writes."""
+    text = path.read_text(encoding="utf-8")
+    return address.IN_INDEX.put(text, address.Address()) if path.name == "index.md" else text
+
+
+def parts(path: Path) -> dict[str, tuple[str, str]]:
+    """Return {id: (digest of its English, Chinese text)} of the cells of a ``.zh`` file."""
+    text = path.read_text(encoding="utf-8")
+    marks = list(OF_CELL.finditer(text))
+    if not marks or text[: marks[0].start()].strip():
+        raise ValueError(f"{path.name} must begin with a line <!-- id of digest -->")
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    found = {
+        mark["id"]: (mark["digest"], text[mark.end() : end].strip("\n"))
+        for mark, end in zip(marks, ends, strict=True)
+    }
+    if len(found) < len(marks):
+        raise ValueError(f"{path.name} has a cell twice")
+    return found
+
+
+def body(path: Path) -> tuple[str, str]:
+    """Return (digest of its English, Chinese text) of a ``.md`` file."""
+    text = path.read_text(encoding="utf-8")
+    wanted = f"book/{path.name}"
+    mark = OF_PAGE.match(text)
+    if mark is None or mark["page"] != wanted:
+        raise ValueError(f"{path.name} must begin with a line <!-- of {wanted} digest -->")
+    return mark["digest"], text[mark.end() :].lstrip("\n")
+
+
+def headings(text: str) -> list[str]:
+    """Return the lines of a text that are headings.
+
+    >>> headings("# One\\n\\n```\\n# a comment\\n```\\n\\n## Two")
+    ['# One', '## Two']
+    """
+    return HEADING.findall(FENCED.sub("", text))
+
+
+def ranks(text: str) -> list[int]:
+    """Return the ranks of a text's headings in order."""
+    return [len(line) - len(line.lstrip("#")) for line in headings(text)]
+
+
+def faults(path: Path) -> Iterator[str]:
+    """Yield a sentence for each thing without which a page cannot be made."""
+    if path.suffix == ".md":
+        if ranks(body(path)[1]) != ranks(page(original(path))):
+            yield f"{path.name}: its headings are not those of {original(path).name}"
+        return
+    ours, theirs = parts(path), cells(original(path))
+    yield from (f"{path.name}: the cell {key} has no translation" for key in theirs if key not in ours)
+    yield from (
+        f"{path.name}: {original(path).name} has no cell {key} of text" for key in ours if key not in theirs
+    )
+    yield from (
+        f"{path.name}: the cell {key} is empty" for key, (_, text) in ours.items() if not text.strip()
+    )
+    both = [key for key in theirs if key in ours]
+    if [key for key in ours if key in theirs] != both:
+        yield f"{path.name}: its cells are in another order than those of {original(path).name}"
+    yield from (
+        f"{path.name}: the headings of the cell {key} are not those of its English"
+        for key in both
+        if ranks(ours[key][1]) != ranks(theirs[key])
+    )
+
+
+def merged(path: Path) -> dict:
+    """Return the notebook of a ``.zh`` file: Chinese text, and code with what it shows as it is."""
+    found = list(faults(path))
+    if found:
+        raise ValueError("\n".join(found))
+    ours = parts(path)
+    notebook = json.loads(original(path).read_text(encoding="utf-8"))
+    for number, cell in enumerate(notebook["cells"]):
+        if cell["cell_type"] != "markdown":
+            continue
+        link = re.search(r"^\[Open in Colab\]\((.*)\)$", "".join(cell["source"]), re.MULTILINE)
+        text = ours[cell["id"]][1]
+        cell["source"] = with_colab(text, link[1]) if link and number == 0 else text
+    return notebook
+
+
+def with_colab(text: str, url: str) -> str:
+    """Return a notebook's first cell with its link to Colab, where the English has it."""
+    above = re.match(r"# .*\n\n(?:(?:>.*\n)+\n)?", text)
+    if above is None:
+        raise ValueError(f"a notebook begins with its title, got {text[:40]!r}")
+    return f"{above[0]}[{IN_COLAB}]({url})\n\n{text[above.end() :]}"
+
+
+def older(path: Path) -> list[str]:
+    """Return what of a file has an English that has changed since: ids of cells, or its own name."""
+    if path.suffix == ".md":
+        return [path.name] if body(path)[0] != digest(page(original(path))) else []
+    theirs = cells(original(path))
+    return [key for key, (mark, _) in parts(path).items() if key in theirs and mark != digest(theirs[key])]
+
+
+def stamp(path: Path) -> str:
+    """Return a file with the digests of its English as that is now."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        body(path)
+        return OF_PAGE.sub(f"<!-- of book/{path.name} {digest(page(original(path)))} -->\n", text)
+    theirs = cells(original(path))
+
+    def renewed(mark: re.Match) -> str:
+        key = mark["id"]
+        return f"<!-- {key} of {digest(theirs[key])} -->\n" if key in theirs else mark[0]
+
+    return OF_CELL.sub(renewed, text)
+
+
+def main(arguments: list[str]) -> int:
+    """Renew the marks of the files that are named, or list what is older; 1 where something is."""
+    if arguments[:1] == ["--stamp"]:
+        for path in map(Path, arguments[1:]):
+            path = path.resolve()
+            path.write_text(stamp(path), encoding="utf-8", newline="\n")
+        return 0
+    found = [(path, name) for path in files() for name in older(path)]
+    for path, name in found:
+        print(f"{path.relative_to(ROOT)}: {name} is older than its English")
+    print(f"{len(found)} of {len(files())} files' cells and pages are older" if found else "nothing is older")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
