@@ -77,7 +77,8 @@
   const stills = [...document.querySelectorAll("a[data-figure]")];
   function show() {
     for (const link of links) tick(link, state.read.includes(called(link.href)), say(", read"));
-    for (const still of stills) tick(still, state.seen.includes(still.getAttribute("data-figure") ?? ""), say(", moved"));
+    for (const still of stills)
+      tick(still, state.seen.includes(still.getAttribute("data-figure") ?? ""), say(", moved"));
     button.hidden = !state.read.length && !state.seen.length && !state.path;
     if (!button.hidden) told.textContent = "";
     showNext();

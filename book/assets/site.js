@@ -162,6 +162,11 @@
   addEventListener("DOMContentLoaded", unfold);
   addEventListener("hashchange", unfold);
 
+  // The same page in the other language opens at the same place: its sections have the same addresses.
+  for (const link of document.querySelectorAll("a.language-switch")) {
+    link.addEventListener("click", () => (link.hash = location.hash));
+  }
+
   // A figure that plays by itself does so while its picture is in sight, until a hand comes; never for who wants less motion.
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   for (const slot of calm ? [] : document.querySelectorAll(".live-slot[data-plays]")) {

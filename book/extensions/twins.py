@@ -40,7 +40,11 @@ LEFT_ALONE = re.compile(r"<(script|style|svg|pre)\b.*?</\1>", re.DOTALL)
 ATTRIBUTE = re.compile(r'\b(title|aria-label|placeholder|alt|data-bs-title)="([^"]+)"')
 BETWEEN_TAGS = re.compile(r">([^<>]*[A-Za-z][^<>]*)<")
 IN_ARTICLE = re.compile(r'<summary>[^<]*</summary>|<p class="live-note">[^<]*</p>')
+SIGNS = re.compile(
+    r'([（“]?)(<span class="math[^"]*">(?:(?!</?span).)*</span>)([，。；：？！、）”]*)', re.DOTALL
+)
 STRESSED = re.compile(r"<em>([^<⺀-鿿]*)</em>")  # in Latin letters, which are slanted as ever
+SOURCE = re.compile(r'<script[^>]*src="([^"?]*)[^>]*></script>')
 BUTTONS = '<div class="article-header-buttons">'
 
 
@@ -163,17 +167,31 @@ def places(path: Path, extensions: set[str]) -> list[tuple[str, str]]:
     return [(section.get("slug", ""), section["ids"][0]) for section in doctree.findall(nodes.section)]
 
 
-def number(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Give a Chinese chapter the number of its English; return those that have a new one."""
-    changed = []
+def forget(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Take the numbers of Chinese chapters away before chapters are counted; no page is written for that."""
     for page in filter(is_chinese, env.found_docs):
-        numbers = env.toc_secnumbers.get(original(page), {}).get("")
-        if numbers:
-            changed += [page] if env.titles[page].get("secnumber") != numbers else []
-            env.toc_secnumbers[page] = {"": numbers}
-            env.titles[page]["secnumber"] = env.longtitles[page]["secnumber"] = numbers
-            env.tocs[page].next_node(nodes.reference)["secnumber"] = numbers
-    return changed
+        for numbered in places_of_number(env, page):
+            numbered.attributes.pop("secnumber", None)
+    return []
+
+
+def number(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Give a Chinese chapter the number of its English; return those whose number is another than before."""
+    before = getattr(env, "chinese_numbers", {})
+    env.chinese_numbers = {}
+    for page in filter(is_chinese, env.found_docs):
+        sections = env.toc_secnumbers.get(original(page), {})
+        if numbers := sections.get(""):
+            env.chinese_numbers[page] = numbers
+            env.toc_secnumbers[page] = dict(sections)  # their addresses are the same
+            for numbered in places_of_number(env, page):
+                numbered["secnumber"] = numbers
+    return [page for page in env.found_docs if before.get(page) != env.chinese_numbers.get(page)]
+
+
+def places_of_number(env: BuildEnvironment, page: str) -> list[nodes.Element]:
+    """Return where Sphinx keeps the number of a page: its titles, and its line of the contents."""
+    return [env.titles[page], env.longtitles[page], env.tocs[page].next_node(nodes.reference)]
 
 
 def begin(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.Node | None) -> None:
@@ -302,8 +320,21 @@ def with_switch(text: str, page: str, other: str, app: Sphinx) -> str:
 def with_search(text: str, page: str) -> str:
     """Return a Chinese page that asks the Chinese search page, and that with what it looks into."""
     text = text.replace('action="../../search.html"', 'action="search.html"')
-    script = f'<script defer src="../../{INDEX}"></script>\n'
-    return text if page != SEARCH or script in text else text.replace("</head>", f"{script}</head>", 1)
+    if page != SEARCH or INDEX in text:
+        return text
+    loaded: set[str] = set()
+
+    def once(
+        found: re.Match,
+    ) -> str:  # the theme knows one search page, and loads its scripts twice into this one
+        again = found[1] in loaded
+        loaded.add(found[1])
+        index = (
+            f'<script defer src="../../{INDEX}"></script>\n' if found[1].endswith("searchindex.js") else ""
+        )
+        return "" if again else index + found[0]  # the search begins when Sphinx's index arrives
+
+    return SOURCE.sub(once, text)
 
 
 def translated(text: str) -> str:
@@ -317,7 +348,7 @@ def translated(text: str) -> str:
 
     if article:
         inside = IN_ARTICLE.sub(lambda found: in_frame(found[0]), article[0])
-        inside = LEFT_ALONE.sub(hold, inside)
+        inside = LEFT_ALONE.sub(hold, SIGNS.sub(together, inside))
         inside = STRESSED.sub(r'<em class="latin">\1</em>', ATTRIBUTE.sub(attribute, inside))
         text = text[: article.start()] + f"\0{len(held)}\0" + text[article.end() :]
         held.append(inside)
@@ -325,6 +356,12 @@ def translated(text: str) -> str:
     while "\0" in text:
         text = re.sub("\0(\\d+)\0", lambda found: held[int(found[1])], text)
     return text
+
+
+def together(found: re.Match) -> str:
+    """Return a formula that no line break parts from the signs around it."""
+    before, formula, after = found.groups()
+    return f'<span class="together">{found[0]}</span>' if before or after else formula
 
 
 def in_frame(text: str) -> str:
@@ -381,6 +418,9 @@ def gather(app: Sphinx, doctree: nodes.document) -> None:
         ]
         text = " ".join(part.astext() for part in own if not part.get("nb_element"))
         found.append([section["ids"][0], heading, " ".join(text.split())])
+    for item in doctree.findall(nodes.definition_list_item):
+        term, meaning = item.next_node(nodes.term), item.next_node(nodes.definition)
+        found += [[term["ids"][-1], term.astext(), meaning.astext()]] if term["ids"] else []
     texts_of(app.env)[page] = found
 
 
@@ -412,6 +452,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", gather)
     app.connect("env-purge-doc", lambda app, env, page: texts_of(env).pop(page, None))
     app.connect("env-merge-info", merge)
+    app.connect("env-get-updated", forget, priority=100)
     app.connect("env-get-updated", number, priority=900)
     app.connect("html-page-context", begin, priority=400)
     app.connect("html-page-context", end, priority=900)

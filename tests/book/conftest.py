@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Leave a blank page in an engine that the next test does not ask for: a figure at play there slows all others."""
+    """Leave a blank page in an engine that the next test does not ask for: a figure at play slows all others."""
     engine = item.funcargs.get("engine")
     if engine and "engine" not in getattr(nextitem, "fixturenames", ()):
         engine.open("about:blank")
