@@ -1,4 +1,5 @@
 // Rules on the numbers of an answer, as rope_edu/check/ruled.py makes trees of them.
+import { phraseOf } from "./phrase.js";
 
 /** @typedef {Record<string, number>} Names */
 /** @typedef {(names: Names) => any} Formula */
@@ -77,7 +78,8 @@ const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(
  */
 export function ruled({ values, rules }, given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
-  const [, sentence] = rules.find(([condition]) => formula(condition)(names)) ?? [];
-  const word = (/** @type {any} */ part) => (typeof part === "string" ? part : FORMS[part[1]](formula(part[0])(names)));
-  return sentence?.map(word).join("");
+  const [, sentence, numbers] = rules.find(([condition]) => formula(condition)(names)) ?? [];
+  const number = (/** @type {string} */ _, /** @type {number} */ n) =>
+    FORMS[numbers?.[n][1]](formula(numbers?.[n][0])(names));
+  return sentence && phraseOf(sentence).replace(/\{(\d)\}/g, number);
 }
