@@ -7,6 +7,7 @@ r"""The command `rope-edu`: find what is wrong with the positions of a model.
     rope-edu model module:make             what a live torch model rotates, against its config
     rope-edu decode module:make            whether a decoder gives the same logits in every way of asking
     rope-edu vectors module:function       test vectors, run on a rotation
+    rope-edu examples [DIR]                small files on which each of these can be tried
 
 Each takes --json, and `rope-edu COMMAND --help` says more. The exit status is 0 for the same or right, 1 for not,
 2 where it could not tell.
@@ -20,7 +21,7 @@ import os
 import sys
 
 from rope_edu.clinic import __main__ as clinic
-from rope_edu.command import check_live, compare_files, compare_rows, read_files
+from rope_edu.command import check_live, compare_files, compare_rows, hand_out, read_files
 from rope_edu.vectors import __main__ as vectors
 
 
@@ -42,6 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
             return check_live.run_model(chosen.made, config=chosen.config, as_json=chosen.json)
         if chosen.command == "decode":
             return check_live.run_decode(chosen.made, as_json=chosen.json)
+        if chosen.command == "examples":
+            return hand_out.run(chosen.folder, as_json=chosen.json)
         return compare_rows.run(chosen.wanted, chosen.found, head_dim=chosen.head_dim, as_json=chosen.json)
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -69,7 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     decoding = commands.add_parser("decode", description=live, formatter_class=form)
     for each in (probing, decoding):
         each.add_argument("made", metavar="module:make", help="a model, or a function that makes one")
-    for each in (reading, comparing, weighing, probing, decoding):
+    handing = commands.add_parser("examples", description=hand_out.__doc__, formatter_class=form)
+    handing.add_argument("folder", nargs="?", metavar="DIR", help="where to write them; else they are named")
+    for each in (reading, comparing, weighing, probing, decoding, handing):
         each.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

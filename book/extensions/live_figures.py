@@ -39,6 +39,8 @@ SCRIPTED = {
 }  # what lives in a page and is no figure, its script
 REVIEW = "The review needs JavaScript, and a browser that may run it."
 BEFORE = ("live.js", "live/shared.js")  # a page's first figure
+WORDS = "words.zh-CN.js"  # a Chinese page loads it before the two
+CHINESE = "book/zh"
 CHIP = "#live="  # how a link to a state begins
 NOTE = "This control needs Python: open the notebook in Colab or Jupyter to move it."
 
@@ -247,6 +249,16 @@ def add_figure_scripts(
         context["body"] = LATER.sub(lambda found: html.escape(address(found[0])), body)
 
 
+def words(root: Path) -> dict[str, str]:
+    """Return {English: Chinese} of what figures and their questions say; {} where nothing is translated."""
+    folder = root / CHINESE
+    found: dict[str, str] = {}
+    for file in (folder / "words.json", *sorted((folder / "questions").glob("*.json"))):
+        if file.is_file():
+            found |= json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
 def write_scripts(app: Sphinx) -> None:
     """Write each figure's script and the shared style sheet into the site."""
     if app.builder.format != "html":
@@ -255,6 +267,9 @@ def write_scripts(app: Sphinx) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "figure.css").write_text(style(), encoding="utf-8")
     (folder / "shared.js").write_text(shared_script(), encoding="utf-8")
+    if chinese := words(Path(app.srcdir)):
+        table = json.dumps(chinese, ensure_ascii=False, separators=(",", ":"))
+        (folder / WORDS).write_text(f"RopeWords = {table};\n", encoding="utf-8")
     modules = {name: figure.module_name() for name, figure in LiveFigure.figures.items()}
     for name, module in (modules | SCRIPTED).items():
         script = page_script(module, name, alone=False)

@@ -1,5 +1,8 @@
 """Measure what the live figures cost in a browser: python book/tools/bench.py [15_ 17_ …]. Build the book first.
 
+`--train` measures the training in the page alone: steps a second beside torch, how long a hand waits for a frame
+while it trains, what memory the page takes with its workers, and that a hidden page stands still.
+
 For every slider of every figure, brought to the top of the window: 200 moves, each dispatched at the start of a
 frame as a browser does with real input, timed until the frame is painted. For a figure that works longer than a
 move may: 9 moves at some lengths, each timed until the first result and until the last is painted. For every page
@@ -185,10 +188,105 @@ def training(browser: Browser) -> None:
     page.close()
 
 
+RUN = {"steps": 2000}  # for longer than is measured
+STATE = """() => {
+    const said = document.querySelector('[data-live="TrainInThePage"] .rl-readout').textContent;
+    return { step: Number(/after ([\\d,]+) step/.exec(said)?.[1].replace(",", "") ?? 0), hidden: document.hidden };
+}"""
+TAKE = """(changes) => document.querySelector('[data-live="TrainInThePage"]').take(changes)"""
+HIDE = """(away) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => away });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+SECONDS = 5  # of each measurement
+
+
+def learning(browser: Browser, root: str) -> None:
+    """Print how the playground trains: steps a second, frames, memory; and what it does when hidden."""
+    page = opened(browser)
+    page.goto(f"{root}notebooks/P1_playground.html")
+    page.wait_for_selector('[data-live="TrainInThePage"][data-ready="true"]')
+    before = memory(browser)
+    page.evaluate(TAKE, RUN)
+    page.wait_for_timeout(1000)  # workers are started, the code is warm
+    first = page.evaluate(STATE)["step"]
+    page.wait_for_timeout(1000 * SECONDS)
+    rate = (page.evaluate(STATE)["step"] - first) / SECONDS
+    print(f"in the page: {rate:.0f} steps a second (24 letters, one encoding, with its picture)")
+    times = sorted(page.evaluate(MEASURE, ["TrainInThePage", "times", MOVES]))
+    middle, late = statistics.median(times), times[int(0.95 * len(times))]
+    print(
+        f"input to frame while it trains: median {middle:.1f} ms, 95th percentile {late:.1f}, worst {times[-1]:.1f}"
+    )
+    one = memory(browser)
+    page.evaluate(TAKE, RUN | {"against": "sinusoidal", "times": 4})
+    page.wait_for_timeout(1000 * SECONDS)
+    print(
+        f"memory of the page's process: {before:.0f} MB before the training, {one:.0f} with its worker, "
+        f"{memory(browser):.0f} with two and texts of four times the length"
+    )
+    page.evaluate(TAKE, RUN | {"against": "", "seed": 1})
+    page.wait_for_timeout(1000)
+    hidden(browser, page)
+    page.context.close()
+
+
+def hidden(browser: Browser, page: Page) -> None:
+    """Print how far a run goes, and what its process computes, while nobody sees the page, and that it goes on."""
+    seen = page.evaluate(STATE)["step"]
+    page.evaluate(HIDE, True)
+    page.wait_for_timeout(1000)  # what a worker had begun
+    at, worked = page.evaluate(STATE)["step"], cpu_seconds(browser)
+    page.wait_for_timeout(1000 * SECONDS)
+    still, worked = page.evaluate(STATE)["step"], cpu_seconds(browser) - worked
+    page.evaluate(HIDE, False)
+    page.wait_for_timeout(2000)
+    after = page.evaluate(STATE)["step"]
+    print(
+        f"hidden for {SECONDS} s at step {seen}: {still - at} steps, {worked:.2f} s of CPU; "
+        f"seen again: {after - still} steps in 2 s"
+    )
+
+
+def renderers(browser: Browser) -> list[Path]:
+    """Return the folders in /proc of the browser's processes that hold pages."""
+    session = browser.new_browser_cdp_session()
+    told = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return [Path(f"/proc/{each['id']}") for each in told if each["type"] == "renderer"]
+
+
+def memory(browser: Browser) -> float:
+    """Return the MB that the largest page's process has for itself: its scripts, its workers, its picture."""
+
+    def private(process: Path) -> float:
+        lines = (process / "smaps_rollup").read_text().splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1000
+
+    return max(map(private, renderers(browser)))
+
+
+def cpu_seconds(browser: Browser) -> float:
+    """Return the seconds that the pages' processes have computed so far."""
+    ticks = 0
+    for process in renderers(browser):
+        ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def main(paths: list[str]) -> None:
     """Measure the chapters with one of these words in their names (all, where none is given)."""
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    built = sorted(f"notebooks/{page.name}" for page in (SITE / "notebooks").glob("*.html"))
+    if "--train" in paths:
+        with launched() as browser, served(Quiet) as near:
+            training(browser)
+            learning(browser, near)
+        return
+    built = sorted(
+        f"notebooks/{page.name}"
+        for page in (SITE / "notebooks").glob("*.html")
+        if "<a data-moved" not in page.read_text(encoding="utf-8")
+    )  # without those that only lead on from an old address
     chapters = [page for page in built if not paths or any(path in page for path in paths)]
     if not chapters:
         raise SystemExit(f"no page of {SITE / 'notebooks'} has {' or '.join(paths)} in its name")

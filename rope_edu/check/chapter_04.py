@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from rope_edu.check.answers import array, number, of_function, row, whole
+from rope_edu.check.answers import array, number, numbers, of_function
 from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.ruled import ruled
 from rope_edu.plain import rotate_pair
 
 RADIANS_PER_TOKEN = math.pi / 6  # a twelfth of a turn a token, as on a clock face
@@ -56,14 +57,4 @@ def _is_half(score: object) -> Verdict:
 @judges("4.3")
 def _keeps_the_score(pair: object) -> Verdict:
     """Judge exercise 4.3: another (m, n) with the score of (9, 4), whatever q and k hold."""
-    ask = "Positions are whole numbers, 0 or more."
-    m, n = (whole(p, ask) for p in row(pair, 2, "The answer is two positions, (m, n)."))
-    if min(m, n) < 0:
-        return ask
-    if m == 9 or n == 4:
-        return "Both positions must differ from those of (9, 4)."
-    if n - m == 5:
-        return "There the key stands after the query: m − n is −5, and 9 − 4 = 5."
-    basis = ((1.0, 0.0), (0.0, 1.0))
-    same = all(close(_score(q, m, k, n), _score(q, 9, k, 4)) for q in basis for k in basis)
-    return same or f"There m − n is {m - n}, and 9 − 4 = 5."
+    return ruled("4.3", *numbers(pair, 2, "The answer is two positions, (m, n)."))

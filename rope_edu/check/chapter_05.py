@@ -13,14 +13,14 @@ from rope_edu.check.answers import (
     complex_number,
     function,
     number,
+    numbers,
     of_function,
     plain,
     row,
-    whole,
 )
 from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.ruled import ruled
 
-SQUARE_STEP = 0.1  # θ of exercise 5.2: the angle at position m is 0.1 · m²
 RADIANS_PER_TOKEN = 0.25
 HALF_LIFE = 10  # tokens of distance that halve the score in exercise 5.3
 
@@ -71,25 +71,11 @@ def _slip_of_order(got: np.ndarray, x: list[float], position: int, inv_freq: lis
     return ""
 
 
-def _square_score(m: int, n: int) -> float:
-    """Score q = k = 1 when the angle is quadratic in the position."""
-    return math.cos(SQUARE_STEP * (m * m - n * n))
-
-
 @judges("5.2")
 def _exposes_the_square(answer: object) -> Verdict:
     """Judge exercise 5.2: two places with one distance and scores more than 1.9 apart."""
-    ask, between = (
-        "The answer is two places, ((m, n), (m2, n2)).",
-        "Positions are whole numbers from 0 to 100.",
-    )
-    m, n, m2, n2 = (whole(p, between) for place in row(answer, 2, ask) for p in row(place, 2, ask))
-    if not all(0 <= p <= 100 for p in (m, n, m2, n2)):
-        return between
-    if m - n != m2 - n2:
-        return f"The distances differ: {m - n} and {m2 - n2}."
-    gap = abs(_square_score(m, n) - _square_score(m2, n2))
-    return gap > 1.9 or f"The scores differ by {gap:.2f} only."
+    ask = "The answer is two places, ((m, n), (m2, n2))."
+    return ruled("5.2", *(p for place in row(answer, 2, ask) for p in numbers(place, 2, ask)))
 
 
 @judges("5.3")
@@ -151,13 +137,4 @@ def _complex(answer: object) -> complex:
 def _hides_the_sign(answer: object) -> Verdict:
     """Judge exercise 5.4: q and k for which conj on the wrong one changes no score."""
     q, k = map(_complex, row(answer, 2, "The answer is two complex numbers, (q, k)."))
-    if abs(q) < 1e-3 or abs(k) < 1e-3:
-        return "A zero hides everything; take two numbers that are not 0."
-    if close(q, k):
-        return "q = k works; now find one where they differ."
-    for distance in (1, 5, 12):
-        turn = cmath.exp(1j * distance * RADIANS_PER_TOKEN)
-        right, wrong = (q * k.conjugate() * turn).real, (q.conjugate() * k * turn).real
-        if not close(right, wrong, 1e-9 * abs(q) * abs(k)):
-            return f"At distance {distance} the right score is {right:.3f}, the colleague's {wrong:.3f}."
-    return True
+    return ruled("5.4", q.real, q.imag, k.real, k.imag)

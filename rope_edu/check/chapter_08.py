@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import array, of_function, row, whole
+from rope_edu.check.answers import array, numbers, of_function
 from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.ruled import ruled
 from rope_edu.encodings import apply_rope, convert_projection, inv_freq, layout_permutation, rope_angles
 
 Rope = Callable[[np.ndarray, float], np.ndarray]
@@ -112,18 +113,4 @@ def _finds_layout(layout_of: Callable[[Rope], Any]) -> Verdict:
 @judges("8.4")
 def _hides_the_bug(heads: object) -> Verdict:
     """Judge exercise 8.4: the wrong number of heads happens to be the right one."""
-    ask = "Both are whole numbers, 1 or more."
-    heads = row(heads, 2, "The answer is two numbers, (n_heads, n_kv_heads).")
-    n_heads, n_kv_heads = (whole(n, ask) for n in heads)
-    if min(n_heads, n_kv_heads) < 1:
-        return ask
-    if n_kv_heads >= n_heads:
-        return "There must be fewer key heads than heads."
-    if n_heads % n_kv_heads:
-        return f"{n_heads} heads cannot share {n_kv_heads} key heads evenly."
-    if (n_heads, n_kv_heads) == (64, 8):
-        return "That is Llama-2-70B again: find another."
-    guess = n_heads // n_kv_heads
-    if guess != n_kv_heads:
-        return f"The converter would use {guess} key heads, and there are {n_kv_heads}."
-    return True
+    return ruled("8.4", *numbers(heads, 2, "The answer is two numbers, (n_heads, n_kv_heads)."))

@@ -7,6 +7,7 @@ import numpy as np
 
 from rope_edu.check.answers import array, number, of_function
 from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.ruled import ruled
 from rope_edu.encodings import inv_freq, mean_cosine, score_curve
 
 FREQUENCIES = inv_freq(64)
@@ -66,15 +67,7 @@ def _why_not_so_many(found: float, head_dim: int, base: float, far: int, steps: 
 @judges("9.3")
 def _keeps_three_tenths(base: object) -> Verdict:
     """Judge exercise 9.3: mean cosine over 800 … 1200 between 0.28 and 0.32 for d = 128."""
-    base = number(base, "The answer is one number above 1.")
-    if not 1 < base < 1e300:
-        return "The answer is one number above 1."
-    if 10 < base < 11.5:
-        return "That is ln b: the base is its exponential."
-    found = float(mean_cosine(inv_freq(128, float(base)), np.arange(800, 1201)).mean())
-    if 0.28 <= found <= 0.32:
-        return True
-    return f"With that base the average is {found:.3f}: {'too low' if found < 0.28 else 'too high'}."
+    return ruled("9.3", number(base, "The answer is one number above 1."))
 
 
 @judges("9.4")

@@ -8,6 +8,7 @@ import numpy as np
 
 from rope_edu.check.answers import number, of_function
 from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.ruled import ruled
 from rope_edu.encodings import first_negative_distance, inv_freq, smallest_base
 
 FAR = 20_000  # tokens
@@ -74,13 +75,7 @@ def _is_the_smallest(base: object) -> Verdict:
 @judges("17.4")
 def _is_larger_and_fails(base: object) -> Verdict:
     """Judge exercise 17.4: above the smallest base for 2,048, and negative within 2,048."""
-    found = number(base, "The answer is one base.")
-    least = smallest_base(2048)
-    if found <= least:
-        return f"It must be above smallest_base(2048) = {least:,.0f}."
-    if first_negative_distance(inv_freq(128, found), 2048) is None:
-        return f"With base {found:,.0f} no distance within 2,048 is negative: that one will do."
-    return True
+    return ruled("17.4", number(base, "The answer is one base."))
 
 
 @judges("17.5")

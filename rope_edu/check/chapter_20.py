@@ -7,6 +7,7 @@ import numpy as np
 
 from rope_edu.check.answers import array, of_function, truth
 from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.ruled import ruled
 from rope_edu.encodings import axial_frequencies, inv_freq, mixed_frequencies, section_frequencies
 
 Matrix = np.ndarray
@@ -78,16 +79,7 @@ def _sees_a_diagonal(frequencies: object) -> Verdict:
         )
     if found.dtype.kind == "c" or not np.isfinite(found).all():
         return "F holds real numbers."
-    by_height, by_width = found[:, 0]
-    if close(found, np.zeros((2, 1))):
-        return "That pair does not turn at all."
-    if 0 not in found and close(by_height, by_width, 1e-9):
-        return "That is the other diagonal: one row down and one column to the left."
-    if not close(np.cos((by_height + by_width) * np.arange(1, 9)), np.ones(8)):
-        return "One row down and one column to the right must not turn the pair."
-    if np.cos(by_height) > 0.99 or np.cos(by_width) > 0.99:
-        return "One step along the row alone must lower the score by a hundredth of itself or more."
-    return True
+    return ruled("20.3", *found[:, 0])
 
 
 @judges("20.4")

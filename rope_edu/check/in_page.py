@@ -1,16 +1,13 @@
 """Exercises whose answer is numbers, names or an order, for a page without Python: it has the words of `check`."""
 
-import tomllib
 from functools import cache
 from itertools import combinations, permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rope_edu.check.exercise import Exercise, _judge, find_exercises
-
-FILE = Path(__file__).parent / "in_page.toml"
+from rope_edu.check.ruled import as_trees, entries
 
 
 @cache
@@ -21,8 +18,7 @@ def in_page() -> dict[str, dict[str, Any]]:
     ([0.5], [[-0.5], 'The size is right, the sign is not.'])
     """
     exercises = {exercise.id: exercise for exercise in find_exercises()}
-    entries = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {name: _asked(exercises[name], entry) for name, entry in entries.items()}
+    return {name: _asked(exercises[name], entry) for name, entry in entries().items()}
 
 
 def judged(exercise: Exercise, numbers: list[Any], shape: list[int] | None = None) -> Any:
@@ -34,11 +30,11 @@ def judged(exercise: Exercise, numbers: list[Any], shape: list[int] | None = Non
 
 def _asked(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
     """Return an exercise with the sentences that its judge has."""
-    answered = {"names": _names, "order": _order, "answer": _row}
+    answered = {"names": _names, "order": _order, "rules": _ruled, "answer": _row}
     kind = next(kind for kind in answered if kind in entry)
     return {
         "id": exercise.id,
-        "ask": f"Exercise {exercise.id}, answered here",
+        "ask": f"Exercise {exercise.id}, answered here" + entry.get("form", ""),
         "because": exercise.shows,
         "hints": list(exercise.hints),
     } | answered[kind](exercise, entry)
@@ -49,6 +45,11 @@ def _row(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
     said = [[slip, judged(exercise, slip, entry.get("shape"))] for slip in entry["slips"]]
     slips = [[slip, why if isinstance(why, str) else ""] for slip, why in said]
     return {"kind": "row", "numbers": entry["answer"], "within": entry["within"], "slips": slips}
+
+
+def _ruled(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the rules on numbers, of which many are right, and one right answer."""
+    return {"kind": "row", "numbers": entry["answer"], "rules": as_trees(exercise.id)}
 
 
 def _names(exercise: Exercise, entry: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@ r"""Kinds of layers: which object of a config states the rotation of which of th
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Any
 
@@ -163,40 +164,72 @@ def _by_layer(table: Table, stated: Part, field: str, name: str) -> Kinds:
 
 def with_own_fields(table: Table, label: Label, part: Part | None) -> Part | None:
     """Return a kind's parameters with the fields that the file states for this kind alone, such as its width."""
-    own = RULES["fields_of_a_kind"].get(label, {})
-    if part is None or not own:
+    if part is None:
         return part
     values, paths = dict(part.values), {key: part.path(key) for key in part.values}
-    for name, other in own.items():
-        value, path = table.get(other), table.path(other)
-        if value is None:
-            value, path = _of_layers(table, label, name)
-        value = table.taken(other) if value is None else value
+    for name, other in RULES["fields_of_a_kind"].get(label, RULES["fields_of_any_kind"]).items():
+        value, path = _own(table, label, name, other)
         if value is not None:
             values[name], paths[name] = value, path
     added = values.keys() - part.values.keys()
     return Part(values, part.start, paths, apart=part.apart or bool(added), added=added)
 
 
+def _own(table: Table, label: Label, name: str, other: str | None) -> tuple[Any, str]:
+    """Return a kind's own value of a field and its path: that of its layers, else that of the field `other`."""
+    value, path = _of_layers(table, label, name)
+    if other is None:
+        return value, path
+    replaced = "per_layer_config" in table.body and table.default(other) is not None  # by the model's class
+    if value is None and not replaced:
+        return table.taken(other), table.path(other)
+    read, stated = _of_the_rest(table, name) if value is None else value, table.get(other)
+    if stated is not None and not same(read, stated):
+        words = {"value": stated, "other": path or table.path(name), "other_value": read}
+        raise config_error("contradiction", table.path(other), **words)
+    return value, path
+
+
 def _of_layers(table: Table, label: Label, name: str) -> tuple[Any, str]:
     """Return a field stated for single layers, where all layers of a kind agree, and its path."""
-    stated = table.get("per_layer_config") or {}
-    start = table.path("per_layer_config")
-    types = dict(enumerate(table.get("layer_types") or []))
-    found = {
-        f"{start}.{layer}.{name}": each[name]
-        for layer, each in stated.items()
-        if isinstance(each, dict)
-        and name in each
-        and str(layer).isdecimal()
-        and types.get(int(layer)) == label
-    }
-    table.used |= found.keys()
-    for path, value in found.items():
-        if not same(value, next(iter(found.values()))):
-            raise config_error("several in one kind", path, value=label)
-    path = next(iter(found), "")
-    return (checked(name, path, found[path]), path) if found else (None, "")
+    types = table.get("layer_types") or []
+    count = len(types) or table.get("num_hidden_layers")
+    stated = _stated_by_layer(table, name, count)
+    members = {layer for layer, each in enumerate(types) if each == label}
+    members = members or set(range(count)) if count else {layer for layer, *_ in stated}
+    found = [(path, checked(name, path, value)) for layer, path, value in stated if layer in members]
+    if not found:
+        return None, ""
+    (first, value), complete = found[0], members <= {layer for layer, *_ in stated}
+    odd = [path for path, each in found if not same(each, value)]
+    if odd or not (complete or same(_of_the_rest(table, name), value)):
+        shown = label if isinstance(label, str) else "every layer"
+        raise config_error("several in one kind", (odd or [first])[0], value=shown)
+    return value, first
+
+
+def _stated_by_layer(table: Table, name: str, count: int | None) -> list[tuple[int, str, Any]]:
+    """Return (layer, path, value) of a field in per_layer_config, in the order of layers."""
+    start, found = table.path("per_layer_config"), []
+    for layer, each in (table.get("per_layer_config") or {}).items():
+        if not isinstance(each, dict) or each.get(name) is None:
+            continue
+        path = f"{start}.{layer}.{name}"
+        if re.fullmatch("[0-9]{1,6}", str(layer)) and (count is None or int(layer) < count):
+            found.append((int(layer), path, each[name]))
+            table.used.add(path)
+        else:
+            table.notes.add("of no layer", field=path[:60])
+    return sorted(found, key=lambda each: each[:2])
+
+
+def _of_the_rest(table: Table, name: str) -> Any:
+    """Return the value of a field in layers that state none, or None."""
+    value, wide = table.get(name), None
+    if value is None and name == "head_dim":
+        hidden, heads = table.get("hidden_size"), table.get("num_attention_heads")
+        wide = hidden // heads if hidden and heads and hidden % heads == 0 else None
+    return next((each for each in (value, table.default(name), wide) if each is not None), None)
 
 
 def _with_still(table: Table, kinds: Kinds) -> Kinds:

@@ -118,12 +118,14 @@ def test_step_form_and_parallel_form_agree(make, rotated):
     np.testing.assert_allclose(output, parallel, rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 def test_step_form_and_parallel_form_agree_over_a_long_text():
     arrays = qkv(seq=4096)
     output, _ = steps(*arrays, angles_for(4096))
     np.testing.assert_allclose(output, linear_attention(*arrays, angles=angles_for(4096)), rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 def test_a_long_text_in_float32_is_as_near_to_float64_as_its_sums_are_long():
     """A running sum of n terms of one sign is off by n · eps/2 of itself at most; one stands above, one below."""
     seq, exact = 4096, qkv(seq=4096)
@@ -268,6 +270,7 @@ def test_gradients_reach_q_k_v_and_the_frequencies(layout, causal):
     assert torch.autograd.gradcheck(run, (*arrays, frequencies))
 
 
+@pytest.mark.long
 def test_gradients_flow_through_the_steps():
     arrays = [torch.tensor(x, requires_grad=True) for x in qkv(seq=4)]
 

@@ -191,6 +191,7 @@ def test_gradients_reach_input_weights_and_frequencies(kind):
     assert torch.autograd.gradcheck(run, (frequencies, *arrays), fast_mode=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [Rotary, XPos])
 def test_the_rotary_path_is_one_graph_for_torch_compile(kind):
     arrays, frequencies = tensors(model(4, 2), torch.float32), torch.tensor(inv_freq(HEAD_DIM))

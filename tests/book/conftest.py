@@ -82,6 +82,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{shared}"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Leave a blank page in an engine that the next test does not ask for: a figure at play slows all others."""
+    engine = item.funcargs.get("engine")
+    if engine and "engine" not in getattr(nextitem, "fixturenames", ()):
+        engine.open("about:blank")
+
+
 @dataclass
 class Visit:
     """An open page, what it asked for, and what went wrong while it was open."""

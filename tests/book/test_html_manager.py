@@ -10,7 +10,7 @@ from pathlib import Path
 import anywidget
 import pytest
 from html_manager import files
-from ipywidgets.embed import embed_data
+from ipywidgets.embed import dependency_state, embed_data
 from serve import Quiet, Server
 
 from rope_edu import widgets
@@ -63,7 +63,9 @@ def served(folder: Path) -> Iterator[str]:
 
 def test_every_figure_lives_in_html_manager_and_moves_both_ways(browser, tmp_path):
     made = {name: figure() for name, figure in FIGURES.items()}
-    state = embed_data(views=list(made.values()))["manager_state"]  # as it comes: default values left out
+    views = list(made.values())  # of no other widget that this process has made
+    data = embed_data(views=views, state=dependency_state(views))  # as it comes: default values left out
+    state = data["manager_state"]
     places = "".join(f'<div id="{figure.model_id}"></div>' for figure in made.values())
     text = PAGE.format(places=places, state=json.dumps(state).replace("</", "<\\/"))
     (tmp_path / "index.html").write_text(text, encoding="utf-8")

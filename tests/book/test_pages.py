@@ -30,12 +30,12 @@ ONE_OF_A_KIND = """() => {
         const kind = marks.join("|");
         return !kinds.has(kind) && kinds.add(kind);
     };
-    for (const token of document.querySelectorAll(":is(.highlight pre, .sig, code) span[class]")) {
+    const seen = [...document.querySelectorAll(":is(.highlight pre, .sig, code) span[class]")].filter((token) => {
         const { color, fontWeight } = getComputedStyle(token);
-        if (token.id || token.closest("table")) continue; // a table wraps as its words do
-        if (first(token.className, token.parentElement.localName, color, fontWeight)) continue;
-        token.replaceWith(...token.childNodes);
-    }
+        if (token.id || token.closest("table")) return false; // a table wraps as its words do
+        return !first(token.className, token.parentElement.localName, color, fontWeight);
+    }); // all are read before one is moved: each change would make the browser find its styles anew
+    for (const token of seen) token.replaceWith(...token.childNodes);
     document.body.normalize();
 
     const papers = new Map([[null, ""]]);
@@ -47,13 +47,13 @@ ONE_OF_A_KIND = """() => {
         }
         return papers.get(el);
     };
-    for (const el of document.body.querySelectorAll("*")) {
-        if (![...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
-        if (!el.checkVisibility({ visibilityProperty: true })) continue;
+    const firsts = [...document.body.querySelectorAll("*")].filter((el) => {
+        if (![...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) return false;
+        if (!el.checkVisibility({ visibilityProperty: true })) return false;
         const { color, fontSize, fontWeight, textShadow } = getComputedStyle(el);
-        el.toggleAttribute("data-first", Boolean(
-            first(el.localName, el.className, color, fontSize, fontWeight, textShadow, paper(el))));
-    }
+        return first(el.localName, el.className, color, fontSize, fontWeight, textShadow, paper(el));
+    });
+    for (const el of firsts) el.toggleAttribute("data-first", true);
     axe.configure({ rules: [{ id: "color-contrast", selector: "[data-first], input, select, textarea, button" }] });
     return document.querySelectorAll("[data-first]").length;
 }"""

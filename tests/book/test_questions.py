@@ -282,6 +282,18 @@ def test_an_exercise_is_answered_in_the_page_with_the_words_of_check(visit):
     seen.assert_clean()
 
 
+def test_an_exercise_with_many_right_answers_is_judged_in_the_page_by_the_rules_of_check(visit):
+    seen = visit("notebooks/04_rotate_one_pair.html", maths=False, fresh=True)
+    ask = seen.page.locator('[data-question="4.3"]')
+    box = ask.get_by_role("textbox", name="Your answer, 2 numbers with spaces between")
+    typed = {"10, 6": "Not yet. There m − n is 4, and 9 − 4 = 5.", "1e999 5": "The answer is 2 numbers"}
+    for words, said in (typed | {"20 3": "Correct. The score sees"}).items():
+        box.fill(words)
+        box.press("Enter")
+        expect(ask.get_by_role("status")).to_have_text(re.compile(re.escape(said)))
+    seen.assert_clean()
+
+
 def test_an_exercise_is_answered_in_the_page_by_names_and_by_an_order(visit):
     seen = visit("notebooks/24_find_it.html", maths=False, fresh=True)
     asked, ask = in_page()["24.3"], seen.page.locator('[data-question="24.3"]')

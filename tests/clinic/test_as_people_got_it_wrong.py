@@ -318,6 +318,7 @@ def test_a_failing_call_is_named(fails, where):
         diagnose(fails_where(fails), D)
 
 
+@pytest.mark.long
 def test_failing_from_any_call_on_gives_a_diagnosis_or_a_sentence():
     def after(calls):
         left = [calls]

@@ -47,6 +47,7 @@ def draw(rng: np.random.Generator, name: str) -> RopeSpec:
     return spec.replace(attention_factor=rng.uniform(1.05, 1.5)) if name in BY_FACTOR else spec
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*BROKEN, "right"])
 def test_every_mistake_is_named_and_no_other(name):
     rng = np.random.default_rng([22, len(name)])

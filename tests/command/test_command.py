@@ -4,12 +4,14 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from rope_edu.__main__ import main
+from rope_edu.command.hand_out import TRIES
 from rope_edu.config import preset
 
 from .written import written
@@ -35,28 +37,45 @@ def folder(somebodys_module, tmp_path):
     return tmp_path
 
 
-def session(page):
-    """Return the first command of a page, and the text that it says is printed."""
-    found = re.search(r"```sh\n(.*?)```\n\n```text\n(.*?)```", (PAGES / page).read_text("utf-8"), re.DOTALL)
-    return found[1].split(), found[2]
+def session(page, after=""):
+    """Return the last command of a page's first session, and the text that it says is printed."""
+    text = (
+        (PAGES / page).read_text("utf-8").partition(after)[2] if after else (PAGES / page).read_text("utf-8")
+    )
+    found = re.search(r"```sh\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    return found[1].splitlines()[-1].split(), found[2]
 
 
-def test_the_page_of_the_tool_begins_with_a_real_session(folder, capsys):
+@pytest.fixture
+def tried(somebodys_module, tmp_path, capsys):
+    """A current folder with the examples."""
+    somebodys_module("decoder", "")  # and forgotten afterwards
+    (tmp_path / "decoder.py").unlink()
+    assert main(["examples", "."]) == 0
+    assert capsys.readouterr().out.startswith("11 files")
+    assert len(TRIES) == 20
+
+
+def test_the_page_of_the_tool_begins_with_a_real_session(tried, capsys):
     command, printed = session("tool.md")
     assert main(command[1:]) == 1
     assert capsys.readouterr().out == printed
     assert len((PAGES / "tool.md").read_text("utf-8").split()) <= 700
 
 
-def test_the_session_of_a_decoder_is_what_the_command_prints(somebodys_module, capsys):
-    somebodys_module(
-        "mymodel",
-        "from rope_edu.command.replays import FirstRowOnly as decoder\ndecoder = decoder().decoder()",
-    )
-    page = (PAGES / "tool.md").read_text("utf-8").partition("## A model as it runs")[2]
-    command, printed = re.search(r"```sh\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()
-    assert main(command.split()[1:]) == 1
+def test_the_session_of_a_decoder_is_what_the_command_prints(tried, capsys):
+    command, printed = session("tool.md", "## A model as it runs")
+    assert main(command[1:]) == 1
     assert printed in capsys.readouterr().out
+
+
+def test_the_readme_begins_with_the_session_of_the_tool(tried):
+    text = (PAGES.parent / "README.md").read_text("utf-8")
+    lines, _, printed = text.partition("## Find what is wrong")[2].partition('could not tell"\n\n')
+    command, wanted = session("tool.md")
+    assert " ".join(command) in lines
+    assert "rope-edu examples try && cd try" in lines
+    assert printed.startswith(textwrap.indent(wanted, "    "))
 
 
 def test_the_example_of_the_page_by_symptom_is_what_the_command_prints(folder, capsys):

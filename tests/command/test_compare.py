@@ -84,6 +84,7 @@ def test_all_presets_are_written_in_every_form(every):
     assert forms.count("GGUF") == len(PRESETS) - 1
 
 
+@pytest.mark.long
 def test_all_pairs_of_presets_in_all_forms_are_judged_rightly(every):
     judged = []
     for first in every:
@@ -200,6 +201,7 @@ def mutants(seed, count):
         yield config, other, kind
 
 
+@pytest.mark.long
 def test_500_mutations_are_reported_where_an_angle_changes_by_a_millionth_and_nowhere_else(tmp_path):
     seen = Counter()
     for config, other, as_gguf in mutants(22, 500):

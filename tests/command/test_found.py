@@ -18,6 +18,8 @@ from rope_edu.command import compare  # noqa: E402
 from .tiny import tiny  # noqa: E402
 from .wholes import behind_a_picture, whole  # noqa: E402
 
+pytestmark = pytest.mark.long
+
 PAGE = found.PAGE.read_text(encoding="utf-8")
 TRIPS = json.loads(DATA.read_text(encoding="utf-8"))
 TEXT = np.random.default_rng(0).integers(20, 96, (1, 8))
@@ -98,7 +100,7 @@ def test_a_saved_file_states_two_bases_and_the_command_refuses_it(name, usual, t
         compare(tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize(("name", "pairs"), [("gemma4_text", 256), ("mistral4", 64)])
+@pytest.mark.parametrize(("name", "pairs"), [("gemma4_text", 256), ("mistral4", 64), ("llama", 64)])
 def test_a_share_is_ignored_under_the_rule_default(name, pairs):
     from makers.round_trips import modules, state
 
@@ -108,6 +110,16 @@ def test_a_share_is_ignored_under_the_rule_default(name, pairs):
     config = kind(rope_parameters=kinds if name == "gemma4_text" else plain)
     widths = [len(each) for each in state(next(modules(kind)), config).values() if each.ndim]
     assert max(widths) == pairs  # all of them, where the share is a half
+
+
+@pytest.mark.parametrize(("rule", "honoured"), [("default", False), ("linear", True)])
+def test_the_command_says_where_a_share_is_ignored(rule, honoured):
+    share = {"rope_type": rule, "rope_theta": 1e4, "factor": 2.0, "partial_rotary_factor": 0.5}
+    model = tiny("llama", rope_parameters={key: share[key] for key in share if honoured or key != "factor"})
+    assert (model.model.rotary_emb.inv_freq.shape == (4,)) is honoured  # of eight
+    report = check_model(model)
+    assert report.right is honoured
+    assert ("Found 8 pairs, each twice, wanted 4 pairs" in str(report)) is not honoured
 
 
 def test_bamba_counts_each_piece_from_0():

@@ -259,6 +259,7 @@ def test_a_header_that_claims_the_whole_file_is_left_early(tmp_path):
         read_file(path)
 
 
+@pytest.mark.long
 def test_a_thousand_broken_files_get_a_sentence_or_a_reading(tmp_path):
     draw = random.Random(0)
     whole = [

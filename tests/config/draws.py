@@ -229,3 +229,29 @@ def cases(rng, count):
             layer_type_here,
             [None, length, 0, length][int(rng.integers(4))] if number % 4 else length,
         )
+
+
+_KIND = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "rope_theta": 1e4}
+_TWO = _KIND | {
+    "num_hidden_layers": 3,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+}
+_NESTED = {"full_attention": {"rope_theta": 1e6}, "sliding_attention": {"rope_theta": 1e4}}
+_GEMMA = _TWO | {"model_type": "gemma4_text", "head_dim": 16, "rope_parameters": _NESTED}
+del _GEMMA["rope_theta"]
+WIDTHS_BY_LAYER = [  # configs that state the width of a head for single layers
+    file | {"per_layer_config": {layer: {"head_dim": width} for layer, width in widths.items()}} | more
+    for file, more in [(_KIND, {}), (_TWO, {}), (_GEMMA, {}), (_GEMMA, {"global_head_dim": 32})]
+    for widths in [
+        {},
+        {"0": 32},
+        {"1": 32},
+        {"01": 32, "9": 8, "x": 8, "1" * 5000: 8, "1": 32},
+        {"0": 32, "1": 32, "2": 32},
+        {"0": 16, "1": 16},
+        {"2": 8, "0": 32},
+        {"1": 7},
+        {"0": 0},
+        {"1": None},
+    ]
+]

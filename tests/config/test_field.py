@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from rope_edu.config import PRESETS, ConfigError, read_config
+from rope_edu.config.files import read_kinds
+from rope_edu.config.values import RULES
 
 transformers = pytest.importorskip("transformers")
 MODELS = Path(transformers.__file__).parent / "models"
@@ -31,6 +33,7 @@ DIFFERENT = {  # model_type: why the two differ
     "glm4v_moe_text": "likewise",
     "qwen3_omni_moe_text": "2,048 / 28 is rounded down to 73 features: not in pairs",
 }
+FITTING = [{"partial_rotary_factor": 1.0}, {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}]
 NOT_MADE = {
     "BltConfig",
     "CohereCompassTextConfig",
@@ -61,6 +64,10 @@ def modules():
         yield config, held(made(config))
 
 
+def remarks(file):
+    return {remark.kind for reading in read_kinds(file) for remark in reading.remarks}
+
+
 def released():
     """Yield (name, file, what its module holds) of each released file whose model transformers has."""
     made = {}
@@ -87,6 +94,7 @@ def held(module):
     return found
 
 
+@pytest.mark.long
 def test_defaults_and_saved_files_of_every_class_give_the_rotation_of_its_module():
     transformers.logging.set_verbosity_error()
     different, count = set(), 0
@@ -103,6 +111,26 @@ def test_defaults_and_saved_files_of_every_class_give_the_rotation_of_its_module
                     different.add(config.model_type)
     assert count > 300
     assert different == set(DIFFERENT)
+
+
+def test_a_remark_names_each_architecture_that_ignores_a_partial_factor_under_the_rule_default():
+    """Most classes of transformers do: their function for this rule never asks for the factor."""
+    transformers.logging.set_verbosity_error()
+    ignoring, reading = set(), set()
+    for kind, made in classes():
+        function = getattr(made, "compute_default_rope_parameters", None)
+        if function is not None:
+            asks = 'get("partial_rotary_factor"' in inspect.getsource(function)
+            (reading if asks else ignoring).add(kind.model_type)
+    file = {"head_dim": 64, "rope_theta": 1e4, "partial_rotary_factor": 0.5}
+    known = {*RULES["interleaved"], *RULES["half_split"]} - set(RULES["families_that_do_not_rotate"])
+    said = {name for name in known if "factor ignored by 5" in remarks(file | {"model_type": name})}
+    assert len(said) > 120
+    assert said >= known & ignoring
+    assert not said & (reading - ignoring)
+    assert not any(
+        "factor ignored by 5" in remarks(file | {"model_type": "llama"} | more) for more in FITTING
+    )
 
 
 def test_released_files_give_the_rotation_of_the_module_that_runs_them():

@@ -222,7 +222,48 @@ def test_a_width_stated_for_a_layer_is_that_of_its_kind_alone(beside):
     assert widths == {"full_attention": 32, "sliding_attention": 16}
 
 
-def test_widths_that_differ_within_a_kind_are_refused():
-    config = BY_LAYER | {"per_layer_config": {"0": {"head_dim": 16}, "2": {"head_dim": 8}}}
-    with pytest.raises(ConfigError, match=r"per_layer_config\.2\.head_dim differs among the layers"):
+@pytest.mark.parametrize(
+    ("widths", "odd"),
+    [({"0": 16, "2": 8}, "2"), ({"2": 8}, "2"), ({"0": 8}, "0"), ({"2": 8, "0": 32}, "2")],
+)
+def test_widths_that_differ_within_a_kind_are_refused(widths, odd):
+    """A layer that states no width has that of the file."""
+    config = BY_LAYER | {"per_layer_config": {layer: {"head_dim": each} for layer, each in widths.items()}}
+    with pytest.raises(ConfigError, match=rf"per_layer_config\.{odd}\.head_dim differs among the layers"):
         read_config(config, layer_type="sliding_attention")
+
+
+ALIKE = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "rope_theta": 1e4}
+
+
+@pytest.mark.parametrize("more", [{}, {"head_dim": 16}, {"layer_types": ["full_attention"] * 3}])
+def test_widths_by_layer_are_read_or_refused_where_all_layers_rotate_alike(more):
+    config = ALIKE | {"num_hidden_layers": 3} | more
+    widths = {"0": {"head_dim": 32}, "1": {"head_dim": 32}, "2": {"head_dim": 32}}
+    assert read_config(config | {"per_layer_config": widths}).spec.head_dim == 32
+    assert read_config(config | {"per_layer_config": {"1": {"head_dim": 16}}}).spec.head_dim == 16
+    del widths["1"]
+    with pytest.raises(ConfigError, match=r'0\.head_dim differs among the layers of the kind "every layer"'):
+        read_config(config | {"per_layer_config": widths})
+
+
+@pytest.mark.parametrize("layer", ["9", "3", "x", "²", "1" * 5000])
+def test_a_width_for_a_layer_that_is_not_there_is_named(layer):
+    config = ALIKE | {"num_hidden_layers": 3, "per_layer_config": {layer: {"head_dim": 8}}}
+    reading = read_config(config)
+    assert reading.spec.head_dim == 16
+    [remark] = reading.remarks
+    assert remark.kind == "of no layer"
+    assert remark.text.startswith(f"per_layer_config.{layer[:30]}")
+    assert len(remark.text) < 130
+
+
+def test_a_list_by_layer_takes_the_place_of_a_default_and_contradicts_another_width():
+    """As the class of Gemma 4 reads it: no default of 512, where the file has a list."""
+    config = BY_LAYER | {"per_layer_config": {"0": {"num_key_value_heads": 2}}}
+    assert read_config(config, layer_type="full_attention").spec.head_dim == 16
+    with pytest.raises(ConfigError, match=r"global_head_dim is 512, but head_dim is 16"):
+        read_config(config | {"global_head_dim": 512}, layer_type="full_attention")
+    stated = config | {"global_head_dim": 512, "per_layer_config": {"1": {"head_dim": 32}}}
+    with pytest.raises(ConfigError, match=r"global_head_dim is 512, but per_layer_config\.1\.head_dim is 32"):
+        read_config(stated, layer_type="full_attention")

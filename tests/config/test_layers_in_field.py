@@ -12,6 +12,8 @@ transformers = pytest.importorskip("transformers")
 
 from tiny import small_config  # noqa: E402
 
+pytestmark = pytest.mark.long
+
 LAYERS = 8
 FAMILIES = [
     *("afmoe", "cohere2", "cohere2_moe", "exaone4", "exaone_moe", "flint", "granite_swa", "kolibri1"),

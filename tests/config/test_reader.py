@@ -92,6 +92,7 @@ def test_hunyuans_alpha_gives_the_numbers_of_its_model():
         np.testing.assert_allclose(spec.inv_freq, frequencies.double().numpy(), rtol=1e-12)
 
 
+@pytest.mark.long
 def test_ten_thousand_configs_give_a_spec_or_an_error_that_names_a_field():
     known = {
         name.split(".")[-1]
@@ -214,6 +215,7 @@ def test_what_a_config_does_not_say_is_refused_with_the_field_and_the_value(sent
         rope_from_config(REFUSED[sentence])
 
 
+@pytest.mark.long
 def test_every_reason_for_refusal_has_occurred():
     """Each sentence of rules.json is met, here or among configs drawn at random."""
     met = set()
@@ -336,6 +338,8 @@ REMARKED = {
     "default taken": LLAMA,
     "factor from lengths": changed(YARN, factor=None),
     "layers without position": LLAMA | {"rope_theta": 1e4, "no_rope_layers": [1, 0, 1, 0]},
+    "factor ignored by 5": LLAMA | {"rope_theta": 1e4, "partial_rotary_factor": 0.5},
+    "of no layer": LLAMA | {"rope_theta": 1e4, "per_layer_config": {"x": {"head_dim": 8}}},
     "beside the rotation": changed(YARN, llama_4_scaling_beta=0.1),
     "depends on length": LLAMA | {"rope_theta": 1e4, "rope_scaling": {"type": "dynamic", "factor": 2.0}},
     "theta lost by 5": {

@@ -121,6 +121,7 @@ def ours(layout, kind) -> Scheme:
     return Scheme(rotate, rotate)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["numpy", "torch"])
 @pytest.mark.parametrize("layout", ["interleaved", "half_split"])
 @given(

@@ -10,6 +10,8 @@ from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate
 
+pytestmark = pytest.mark.long
+
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
 

@@ -304,6 +304,7 @@ def test_jax_runs_the_same_code_as_it_stands_and_compiled(layout, dtype):
         assert np.abs(np.asarray(turned, np.float64) - expected).max() <= rounded_once(q, spec)
 
 
+@pytest.mark.long
 def test_jax_decodes_by_a_traced_position_and_follows_a_gradient():
     spec, (q, _) = SPECS["half_split"], q_and_k()
     x, table = jnp.asarray(q.numpy()), rotary_cos_sin(range(LENGTH), spec.inv_freq)

@@ -66,6 +66,7 @@ def test_every_parameter_gets_a_finite_gradient_that_is_not_zero(name):
         assert (model.encodings[0].table.grad.abs().amax(-1) > 0).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EVERY)
 def test_gradients_equal_finite_differences_in_float64(name):
     sizes = {"d_model": 4, "n_layers": 1, "n_heads": 1, "d_ff": 4, "max_len": 4}
@@ -78,6 +79,7 @@ def test_gradients_equal_finite_differences_in_float64(name):
     assert torch.autograd.gradcheck(forward, weights)
 
 
+@pytest.mark.long
 @COMPILES
 @pytest.mark.parametrize("name", ["rotary", "learned-rotary"])
 def test_the_rotary_path_compiles_as_one_graph_and_does_not_poison_what_is_kept(name):

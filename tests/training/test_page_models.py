@@ -1,17 +1,22 @@
 """The models of the page: rounded once, tested on the tasks' own texts, and broken and mended as the book says."""
 
+import re
+from pathlib import Path
+
+import nbformat
 import numpy as np
 import pytest
 import torch
 
 from makers.page_models import CONFIGS, LONGEST, REFERENCE, TEXTS
-from rope_edu.encodings import plain_rope
+from rope_edu.encodings import RopeSpec, plain_rope, yarn
 from rope_edu.results import load_page_models
 from rope_edu.results.page_models import packed, unpacked
 from rope_edu.training import make_task, restore
 from rope_edu.training.loop import TEST_SEED, answer_loss
 from rope_edu.widgets.maths.long_text import page_rope
 
+ROOT = Path(__file__).resolve().parents[2]
 MODELS = load_page_models()
 LENGTHS = {task: model.length for task, model in MODELS.items()}
 
@@ -57,6 +62,11 @@ def test_rounded_model_reaches_what_the_file_says(task):
 def right_at_new_places(task: str, rule: str, times: int, **settings: float) -> float:
     model = MODELS[task]
     spec = page_rope(rule, model.length, model.head_dim, model.base, times=times, factor=times, **settings)
+    return right_with(task, spec, times)
+
+
+def right_with(task: str, spec: RopeSpec, times: int) -> float:
+    model = MODELS[task]
     tokens, answers = (rows[:, : times * model.length + 1] for rows in (model.texts, model.answers))
     with torch.no_grad():
         said = restore(model, spec, dtype=torch.float32)(torch.tensor(tokens)).argmax(-1).numpy()
@@ -68,6 +78,18 @@ def test_back_breaks_at_eight_times_and_by_parts_mends_it_where_interpolation_do
     assert right_at_new_places("back", "pi", 8) < 0.1
     assert right_at_new_places("back", "by-parts", 8) > 0.95
     assert right_at_new_places("back", "by-parts", 8, ramp_from=1.0, ramp_to=32.0) < 0.1  # the published ramp
+
+
+def test_the_ten_minutes_state_what_the_figure_shows_and_what_released_yarn_would():
+    model, times = MODELS["back"], 8
+    cells = nbformat.read(next((ROOT / "notebooks").glob("00_*.ipynb")), as_version=4).cells
+    (text,) = [cell.source for cell in cells if cell.source.startswith("With no rule, ")]
+    rules = ("none", "pi", "ntk-aware", "yarn")
+    shown = [right_at_new_places("back", rule, times) for rule in rules]
+    released = yarn(model.head_dim, times, model.length, base=model.base).replace(layout="half_split")
+    shown.append(right_with("back", released, times))
+    assert [int(share) for share in re.findall(r"(\d+) %", text)] == [round(100 * share) for share in shown]
+    assert shown[-1] < shown[0]  # worse than no rule
 
 
 def test_text_breaks_at_four_times_and_by_parts_mends_it():

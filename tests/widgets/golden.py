@@ -684,6 +684,7 @@ def of_config():
         if "config" in file:
             names = [None, *file["expected"]] if "refused" not in file["expected"] else [None]
             given += [(file["config"], name, None) for name in names if name != "all"]
+    given += [(config, label, None) for config in draws.WIDTHS_BY_LAYER for label in labels[:3]]
     for config, layer_type, seq_len in [*given, *draws.cases(np.random.default_rng(7), 1000)]:
         yield Call(call, [config, layer_type, seq_len], what_is_read(config, layer_type, seq_len))
     text = (
@@ -699,6 +700,8 @@ CHECKED = ("factor", "rope_type", "truncate", "mrope_section", "head_dim", "shor
 @room
 def of_config_values():
     yield Call("() => RULES", [], RULES, exactly=True)
+    for name, value in (("NaN", math.nan), ("Infinity", math.inf), ("-Infinity", -math.inf)):
+        yield Call(f"() => formatValue({name})", [], config_values.format_value(value))
     for value in (
         *draws.ODD,
         0.1 + 0.2,
@@ -907,8 +910,32 @@ def of_config_choice():
         " return namesIn(withStill(table, all)); }"
     )
     yield Call(call, [{"ALL": {}}, 8], ["nope"], exactly=True)
-    call = f"(parts, types) => {{ {make} {body} return withOwnFields(table, 'x', all.get('a')).values; }}"
-    yield Call(call, [{"a": {"rope_theta": 7}}, None], {"rope_theta": 7})
+
+
+@room
+def of_config_own():
+    """With a table that knows the fields of a file as they are; whole files are read in `of_config`."""
+    make = (
+        "const get = (name) => file[name] ?? null; const said = [];"
+        " const table = { get, taken: get, default: () => null, path: (name) => name, used: new Set(),"
+        " body: { has: (name) => name in file }, notes: { add: (kind, { field }) => said.push(field) } };"
+        " const part = { start: '', apart: false, values: { rope_theta: 7 }, has: (name) => name === 'rope_theta',"
+        " allPaths: () => ({ rope_theta: 'rope_theta' }) };"
+    )
+    call = (
+        f"(label, file) => {{ {make} const own = withOwnFields(table, label, part);"
+        " return [own.values, own.path('head_dim'), own.apart, own.added, said, [...table.used]]; }"
+    )
+    one = {"per_layer_config": {"1": {"head_dim": 32}, "7": {"head_dim": 8}}, "layer_types": ["a", "b"]}
+    for label, file, found in [
+        ("a", one, [{"rope_theta": 7}, "head_dim", False, []]),
+        ("b", one, [{"rope_theta": 7, "head_dim": 32}, "per_layer_config.1.head_dim", True, ["head_dim"]]),
+    ]:
+        said = ["per_layer_config.7.head_dim"], ["per_layer_config.1.head_dim"]
+        yield Call(call, [label, file], [*found, *said], exactly=True)
+    wide = [{"rope_theta": 7, "head_dim": 512}, "global_head_dim", True, ["head_dim"], [], []]
+    yield Call(call, ["full_attention", {"global_head_dim": 512}], wide, exactly=True)
+    yield Call("() => withOwnFields(null, 'a', null)", [], None)
 
 
 @room

@@ -1,7 +1,8 @@
 """Exercises in the page: their answers and mistakes are judged by the page as `check` judges them."""
 
 import re
-import tomllib
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,16 +10,22 @@ from solutions import PATHS, answers_of
 
 from rope_edu.check import check
 from rope_edu.check.answers import plain
-from rope_edu.check.in_page import FILE, in_page, judged
+from rope_edu.check.in_page import in_page, judged
+from rope_edu.check.ruled import FILE, entries, tree
+from rope_edu.encodings import first_negative_distance, inv_freq, mean_cosine, smallest_base
+from rope_edu.plain import rotate_pair
 
 from .v8 import scripts
 
 EXERCISES = in_page()
-ROWS = {name: asked for name, asked in EXERCISES.items() if asked["kind"] == "row"}
+RULED = {name: asked for name, asked in EXERCISES.items() if "rules" in asked}
+ROWS = {name: asked for name, asked in EXERCISES.items() if asked["kind"] == "row" and name not in RULED}
 TABLES = {name: asked for name, asked in EXERCISES.items() if asked["kind"] != "row"}
+of_each_ruled = pytest.mark.parametrize("name", RULED)
 of_each = pytest.mark.parametrize("asked", ROWS.values(), ids=ROWS)
 of_each_table = pytest.mark.parametrize("asked", TABLES.values(), ids=TABLES)
-ENTRIES = tomllib.loads(FILE.read_text(encoding="utf-8"))
+ENTRIES = entries()
+KNOWN = Path(__file__).parents[1] / "check" / "cases"
 SOLVED = {name: answer for chapter in PATHS for name, answer in answers_of(chapter).items()}
 TINY = 1e-12
 
@@ -81,6 +88,101 @@ def test_what_cannot_be_answered_in_the_page_is_named_and_no_more():
     numbers_or_names = {name for name, answer in SOLVED.items() if not callable(answer)}
     named = set(re.findall(r"\d+\.\d", FILE.read_text(encoding="utf-8").partition("answered in Python")[0]))
     assert named == numbers_or_names - set(EXERCISES)
+
+
+CASES = {"4.3": (0, 40, 2), "5.2": (-3, 110, 4), "5.4": (-5, 5, 4), "8.4": (-1, 70, 2), "20.3": (-7, 7, 2)}
+CASES |= {"9.3": (-1, 5e6, 1), "17.4": (5_000, 40_000, 1)}  # numbers from, to, and how many
+
+
+def given(name) -> list[list[float]]:
+    """Return the known answers to an exercise, right and wrong, and many others, whole and broken."""
+    module = f"chapter_{int(name.partition('.')[0]):02}.py"
+    known = runpy.run_path(str(KNOWN / module))
+    answers = [
+        SOLVED[name],
+        *known["ALSO_RIGHT"].get(name, []),
+        *(answer for answer, _ in known["WRONG"][name]),
+    ]
+    rng, (low, high, many) = np.random.default_rng(7), CASES[name]
+    drawn = rng.uniform(low, high, (30 if many == 1 else 200, many))
+    drawn[::2] = np.round(drawn[::2])
+    drawn[::4, 1:] = drawn[::4, :1] * rng.choice([-1, 1, 0.25, 2], drawn[::4, 1:].shape)
+    return [numbers for numbers in map(flat, answers) if len(numbers) == many] + drawn.tolist()
+
+
+def flat(answer) -> list[float]:
+    """Return the numbers of an answer in a row, a complex number's parts one after the other; none of words."""
+    try:
+        numbers = np.ravel(np.array(answer, dtype=complex if np.iscomplexobj(answer) else float))
+    except (TypeError, ValueError):
+        return []
+    return numbers.view(float).tolist()
+
+
+@of_each_ruled
+def test_rules_say_in_the_page_and_in_check_the_same_of_known_and_of_many_other_answers(name, page):
+    shape, verdicts = entries()[name].get("shape"), set()
+    for numbers in given(name):
+        said = judged(check.exercises[name], numbers, shape)
+        right = said is True
+        assert verdict(page, RULED[name], numbers) == {"right": right, "why": "" if right else said}, numbers
+        verdicts.add(said if right else said[:12])
+    assert {True} < verdicts
+    assert len(verdicts) > len(entries()[name]["rules"]) / 2, "most rules were met"
+    assert verdict(page, RULED[name], RULED[name]["numbers"])["right"]
+
+
+def turned_score(q, m, k, n) -> float:
+    """Score q at position m and k at n, which turn by a twelfth of a turn per token."""
+    a, b = (np.array(rotate_pair(pair, place * np.pi / 6)) for pair, place in ((q, m), (k, n)))
+    return float(a @ b)
+
+
+def keeps_the_score(m, n) -> bool:
+    pairs = ((1.0, 0.0), (0.0, 1.0))
+    same = (turned_score(q, m, k, n) - turned_score(q, 9, k, 4) for q in pairs for k in pairs)
+    return m != 9 and n != 4 and max(map(abs, same)) < 1e-6
+
+
+def hides_the_sign(a, b, c, d) -> bool:
+    q, k = complex(a, b), complex(c, d)
+    turns = np.exp(0.25j * np.array([1, 5, 12]))
+    gap = (q * k.conjugate() * turns).real - (q.conjugate() * k * turns).real
+    return abs(q) > 1e-3 and abs(k) > 1e-3 and abs(q - k) > 1e-6 and max(abs(gap)) <= 1e-9 * abs(q) * abs(k)
+
+
+def far_average(base) -> float:
+    return float(mean_cosine(inv_freq(128, base), np.arange(800, 1201)).mean())
+
+
+def sees_a_diagonal(height, width) -> bool:
+    steps = np.arange(1, 9)
+    scores = [np.cos(dy * height + dx * width) for dy, dx in ((steps, steps), (1, 0), (0, 1))]
+    return np.ptp(np.append(scores[0], 1)) <= 1e-6 and max(scores[1:]) <= 0.99
+
+
+LIBRARY = {
+    "4.3": lambda m, n: m >= 0 <= n and m % 1 == n % 1 == 0 and keeps_the_score(m, n),
+    "5.4": hides_the_sign,
+    "9.3": lambda base: base > 1 and 0.28 <= far_average(base) <= 0.32,
+    "17.4": lambda base: (
+        base > smallest_base(2048) and first_negative_distance(inv_freq(128, base), 2048) is not None
+    ),
+    "20.3": sees_a_diagonal,
+}
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_rules_take_for_right_what_the_library_computes_as_right(name):
+    for numbers in given(name):
+        said = judged(check.exercises[name], numbers, entries()[name].get("shape"))
+        assert (said is True) == LIBRARY[name](*numbers), numbers
+
+
+def test_a_formula_that_the_page_cannot_compute_is_refused():
+    for formula in ("open('x')", "m.real", "[m for m in n]", "1 < m < 2", "any(r for r in range(2, 3) if r)"):
+        with pytest.raises(ValueError, match="of the page"):
+            tree(formula)
 
 
 TYPED = [("16, 65", [16, 65]), ("(16 65)", [16, 65]), ("16;65", [16, 65]), ("True, False", [1, 0])]

@@ -253,12 +253,18 @@ interface Asked {
   otherwise?: string;
   numbers?: (number | boolean)[];
   verdicts?: Record<string, string>; // on every answer, names with spaces between: a sentence, empty for a right one
+  rules?: Ruled; // where any of many answers is right
   hints?: string[];
   order?: string[];
   items?: string[];
   place?: string;
   places?: string[];
   control?: string;
+}
+/** The numbers of an answer by name, and rules: [a condition as a tree, the sentence in parts: words, or [tree, format]]. */
+interface Ruled {
+  values: string[];
+  rules: [any, any[]][];
 }
 type Give = (given: any) => void;
 

@@ -4,6 +4,7 @@ import { live } from "../lib/figure.js";
 import { planeOf, polar, sector } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { clamp, decade, fmt, powerOf, range, significant, sorted } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { counted, textWidth } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { positionTowards } from "../maths/pair_angle.js";
@@ -41,8 +42,8 @@ function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }
     2,
     14,
     stacked(width)
-      ? "Press a clock to unroll it."
-      : "Press a clock to unroll it: its angle against the position is below.",
+      ? phrase`Press a clock to unroll it.`
+      : phrase`Press a clock to unroll it: its angle against the position is below.`,
   );
   const r = cell / 2 - 4;
   const angles = ropeAngles(position, frequencies);
@@ -99,7 +100,9 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
   pen.line(cx, cy, ...tip, { stroke: ink.text, width: 3 });
   pen.circle(...tip, 5.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
   const whole = Math.floor(turns);
-  const words = `pair ${pair}: ${whole ? `${counted(whole, "turn")} and ` : ""}${fmt(withinTurn(angle))} rad`;
+  const words = whole
+    ? phrase`pair ${pair}: ${counted(whole, "turn")} and ${fmt(withinTurn(angle))} rad`
+    : phrase`pair ${pair}: ${fmt(withinTurn(angle))} rad`;
   pen.text(centred(cx, words, 2, x + w + 30, { bold: true }), cy + r + 26, words, {
     anchor: "middle",
     weight: 600,
@@ -117,11 +120,16 @@ function scale(axis, frequencies, chosen, n) {
   if (axis === "turn") {
     const words = (t) => ["0", "½π", "π", "1½π", "2π"][Math.round(turnsOf(t) * 4)];
     const yTicks = range(0, 4).map((t) => (t * TURN) / 4);
-    return { place: withinTurn, ys: [0, TURN], yTicks, yFormat: words, yLabel: "Angle within one turn (rad)" };
+    return { place: withinTurn, ys: [0, TURN], yTicks, yFormat: words, yLabel: phrase`Angle within one turn (rad)` };
   }
   if (axis === "linear") {
     const yFormat = (t) => (t > 0 && t < 0.001 ? significant(t, 2).replace(".0·", "·") : String(t));
-    return { place: (a) => a, ys: [0, n * frequencies[chosen] * 1.04], yFormat, yLabel: "Angle m·θ, unrolled (rad)" };
+    return {
+      place: (a) => a,
+      ys: [0, n * frequencies[chosen] * 1.04],
+      yFormat,
+      yLabel: phrase`Angle m·θ, unrolled (rad)`,
+    };
   }
   const [low, high] = [Math.floor(powerOf(frequencies.at(-1)) + 1e-9), powerOf(n * 1.5)];
   const yTicks = range(low, Math.floor(high), Math.ceil((high - low) / 6));
@@ -130,7 +138,7 @@ function scale(axis, frequencies, chosen, n) {
     ys: [low, high],
     yTicks,
     yFormat: (power) => decade(power),
-    yLabel: "Angle m·θ (rad, logarithmic)",
+    yLabel: phrase`Angle m·θ (rad, logarithmic)`,
   };
 }
 
@@ -174,7 +182,7 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
   /** @type {Pair} */
   const xs = log ? [1, Math.max(2, n)] : [0, n];
   const tokens = log ? [1, 2, 4, 8, 16, 32, 64].filter((m) => m <= xs[1]) : undefined;
-  const xLabel = `position m (tokens${log ? ", logarithmic" : ""})`;
+  const xLabel = log ? phrase`position m (tokens, logarithmic)` : phrase`position m (tokens)`;
   const { X, Y, at } = axes(pen, box, xs, ys, { xLabel, yLabel, xLog: log, xTicks: tokens, yTicks, yFormat });
   const frequency = frequencies[pair];
   const path = (of, from, to) =>
@@ -193,9 +201,13 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
     opacity: 0.8,
   });
   if (turns.length && turns.length < 12) {
-    const wide = textWidth("one whole turn", 12) + 4; // lines of slow pairs may cross it
+    const wide = textWidth(phrase`one whole turn`, 12) + 4; // lines of slow pairs may cross it
     pen.rect(box.x + box.w - 2 - wide, Y(TURN) + 2, wide, 15, { fill: ink.paper, opacity: 0.8 });
-    pen.text(box.x + box.w - 4, Y(TURN) + 14, "one whole turn", { anchor: "end", size: 12, fill: ink.positionWords });
+    pen.text(box.x + box.w - 4, Y(TURN) + 14, phrase`one whole turn`, {
+      anchor: "end",
+      size: 12,
+      fill: ink.positionWords,
+    });
   }
   const here = Math.max(position, xs[0]);
   pen.curves(path(frequency, xs[0], xs[1]), { stroke: ink.position, width: 1.6 });
@@ -219,18 +231,19 @@ function readout({ pair, position, axis, head_dim, base }) {
   const frequency = invFreq(head_dim, base)[pair];
   const angle = position * frequency;
   const turns = Math.floor(turnsOf(angle));
-  const rest = `${turns ? `, ${counted(turns, "whole turn")} and ${fmt(withinTurn(angle))} rad` : ""}`;
-  const first = `At position ${position} the hand of pair ${pair} has turned by ${position} × ${significant(frequency)} = ${significant(angle)} rad${rest}.`;
+  const rest = turns ? phrase`, ${counted(turns, "whole turn")} and ${fmt(withinTurn(angle))} rad` : "";
+  const first = phrase`At position ${position} the hand of pair ${pair} has turned by ${position} × ${significant(frequency)} =
+    ${significant(angle)} rad${rest}.`;
   if (axis === "log")
-    return `${first} On these axes the lines of all clocks are parallel: each is slower by the same factor.`;
+    return phrase`${first} On these axes the lines of all clocks are parallel: each is slower by the same factor.`;
   if (axis === "turn")
-    return `${first} Within one turn only ${fmt(withinTurn(angle))} rad are left: where the hand points.`;
-  return `${first} Unrolled, it is a straight line: every token adds the same ${significant(frequency)} rad.`;
+    return phrase`${first} Within one turn only ${fmt(withinTurn(angle))} rad are left: where the hand points.`;
+  return phrase`${first} Unrolled, it is a straight line: every token adds the same ${significant(frequency)} rad.`;
 }
 
 export default live({
   name: "AngleChart",
-  title: "The clocks of a head, and one of them unrolled into its angle against the position",
+  title: phrase`The clocks of a head, and one of them unrolled into its angle against the position`,
   height,
   draw,
   readout,

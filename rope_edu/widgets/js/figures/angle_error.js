@@ -6,6 +6,7 @@ import { centred } from "../lib/labels.js";
 import { placeLineNames } from "../lib/line_names.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, decade, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
+import { phrase, phraseOf } from "../lib/phrase.js";
 import { angleOf, timesConj, wrapped } from "../maths/complex.js";
 import { errorCurve, errorParts, FARTHEST, LOST, withPosition } from "../maths/error_curve.js";
 import { invFreq, ropeAngles, turnsOf, withinTurn } from "../maths/frequencies.js";
@@ -83,11 +84,15 @@ function cause(state, { pipeline, step, frequency }) {
   const [should, is] = apart(...(most === "angles" ? angles : [frequency, rate]));
   const words = {
     positions: step
-      ? `they are kept as ${m === n ? `one, ${grouped(m)}` : `${grouped(n)} and ${grouped(m)}`}`
-      : `the position is kept as ${grouped(m)}`,
-    frequencies: `its frequency, ${should} rad per token, is kept as ${is}`,
-    angles: `${step ? `its angle at ${grouped(angles[1] === to ? position : before)}` : "its angle"}, ${should} rad, is kept as ${is}`,
-    cos_sin: `its cosine and sine are rounded to ${pipeline.cos_sin}`,
+      ? m === n
+        ? phrase`they are kept as one, ${grouped(m)}`
+        : phrase`they are kept as ${grouped(n)} and ${grouped(m)}`
+      : phrase`the position is kept as ${grouped(m)}`,
+    frequencies: phrase`its frequency, ${should} rad per token, is kept as ${is}`,
+    angles: step
+      ? phrase`its angle at ${grouped(angles[1] === to ? position : before)}, ${should} rad, is kept as ${is}`
+      : phrase`its angle, ${should} rad, is kept as ${is}`,
+    cos_sin: phrase`its cosine and sine are rounded to ${pipeline.cos_sin}`,
   };
   return words[most];
 }
@@ -95,9 +100,9 @@ function cause(state, { pipeline, step, frequency }) {
 // ---------------------------------------------------------------------------------------------- chart
 
 const SHORT = {
-  "frequencies in bfloat16": "θ in bfloat16",
-  "positions in bfloat16": "m in bfloat16",
-  "cos and sin in bfloat16": "cos in bfloat16",
+  "frequencies in bfloat16": phrase`θ in bfloat16`,
+  "positions in bfloat16": phrase`m in bfloat16`,
+  "cos and sin in bfloat16": phrase`cos in bfloat16`,
 };
 
 const placeNames = memo(placeLineNames, 4);
@@ -109,11 +114,13 @@ const height = (width) => 54 + chartHeight(width) + 96 + 2 * clockRadius(width);
 /** The axes of the chart, and where a point of a curve lies. */
 function drawAxes(pen, box, width, step) {
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [FLOOR, 1.1], {
-    xLabel: width < 400 ? "position m (tokens)" : "position m (tokens, logarithmic)",
+    xLabel: width < 400 ? phrase`position m (tokens)` : phrase`position m (tokens, logarithmic)`,
     yLabel:
       width < 480
-        ? "Largest error up to m (rad)"
-        : `Largest error ${step ? "of a token's turn" : "of an angle"} up to m (radians)`,
+        ? phrase`Largest error up to m (rad)`
+        : step
+          ? phrase`Largest error of a token's turn up to m (radians)`
+          : phrase`Largest error of an angle up to m (radians)`,
     xLog: true,
     xTicks: range(0, 6, width < 300 ? 2 : 1).map((power) => Number(`1e${power}`)),
     xFormat: abbreviated,
@@ -122,7 +129,9 @@ function drawAxes(pen, box, width, step) {
   });
   const [most, right] = [Y(powerOf(Math.PI)), box.x + box.w];
   pen.line(box.x, most, right, most, { stroke: ink.text, width: 1.2, dash: "6 4" });
-  pen.text(box.x + 4, most - 6, width < 480 ? "π: opposite" : "π: the hand points the opposite way", { size: 12 });
+  pen.text(box.x + 4, most - 6, width < 480 ? phrase`π: opposite` : phrase`π: the hand points the opposite way`, {
+    size: 12,
+  });
   /** @type {(point: Pair) => Pair} */
   const place = ([m, value]) => [X(m), Y(Math.max(FLOOR, powerOf(value)))];
   return { X, at, place };
@@ -174,15 +183,20 @@ function drawChart(pen, state, width, seen) {
   pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
 
   const name = nameOf(pipeline);
-  const short = (key) => (width < 480 ? (SHORT[key] ?? key) : key);
-  const own = name ? [] : [["chosen", mine.map(place)]];
+  const short = (key) => (width < 480 ? (SHORT[key] ?? phraseOf(key)) : phraseOf(key));
+  const own = name ? [] : [[phrase`chosen`, mine.map(place)]];
   const named = [...own, ...paths.map(([key, path]) => [short(key), path])];
-  pen.part(() => drawNames(pen, box, named, name ? short(name) : "chosen"));
+  pen.part(() => drawNames(pen, box, named, name ? short(name) : phrase`chosen`));
 
   const missing = Number.isNaN(error);
   const cy = missing ? box.y + box.h - 14 : place([position, error])[1];
   pen.circle(cx, cy, 6.5, { fill: missing ? ink.paper : ink.other, stroke: ink.text, width: 1.5 });
-  pen.text(cx - 11, cy + 4, missing ? "no number" : "", { size: 12, anchor: "end", fill: ink.otherWords, weight: 700 });
+  pen.text(cx - 11, cy + 4, missing ? phrase`no number` : "", {
+    size: 12,
+    anchor: "end",
+    fill: ink.otherWords,
+    weight: 700,
+  });
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
 
@@ -196,9 +210,11 @@ function drawClock(pen, state, width, seen) {
   const missing = Number.isNaN(error);
   const at = (angle, far) => polar(cx, cy, angle, far);
   const m = grouped(state.position);
-  const when = step && width >= 300 ? `from ${grouped(state.position - 1)} to ${m}` : `at ${m}`;
-  const rank = missing ? "" : narrow ? ", the worst" : `, the worst of ${pairs}`;
-  pen.text(2, top + 4, step && narrow ? `Pair ${pair} ${when}` : `Pair ${pair}${rank} ${when}`, { weight: 600 });
+  const when = step && width >= 300 ? phrase`from ${grouped(state.position - 1)} to ${m}` : phrase`at ${m}`;
+  const rank = missing ? "" : narrow ? phrase`, the worst` : phrase`, the worst of ${pairs}`;
+  pen.text(2, top + 4, step && narrow ? phrase`Pair ${pair} ${when}` : phrase`Pair ${pair}${rank} ${when}`, {
+    weight: 600,
+  });
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1.5 });
   const between = wrapped(hand - exact);
   const arc = missing ? [] : range(0, 24).map((i) => at(exact + (between * i) / 24, r - 2));
@@ -213,15 +229,16 @@ function drawClock(pen, state, width, seen) {
   const key = width < 300 ? 14 : 22;
   const rest = (angle) => `${fmt(withinTurn(angle), 2)} rad`;
   const turns = Math.floor(turnsOf(exact));
-  const whole = turns && !narrow ? ` after ${grouped(turns)} turn${turns === 1 ? "" : "s"}` : "";
+  const after = turns === 1 ? phrase` after 1 turn` : phrase` after ${grouped(turns)} turns`;
+  const whole = turns && !narrow ? after : "";
   const y = cy - 22;
   pen.line(x, y - 4, x + key, y - 4, { stroke: ink.text, width: 2, dash: "5 3" });
-  tell(0, `exact: ${rest(exact)}${whole}`);
+  tell(0, phrase`exact: ${rest(exact)}${whole}`);
   pen.lines(missing ? [] : [[x, y + 22, x + key, y + 22]], { stroke: ink.other, width: 5 });
-  tell(26, missing ? "no hand here" : `pipeline: ${rest(hand)}`);
-  const gap = missing ? "" : error === 0 ? "not apart at all" : `apart: ${radians(error)}`;
+  tell(26, missing ? phrase`no hand here` : phrase`pipeline: ${rest(hand)}`);
+  const gap = missing ? "" : error === 0 ? phrase`not apart at all` : phrase`apart: ${radians(error)}`;
   tell(52, gap, { weight: 600, fill: ink.otherWords });
-  tell(70, error > 0 && error < 0.02 ? "too little to see" : "", { size: 12, fill: ink.muted });
+  tell(70, error > 0 && error < 0.02 ? phrase`too little to see` : "", { size: 12, fill: ink.muted });
 }
 
 function draw(pen, state, { width }) {
@@ -235,25 +252,26 @@ function readout(state) {
   const seen = worst(state);
   const { pipeline, step, pair, error } = seen;
   const place = step
-    ? `From token ${grouped(position - 1)} to ${grouped(position)}`
-    : `At position ${grouped(position)}`;
+    ? phrase`From token ${grouped(position - 1)} to ${grouped(position)}`
+    : phrase`At position ${grouped(position)}`;
   if (Number.isNaN(error)) {
-    const which = Number.isFinite(roundTo(position, pipeline.positions)) ? "angle" : "position";
-    return `${place} pair 0 has no number: the ${which} is infinite in ${pipeline[`${which}s`]}, and infinity has no cosine.`;
+    return Number.isFinite(roundTo(position, pipeline.positions))
+      ? phrase`${place} pair 0 has no number: the angle is infinite in ${pipeline.angles}, and infinity has no cosine.`
+      : phrase`${place} pair 0 has no number: the position is infinite in ${pipeline.positions}, and infinity has no cosine.`;
   }
   const curve = curveOf(pipeline, head_dim, base, step);
   const sofar = curve.filter(([m]) => m < position).at(-1)?.[1] ?? 0;
-  const top = sofar < LOST ? radians(sofar) : "almost π";
-  const most = sofar > 1.05 * error ? ` Up to here the line has reached ${top}.` : "";
+  const top = sofar < LOST ? radians(sofar) : phrase`almost π`;
+  const most = sofar > 1.05 * error ? phrase` Up to here the line has reached ${top}.` : "";
   if (error === 0)
-    return `${place} no pair is off: nothing is rounded beyond float64, against which it is measured.${most}`;
-  return `${place} the worst pair, pair ${pair}, is off by ${radians(error)}: ${cause(state, seen)}.${most}`;
+    return phrase`${place} no pair is off: nothing is rounded beyond float64, against which it is measured.${most}`;
+  return phrase`${place} the worst pair, pair ${pair}, is off by ${radians(error)}: ${cause(state, seen)}.${most}`;
 }
 
 /** A known pipeline shows its formats; a format moved by hand makes the pipeline the reader's own, from what it was. */
 export default live({
   name: "AngleError",
-  title: "How far the worst pair of a head is off at every position, in pipelines of different number formats",
+  title: phrase`How far the worst pair of a head is off at every position, in pipelines of different number formats`,
   height,
   draw,
   readout,

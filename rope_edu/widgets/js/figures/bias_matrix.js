@@ -2,6 +2,7 @@ import { axes } from "../lib/axes.js";
 import { ink, onShade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { clamp, fmt, range, sum } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { counted } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { biasCurve, factorOf, isCausal, slopeOf, tableEntry } from "../maths/example_bias.js";
@@ -60,8 +61,8 @@ function drawMatrix(pen, state, row, x, y, side) {
   const shadeOf = range(1 - length, length - 1).map((relative) =>
     scheme === "alibi" ? factorOf(row.curve[relative + length - 1] ?? 0) : entry(state, relative) / most,
   );
-  const title = { alibi: "Factor exp(bias) of every pair", shaw: "Table row of every pair" }[scheme];
-  pen.text(x, y - 10, title ?? "Bucket of every pair");
+  const title = { alibi: phrase`Factor exp(bias) of every pair`, shaw: phrase`Table row of every pair` }[scheme];
+  pen.text(x, y - 10, title ?? phrase`Bucket of every pair`);
   pen.raster(x, y, side, side, length, length, (i, j) => shadeOf[j - i + length - 1]);
   if (isCausal(scheme)) {
     const steps = range(1, length - 1).map((n) => n * cell);
@@ -70,7 +71,7 @@ function drawMatrix(pen, state, row, x, y, side) {
       [x + at, y + at],
     ]);
     pen.area([...stairs, [x + side, y + side - cell], [x + side, y]], { fill: ink.grid });
-    pen.text(x + side - 8, y + 22, "masked", { anchor: "end", fill: ink.text });
+    pen.text(x + side - 8, y + 22, phrase`masked`, { anchor: "end", fill: ink.text });
   }
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
   pen.part(() => {
@@ -81,8 +82,8 @@ function drawMatrix(pen, state, row, x, y, side) {
       pen.text(x - 6, y + (t + 0.5) * cell + 4, words, { anchor: "end", size: 12, fill: ink.muted });
     }
   });
-  pen.text(x + side / 2, y + side + 32, "key position j", { anchor: "middle" });
-  pen.text(11, y + side / 2, "query position i", { anchor: "middle", turn: -90 });
+  pen.text(x + side / 2, y + side + 32, phrase`key position j`, { anchor: "middle" });
+  pen.text(11, y + side / 2, phrase`query position i`, { anchor: "middle", turn: -90 });
   const top = y + row.query * cell;
   pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(x - 1, top - 1, side + 2, cell + 2, { stroke: ink.q, width: 2.5 });
@@ -114,7 +115,7 @@ function drawScale(pen, state, x, y, w) {
   const steps = state.scheme === "alibi" ? 128 : most + 1;
   pen.raster(x, y, w, 12, 1, steps, (_, c) => c / (steps - 1));
   const last = state.scheme === "alibi" ? 1 : most;
-  const words = { alibi: "exp(bias)", shaw: "row" }[state.scheme] ?? "bucket";
+  const words = { alibi: phrase`exp(bias)`, shaw: phrase`row` }[state.scheme] ?? phrase`bucket`;
   pen.text(x, y + 27, 0, { size: 12, fill: ink.muted });
   pen.text(x + w / 2, y + 27, words, { size: 12, anchor: "middle", fill: ink.muted });
   pen.text(x + w, y + 27, last, { size: 12, anchor: "end", fill: ink.muted });
@@ -126,12 +127,12 @@ function drawCurve(pen, state, row, box) {
   const far = length - 1;
   const high = isCausal(scheme) ? 0 : far;
   const low = scheme === "alibi" ? -Math.ceil(far / 8) * 4 : -8;
-  pen.text(box.x, box.y - 26, scheme === "alibi" ? "Bias against j − i" : "Bias against j − i, made up");
-  pen.text(box.x, box.y - 9, "grey: every row", { size: 12, fill: ink.muted });
-  pen.text(box.x + 100, box.y - 9, `pink: row ${row.query}`, { size: 12, fill: ink.scoreWords, weight: 600 });
+  pen.text(box.x, box.y - 26, scheme === "alibi" ? phrase`Bias against j − i` : phrase`Bias against j − i, made up`);
+  pen.text(box.x, box.y - 9, phrase`grey: every row`, { size: 12, fill: ink.muted });
+  pen.text(box.x + 100, box.y - 9, phrase`pink: row ${row.query}`, { size: 12, fill: ink.scoreWords, weight: 600 });
   const step = far < 12 ? 4 : Math.ceil(far / 24) * 8;
   const { X, Y } = axes(pen, box, [-far, Math.max(high, 0.001)], [low, 0], {
-    xLabel: "relative position j − i (tokens)",
+    xLabel: phrase`relative position j − i (tokens)`,
     xTicks: range(-Math.floor(far / step) * step, high, step),
     yTicks: [low, low / 2, 0],
   });
@@ -146,8 +147,8 @@ function drawCurve(pen, state, row, box) {
 function drawWeights(pen, { length }, row, box) {
   const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...row.weights) - 1e-9);
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {
-    xLabel: "key position j (tokens)",
-    yLabel: `Attention weights of row ${row.query}`,
+    xLabel: phrase`key position j (tokens)`,
+    yLabel: phrase`Attention weights of row ${row.query}`,
     xTicks: range(0, length - 1, length > 24 ? 8 : 4),
     yTicks: [0, most / 2, most],
   });
@@ -183,37 +184,34 @@ function readout(state) {
     const near = sum(weights.slice(-reach));
     const share =
       reach < keys.length
-        ? `the nearest ${reach} keys (1/μ) take ${fmt(100 * near, 0)} % of the weight of query ${query}`
-        : `query ${query} sees ${counted(keys.length, "key")}, all within 1/μ = ${counted(reach, "token")}`;
+        ? phrase`the nearest ${reach} keys (1/μ) take ${fmt(100 * near, 0)} % of the weight of query ${query}`
+        : phrase`query ${query} sees ${counted(keys.length, "key")}, all within 1/μ = ${counted(reach, "token")}`;
     const factor = fmt(factorOf(-slope), 3);
-    return `Head ${state.head} has the slope μ = 1/${reach}: each token of distance multiplies the weight by ${factor}, and ${share}.`;
+    return phrase`Head ${state.head} has the slope μ = 1/${reach}: each token of distance multiplies the weight by ${factor}, and ${share}.`;
   }
   if (state.scheme === "shaw") {
     const clipped = keys.filter((key) => Math.abs(key - query) >= state.clip).length;
-    return (
-      `The table has ${2 * state.clip + 1} rows. Query ${query} reads row ${entry(state, 0)} for itself; ` +
-      `${clipped} of its ${keys.length} keys are ${counted(state.clip, "token")} away or more and read row 0 (left) or row ${2 * state.clip} (right). ` +
-      `A row is a vector, so the real bias depends on the query; this one is made up.`
-    );
+    const [own, far] = [entry(state, 0), counted(state.clip, "token")];
+    return phrase`The table has ${2 * state.clip + 1} rows. Query ${query} reads row ${own} for itself; ${clipped} of its
+      ${keys.length} keys are ${far} away or more and read row 0 (left) or row ${2 * state.clip} (right). A row is a vector, so the
+      real bias depends on the query; this one is made up.`;
   }
-  const madeUp = "T5 learns one value for each bucket and head; the values here are made up.";
-  if (keys.length === 1) return `Query ${query} sees only itself, at distance 0: bucket 0. ${madeUp}`;
+  const madeUp = phrase`T5 learns one value for each bucket and head; the values here are made up.`;
+  if (keys.length === 1) return phrase`Query ${query} sees only itself, at distance 0: bucket 0. ${madeUp}`;
   const places = new Set(keys.map((key) => entry(state, key - query)));
   const farthest = query >= state.length - 1 - query || isCausal(state.scheme) ? 0 : state.length - 1;
-  return (
-    `Query ${query} puts its ${keys.length} keys into ${places.size} of the ${state.num_buckets} buckets; ` +
-    `the farthest, key ${farthest}, is ${counted(Math.abs(farthest - query), "token")} away and falls into bucket ` +
-    `${entry(state, farthest - query)}. ${madeUp}`
-  );
+  const far = counted(Math.abs(farthest - query), "token");
+  return phrase`Query ${query} puts its ${keys.length} keys into ${places.size} of the ${state.num_buckets} buckets; the farthest,
+    key ${farthest}, is ${far} away and falls into bucket ${entry(state, farthest - query)}. ${madeUp}`;
 }
 
 export default live({
   name: "BiasMatrix",
-  title: "A bias for every query and key, constant along the diagonals, and the attention that it makes",
+  title: phrase`A bias for every query and key, constant along the diagonals, and the attention that it makes`,
   height,
   draw,
   readout,
   panel: (width) => [0, stacked(width) ? places(width).bias.y - 44 : height(width)],
   unfolds: true,
-  buttons: [{ label: "Next query", move: ({ query, length }) => ({ query: (query + 1) % length }) }],
+  buttons: [{ label: phrase`Next query`, move: ({ query, length }) => ({ query: (query + 1) % length }) }],
 });

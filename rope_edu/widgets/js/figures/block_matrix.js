@@ -1,6 +1,7 @@
 import { diverging, ink, onShade, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { fmt, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { length } from "../maths/complex.js";
 import { invFreq, ropeAngles, turnsOf } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
@@ -108,7 +109,11 @@ function drawLegend(pen, { left, narrow, height: tall, room, matrix }, width) {
     pen.raster(x, y, w, 10, 1, steps, (_, i) => (i + 0.5) / steps, diverging);
     pen.text(x - 6, y + 10, "−1", { anchor: "end", size: 12, fill: ink.muted });
     pen.text(x + w + 6, y + 10, "1", { size: 12, fill: ink.muted });
-    pen.text(x + w / 2, y + 26, matrix ? "0; blank: always 0" : "0", { anchor: "middle", size: 12, fill: ink.muted });
+    pen.text(x + w / 2, y + 26, matrix ? phrase`0; blank: always 0` : "0", {
+      anchor: "middle",
+      size: 12,
+      fill: ink.muted,
+    });
     return;
   }
   const [x, y, h] = [left + room + 22, TOP + 18, 132];
@@ -118,9 +123,9 @@ function drawLegend(pen, { left, narrow, height: tall, room, matrix }, width) {
   });
   if (!matrix) return;
   pen.rect(x, y + h + 18, 12, 12, { stroke: ink.muted, width: 1 });
-  pen.text(x - 2, y + h + 46, "blank:", { size: 12, fill: ink.muted });
-  pen.text(x - 2, y + h + 61, "always", { size: 12, fill: ink.muted });
-  pen.text(x - 2, y + h + 76, "zero", { size: 12, fill: ink.muted });
+  pen.text(x - 2, y + h + 46, phrase`blank:`, { size: 12, fill: ink.muted });
+  pen.text(x - 2, y + h + 61, phrase`always`, { size: 12, fill: ink.muted });
+  pen.text(x - 2, y + h + 76, phrase`zero`, { size: 12, fill: ink.muted });
 }
 
 /** Every cell of a small matrix by its name. @returns {Record<string, Box>} */
@@ -151,10 +156,10 @@ function rowWords({ x, matrix, out, j, partner, pairOf, second, angles }) {
 function drawCount(pen, { head_dim: d, form }, y, width) {
   const full = width - 8;
   const bars = [
-    { name: "matrix", words: `matrix: ${d * d} (${d * d - 2 * d} by zero)`, count: d * d },
-    { name: "elementwise", words: `elementwise: ${2 * d}`, count: 2 * d },
+    { name: "matrix", words: phrase`matrix: ${d * d} (${d * d - 2 * d} by zero)`, count: d * d },
+    { name: "elementwise", words: phrase`elementwise: ${2 * d}`, count: 2 * d },
   ];
-  pen.text(4, y, "Multiplications for all rows", { weight: 600 });
+  pen.text(4, y, phrase`Multiplications for all rows`, { weight: 600 });
   bars.forEach(({ name, words, count }, i) => {
     const top = y + 12 + i * 42;
     const chosen = name === form;
@@ -221,7 +226,7 @@ function draw(pen, state, /** @type {any} */ { width, way }) {
     const parts = [
       [x, "x", "⊙"],
       [x.map((_, r) => matrix[r][r]), "cos", "+"],
-      [x.map((_, r) => (second[r] ? x[partner[r]] : -x[partner[r]])), narrow ? "x, 90°" : "x turned 90°", "⊙"],
+      [x.map((_, r) => (second[r] ? x[partner[r]] : -x[partner[r]])), narrow ? "x, 90°" : phrase`x turned 90°`, "⊙"],
       [x.map((_, r) => matrix[r][partner[r]] * (second[r] ? 1 : -1)), "sin", "="],
       [out, "x′", ""],
     ];
@@ -234,8 +239,8 @@ function draw(pen, state, /** @type {any} */ { width, way }) {
   const y = TOP + tall + (narrow ? 84 : 32);
   const words = rowWords(at);
   const products = place.matrix
-    ? `Row ${j}: ${state.head_dim} products, ${state.head_dim - 2} by zero`
-    : `Row ${j}: two products`;
+    ? phrase`Row ${j}: ${state.head_dim} products, ${state.head_dim - 2} by zero`
+    : phrase`Row ${j}: two products`;
   pen.text(4, y, products, { weight: 600 });
   const parts = [words.symbols, words.numbers];
   const lines = narrow ? parts.flat() : parts.map((part) => part.join(" "));
@@ -250,18 +255,18 @@ function readout(state) {
   const [first, second] = [j, partner[j]].sort((a, b) => a - b);
   const angle = angles[pairOf[j]];
   const decimals = angle === 0 || angle >= 0.1 ? 2 : 5;
-  const turned =
-    `Row ${j} belongs to pair ${pairOf[j]} (features ${first} and ${second}), which has turned by ${fmt(angle, decimals)} rad, ` +
-    `${fmt(turnsOf(angle), decimals)} turns; its length is still ${fmt(length([x[first], x[second]]))}.`;
+  const turned = phrase`Row ${j} belongs to pair ${pairOf[j]} (features ${first} and ${second}), which has turned by
+    ${fmt(angle, decimals)} rad, ${fmt(turnsOf(angle), decimals)} turns; its length is still
+    ${fmt(length([x[first], x[second]]))}.`;
   if (form === "matrix")
-    return `${turned} In a head of width 128, 126 of the 128 products of each row would be by zero.`;
-  return `${turned} cos and sin do not depend on x: computed once, they serve every vector at position ${position}.`;
+    return phrase`${turned} In a head of width 128, 126 of the 128 products of each row would be by zero.`;
+  return phrase`${turned} cos and sin do not depend on x: computed once, they serve every vector at position ${position}.`;
 }
 
 /** A row that the vector does not have becomes its last. */
 export default live({
   name: "BlockMatrix",
-  title: "The rotation matrix of a head, mostly zeros, and the two columns that code keeps of it",
+  title: phrase`The rotation matrix of a head, mostly zeros, and the two columns that code keeps of it`,
   height,
   draw,
   readout,

@@ -3,6 +3,7 @@ import { live } from "../lib/figure.js";
 import { polar, sector } from "../lib/geometry.js";
 import { centred, inLines } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { counted } from "../lib/words.js";
 import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 
@@ -78,7 +79,7 @@ function drawNow(pen, state, width, at) {
     stroke: ink.q,
     width: 3,
   });
-  const words = `query of the newest token, m = ${newest}`;
+  const words = phrase`query of the newest token, m = ${newest}`;
   pen.text(centred(X(newest), words, 0, width), 17, words, { anchor: "middle", fill: ink.qWords });
   for (const position of range(0, STEPS - 1)) {
     if (all.some((key) => key.position === position)) continue;
@@ -118,13 +119,19 @@ function signs(pen, { store, capacity, step }) {
   const swatch = (colour, opacity) => (x, y) => box(pen, x, y - 11, 14, 13, colour, opacity);
   const sample = (style) => (x, y) => stroke(pen, x, y - 4, x + 15, y - 4, style);
   return [
-    { words: "new", sign: swatch(ink.k, 0.45) },
-    store === "unrotated" && { words: "stored", sign: sample({ stroke: ink.k, width: 1.5 }) },
-    store === "unrotated" && { words: "turned again at this step", sign: sample({ stroke: ink.position, width: 3 }) },
-    store !== "unrotated" && { words: "kept as it is", sign: sample({ stroke: ink.k, width: 3 }) },
-    store === "dynamic" && { words: "where it belongs", sign: sample({ stroke: ink.position, width: 2, dash: "3 2" }) },
-    store === "dynamic" && { words: "stale", sign: swatch(ink.text, 0.3) },
-    step > capacity && { words: "evicted", sign: (x, y) => pen.text(x + 3, y, "×", { fill: ink.muted }) },
+    { words: phrase`new`, sign: swatch(ink.k, 0.45) },
+    store === "unrotated" && { words: phrase`stored`, sign: sample({ stroke: ink.k, width: 1.5 }) },
+    store === "unrotated" && {
+      words: phrase`turned again at this step`,
+      sign: sample({ stroke: ink.position, width: 3 }),
+    },
+    store !== "unrotated" && { words: phrase`kept as it is`, sign: sample({ stroke: ink.k, width: 3 }) },
+    store === "dynamic" && {
+      words: phrase`where it belongs`,
+      sign: sample({ stroke: ink.position, width: 2, dash: "3 2" }),
+    },
+    store === "dynamic" && { words: phrase`stale`, sign: swatch(ink.text, 0.3) },
+    step > capacity && { words: phrase`evicted`, sign: (x, y) => pen.text(x + 3, y, "×", { fill: ink.muted }) },
   ].filter(Boolean);
 }
 
@@ -139,7 +146,7 @@ function drawLegend(pen, state, width, y) {
 function drawHistory(pen, state, width, at) {
   const { side, history } = at;
   const tall = rowHeight(width);
-  pen.text(2, history - 7, width < 320 ? "One row per step" : "One row per step, one column per position");
+  pen.text(2, history - 7, width < 320 ? phrase`One row per step` : phrase`One row per step, one column per position`);
   stroke(pen, 0, history, width, history, { stroke: ink.grid, width: 1 });
   for (const step of range(1, state.step)) {
     const y = history + (step - 1) * tall;
@@ -174,7 +181,7 @@ function drawHistory(pen, state, width, at) {
 function drawBars(pen, { name, values, now, full, fill }, x, y, w) {
   const share = w - 154;
   pen.text(x, y, name, { weight: 600 });
-  for (const [i, words] of ["with cache", "without"].entries()) {
+  for (const [i, words] of [phrase`with cache`, phrase`without`].entries()) {
     const top = y + 5 + 17 * i;
     const long = (share * values[i]) / full;
     pen.text(x, top + 11, words, { size: 12, fill: ink.muted });
@@ -194,9 +201,9 @@ function costOf({ store, capacity, step }) {
 function drawWork(pen, state, x, y, w) {
   const { all, turned, products } = costOf(state);
   const bars = [
-    { name: "Keys turned (at this step)", values: all.turned, now: turned, full: 136, fill: ink.position },
-    { name: "Dot products (at this step)", values: all.products, now: products, full: 816, fill: ink.score },
-    { name: "Bytes kept, read at each step", values: all.bytes, now: null, full: 512, fill: ink.k },
+    { name: phrase`Keys turned (at this step)`, values: all.turned, now: turned, full: 136, fill: ink.position },
+    { name: phrase`Dot products (at this step)`, values: all.products, now: products, full: 816, fill: ink.score },
+    { name: phrase`Bytes kept, read at each step`, values: all.bytes, now: null, full: 512, fill: ink.k },
   ];
   for (const [i, each] of bars.entries()) drawBars(pen, each, x, y + 52 * i, w);
 }
@@ -215,26 +222,30 @@ function readout(state) {
   const earlier = held(state, step).length - 1;
   const { count, worst } = stale(state);
   const { all, products } = costOf(state);
-  const cost = `takes ${counted(products[0], "dot product")} and reads ${all.bytes[0]} bytes`;
-  const added = `Step ${step} writes one key, at position ${step - 1}, ${cost}.`;
-  const gone =
-    step > capacity ? ` The ${step - capacity === 1 ? "oldest is" : `oldest ${step - capacity} are`} evicted.` : "";
+  const added = phrase`Step ${step} writes one key, at position ${step - 1}, takes ${counted(products[0], "dot product")} and reads
+    ${all.bytes[0]} bytes.`;
+  const over = step - capacity;
+  const gone = over < 1 ? "" : over === 1 ? phrase` The oldest is evicted.` : phrase` The oldest ${over} are evicted.`;
   if (!earlier) return added;
   if (store === "unrotated")
-    return `${added} All ${counted(earlier + 1, "key")} are turned, to their positions, at every step.${gone}`;
+    return phrase`${added} All ${counted(earlier + 1, "key")} are turned, to their positions, at every step.${gone}`;
   if (store === "rotated" || !count) {
-    const why = store === "dynamic" && pair === 0 ? " Dynamic NTK never changes pair 0." : "";
-    return `${added} The ${counted(earlier, "key")} before it ${earlier === 1 ? "stays" : "stay"} as stored.${why}${gone}`;
+    const why = store === "dynamic" && pair === 0 ? phrase` Dynamic NTK never changes pair 0.` : "";
+    return earlier === 1
+      ? phrase`${added} The 1 key before it stays as stored.${why}${gone}`
+      : phrase`${added} The ${earlier} keys before it stay as stored.${why}${gone}`;
   }
-  return (
-    `${added} It has changed the frequencies: of the ${counted(earlier, "key")} before it ${count} ` +
-    `${count === 1 ? "is" : "are"} stale, that of position ${worst.position} by ${fmt(Math.abs(worst.off))} rad.${gone}`
-  );
+  const [before, off] = [counted(earlier, "key"), fmt(Math.abs(worst.off))];
+  return count === 1
+    ? phrase`${added} It has changed the frequencies: of the ${before} before it 1 is stale, that of position ${worst.position} by
+        ${off} rad.${gone}`
+    : phrase`${added} It has changed the frequencies: of the ${before} before it ${count} are stale, that of position
+        ${worst.position} by ${off} rad.${gone}`;
 }
 
 export default live({
   name: "CacheSteps",
-  title: "A cache of keys, one column per token, and what every step of decoding adds or changes",
+  title: phrase`A cache of keys, one column per token, and what every step of decoding adds or changes`,
   height,
   draw,
   readout,

@@ -3,6 +3,7 @@ import { live } from "../lib/figure.js";
 import { polar, sector } from "../lib/geometry.js";
 import { unseenPoints } from "../lib/marks.js";
 import { fmt, grouped, powerOf } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
 const TOP = 56; // two lines of words above the faces
@@ -55,8 +56,8 @@ function drawLegend(pen, wide) {
     20,
     36,
     wide
-      ? "where the hand goes within the context; a diamond: where it never went"
-      : "where it goes within the context",
+      ? phrase`where the hand goes within the context; a diamond: where it never went`
+      : phrase`where it goes within the context`,
   );
 }
 
@@ -68,7 +69,9 @@ function draw(pen, state, view) {
   pen.text(
     2,
     14,
-    wide ? "In the corner: pair i. Below a face: tokens for a full turn." : "Corner: pair i. Below: tokens per turn.",
+    wide
+      ? phrase`In the corner: pair i. Below a face: tokens for a full turn.`
+      : phrase`Corner: pair i. Below: tokens per turn.`,
   );
   if (view.shows("reach")) drawLegend(pen, wide);
 
@@ -116,20 +119,20 @@ function readout(state, { shows }) {
   const place = grouped(state.position);
   if (!shows("reach")) {
     const [first, slow] = [all[0], all[last]].map(({ turns }) => turnWords(turns));
-    return `At position ${place} the fastest hand has gone round ${first} times, the slowest ${slow} times.`;
+    return phrase`At position ${place} the fastest hand has gone round ${first} times, the slowest ${slow} times.`;
   }
-  const text =
-    `At position ${place} pair 0 has made ${turnWords(all[0].turns)} turns and pair ${last} has made ` +
-    `${turnWords(all[last].turns)}. ${complete} of ${all.length} pairs complete a turn within ` +
-    `${grouped(state.context)} tokens; the slowest needs ${grouped(all[last].wave)}.`;
+  const text = phrase`At position ${place} pair 0 has made ${turnWords(all[0].turns)} turns and pair ${last} has made
+    ${turnWords(all[last].turns)}. ${complete} of ${all.length} pairs complete a turn within ${grouped(state.context)} tokens;
+    the slowest needs ${grouped(all[last].wave)}.`;
   if (state.position <= state.context || !lost) return text;
-  const points = lost === 1 ? "1 hand now points" : `${lost} hands now point`;
-  return `${text} ${points} where no position in the context took ${lost === 1 ? "it" : "them"}.`;
+  return lost === 1
+    ? phrase`${text} 1 hand now points where no position in the context took it.`
+    : phrase`${text} ${lost} hands now point where no position in the context took them.`;
 }
 
 export default live({
   name: "Clocks",
-  title: "One clock face for each pair of a head: how far its hand has turned at a position",
+  title: phrase`One clock face for each pair of a head: how far its hand has turned at a position`,
   height,
   draw,
   readout,

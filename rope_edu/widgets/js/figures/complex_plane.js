@@ -4,6 +4,7 @@ import { live } from "../lib/figure.js";
 import { planeOf } from "../lib/geometry.js";
 import { Labels, spotsAround, spotsBeyond } from "../lib/labels.js";
 import { fmt, range, ticks } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
@@ -15,7 +16,7 @@ const FORMULA = {
   content: "f(q, m) = q e^(imθ|q|)",
   square: "f(q, m) = q e^(im²θ/8)",
   add: "f(q, m) = q + 0.7 (e^(imθ) − 1)",
-  mirror: "f(q, m) = q, or conj(q) at odd m",
+  mirror: phrase`f(q, m) = q, or conj(q) at odd m`,
 };
 
 const functionOf = ({ candidate, inv_freq }) => encoder(candidate, inv_freq);
@@ -25,12 +26,12 @@ const breaksOf = (state) => breaks(functionOf(state), state.q, state.k);
 // ------------------------------------------------------------------------------------ the six lines
 
 const TITLES = [
-  ["Line 1: position 0 changes nothing,", "f(q, 0) = q"],
-  ["Line 2: f(q, m) · conj f(k, n)", "sees the distance m − n only"],
-  ["Line 3: at equal positions,", "|f(q, m)| · |f(k, m)| = |q| · |k|"],
-  ["Line 4: at equal positions,", "q and k have turned alike, by φ(m)"],
-  ["Line 5: between neighbours,", "all steps φ(m+1) − φ(m) are equal"],
-  ["Line 6: the score is the real part;", "it sees the distance m − n only"],
+  [phrase`Line 1: position 0 changes nothing,`, "f(q, 0) = q"],
+  [phrase`Line 2: f(q, m) · conj f(k, n)`, phrase`sees the distance m − n only`],
+  [phrase`Line 3: at equal positions,`, "|f(q, m)| · |f(k, m)| = |q| · |k|"],
+  [phrase`Line 4: at equal positions,`, phrase`q and k have turned alike, by φ(m)`],
+  [phrase`Line 5: between neighbours,`, phrase`all steps φ(m+1) − φ(m) are equal`],
+  [phrase`Line 6: the score is the real part;`, phrase`it sees the distance m − n only`],
 ];
 
 const BLUE = { stroke: ink.q, words: ink.qWords };
@@ -78,7 +79,7 @@ function sceneOfProduct(f, state) {
       ...own(state),
       ofQuery(qm, 2.5, 1),
       ofKey(kn, "n", 2.5, 1),
-      { z: product, ...SCORE, name: "product", width: 3.5 },
+      { z: product, ...SCORE, name: phrase`product`, width: 3.5 },
     ],
   };
 }
@@ -189,8 +190,9 @@ function nameAxes(pen, labels, { x, y, side, cx, cy, unit }) {
   };
   name(cx + unit + 3, cy + 14, "1");
   name(cx + 4, cy - unit - 4, "i");
-  name(x + side - 2 - textWidth("real", 12), cy + 14, "real");
-  name(cx + 5, y + 11, "imaginary");
+  const real = phrase`real`;
+  name(x + side - 2 - textWidth(real, 12), cy + 14, real);
+  name(cx + 5, y + 11, phrase`imaginary`);
 }
 
 /** Names just beyond the tips, inside the plane, the last arrow's first; no name covers a tip, an axis's name or another. */
@@ -287,16 +289,16 @@ function makeChart(pen, box, values, xLabel, yLabel) {
 function panelOfProduct(pen, f, state, box) {
   const { first: from, products } = slideOf(f, state);
   const [lengths, angles] = [products.map(length), followedAngles(products)];
-  const label = "Product: length, angle (rad)";
-  const chart = makeChart(pen, box, [...lengths, ...angles], "n, with m − n kept (tokens)", label);
+  const label = phrase`Product: length, angle (rad)`;
+  const chart = makeChart(pen, box, [...lengths, ...angles], phrase`n, with m − n kept (tokens)`, label);
   chart.dotted(lengths, ink.score, { from });
   chart.dotted(angles, ink.position, { from, dash: "5 3" });
   chart.here(state.key_position, lengths[state.key_position - from], ink.score);
   chart.here(state.key_position, angles[state.key_position - from], ink.position);
   const path = (values) => values.map((value, i) => [chart.X(from + i), chart.Y(value)]);
   const curves = [
-    { words: "length", path: path(lengths), fill: ink.scoreWords },
-    { words: "angle", path: path(angles), fill: ink.positionWords },
+    { words: phrase`length`, path: path(lengths), fill: ink.scoreWords },
+    { words: phrase`angle`, path: path(angles), fill: ink.positionWords },
   ];
   nameCurves(pen, curves, chart.yTicks.map(chart.Y), box);
 }
@@ -304,7 +306,13 @@ function panelOfProduct(pen, f, state, box) {
 function panelOfLengths(pen, f, { q, k, position }, box) {
   const products = PLACES.map((p) => length(f(q, p)) * length(f(k, p)));
   const wanted = length(q) * length(k);
-  const chart = makeChart(pen, box, [...products, wanted], "position m of both (tokens)", "Length times length");
+  const chart = makeChart(
+    pen,
+    box,
+    [...products, wanted],
+    phrase`position m of both (tokens)`,
+    phrase`Length times length`,
+  );
   chart.reference(wanted);
   chart.dotted(products, ink.score);
   chart.here(position, products[position], ink.score);
@@ -312,8 +320,8 @@ function panelOfLengths(pen, f, { q, k, position }, box) {
 
 function panelOfTurns(pen, f, { q, k, position }, box) {
   const [qTurns, kTurns] = [turnsOf(f, q), turnsOf(f, k)];
-  const label = "Turned so far, φ(m) (rad)";
-  const chart = makeChart(pen, box, [...qTurns, ...kTurns], "position m of both (tokens)", label);
+  const label = phrase`Turned so far, φ(m) (rad)`;
+  const chart = makeChart(pen, box, [...qTurns, ...kTurns], phrase`position m of both (tokens)`, label);
   const x = chart.X(position);
   pen.line(x, box.y, x, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "3 3" });
   chart.dotted(qTurns, ink.q, { r: 5.5 });
@@ -322,7 +330,7 @@ function panelOfTurns(pen, f, { q, k, position }, box) {
 
 function panelOfSteps(pen, f, { q }, box) {
   const steps = stepsOf(f, q);
-  const { X, Y, reference } = makeChart(pen, box, steps, "from m to m + 1 (tokens)", "Step of q (rad)");
+  const { X, Y, reference } = makeChart(pen, box, steps, phrase`from m to m + 1 (tokens)`, phrase`Step of q (rad)`);
   const wide = (X(1) - X(0)) * 0.6;
   const bar = (step, p) => [X(p + 0.5) - wide / 2, Y(0), wide, Y(step) - Y(0)];
   pen.rects(steps.map(bar), { fill: ink.position });
@@ -333,8 +341,8 @@ function panelOfScore(pen, f, state, box) {
   const { position: m, key_position: n } = state;
   const { first: from, products } = slideOf(f, state);
   const scores = products.map(([re]) => re);
-  const label = `Score at distance ${fmt(m - n, 0)}`;
-  const chart = makeChart(pen, box, scores, "n, with m − n kept (tokens)", label);
+  const label = phrase`Score at distance ${fmt(m - n, 0)}`;
+  const chart = makeChart(pen, box, scores, phrase`n, with m − n kept (tokens)`, label);
   chart.reference(scores[n - from]);
   chart.dotted(scores, ink.score, { from });
   chart.here(n, scores[n - from], ink.score);
@@ -358,8 +366,8 @@ function drawNumbers(pen, f, state, { x, y }) {
   let top = y - 8;
   for (const [name, z, fill] of rows) {
     pen.text(x - 20, top, `${name} = ${complex(z)}`, { fill, weight: 600, size: 14 });
-    pen.text(x - 20, top + 21, `length |${name}| = ${fmt(length(z))}`, { fill });
-    pen.text(x - 20, top + 40, `angle ${fmt(angleOf(z))} rad`, { fill });
+    pen.text(x - 20, top + 21, phrase`length |${name}| = ${fmt(length(z))}`, { fill });
+    pen.text(x - 20, top + 40, phrase`angle ${fmt(angleOf(z))} rad`, { fill });
     pen.text(x - 20, top + 61, `f(${name}, 0) = ${complex(f(z, 0))}`, {});
     top += 98;
   }
@@ -399,42 +407,44 @@ function readout(state) {
   const product = timesConj(f(q, m), f(k, n));
   const says = [
     () =>
-      `q = ${complex(q)} has length ${fmt(length(q))} and angle ${fmt(angleOf(q))} rad; ` +
-      `at position 0 it becomes ${complex(f(q, 0))}.`,
+      phrase`q = ${complex(q)} has length ${fmt(length(q))} and angle ${fmt(angleOf(q))} rad; at position 0 it becomes
+        ${complex(f(q, 0))}.`,
     () =>
-      `At m = ${m} and n = ${n} the product has length ${fmt(length(product))} and angle ${fmt(angleOf(product))} rad; ` +
-      "the dots are all places with that distance.",
+      phrase`At m = ${m} and n = ${n} the product has length ${fmt(length(product))} and angle ${fmt(angleOf(product))} rad;
+        the dots are all places with that distance.`,
     () =>
-      `At m = n = ${m} the lengths are ${fmt(length(f(q, m)))} and ${fmt(length(f(k, m)))}; ` +
-      `|q| · |k| = ${fmt(length(q) * length(k))}.`,
-    () => `At m = n = ${m}, q has turned by ${fmt(turnsOf(f, q)[m])} rad and k by ${fmt(turnsOf(f, k)[m])} rad.`,
-    () => `The first step of q is ${fmt(stepsOf(f, q)[0])} rad, the last ${fmt(stepsOf(f, q)[LAST - 1])} rad.`,
-    () => `At m = ${m} and n = ${n}, ${fmt(m - n, 0)} apart, the score is ${fmt(product[0], 3)}.`,
+      phrase`At m = n = ${m} the lengths are ${fmt(length(f(q, m)))} and ${fmt(length(f(k, m)))}; |q| · |k| =
+        ${fmt(length(q) * length(k))}.`,
+    () => phrase`At m = n = ${m}, q has turned by ${fmt(turnsOf(f, q)[m])} rad and k by ${fmt(turnsOf(f, k)[m])} rad.`,
+    () => phrase`The first step of q is ${fmt(stepsOf(f, q)[0])} rad, the last ${fmt(stepsOf(f, q)[LAST - 1])} rad.`,
+    () => phrase`At m = ${m} and n = ${n}, ${fmt(m - n, 0)} apart, the score is ${fmt(product[0], 3)}.`,
   ];
   const amounts = breaksOf(state);
   const unit = line === 4 || line === 5 ? " rad" : "";
   const verdict =
     amounts[line - 1] > HOLDS
-      ? `Line ${line} breaks, by up to ${fmt(amounts[line - 1])}${unit}.`
-      : `Line ${line} holds.`;
+      ? phrase`Line ${line} breaks, by up to ${fmt(amounts[line - 1])}${unit}.`
+      : phrase`Line ${line} holds.`;
   const broken = amounts.flatMap((amount, i) => (amount > HOLDS ? [i + 1] : []));
   const all = broken.length
-    ? `This f breaks ${broken.length > 1 ? "lines" : "line"} ${listed(broken)} (positions 0 to 8).`
-    : "This f keeps all six lines (positions 0 to 8).";
+    ? broken.length > 1
+      ? phrase`This f breaks lines ${listed(broken)} (positions 0 to 8).`
+      : phrase`This f breaks line ${listed(broken)} (positions 0 to 8).`
+    : phrase`This f keeps all six lines (positions 0 to 8).`;
   return `${says[line - 1]()} ${verdict} ${all}`;
 }
 
 export default live({
   name: "ComplexPlane",
-  title: "The complex plane, following the derivation of the rotation line by line",
+  title: phrase`The complex plane, following the derivation of the rotation line by line`,
   height,
   draw,
   readout,
   panel: (width) => [0, narrow(width) ? width + 100 : height(width)],
   buttons: [
-    { label: "Next line", move: ({ line }) => ({ line: (line % 6) + 1 }) },
+    { label: phrase`Next line`, move: ({ line }) => ({ line: (line % 6) + 1 }) },
     {
-      label: "Slide both",
+      label: phrase`Slide both`,
       move: ({ position, key_position }) =>
         Math.max(position, key_position) < LAST
           ? { position: position + 1, key_position: key_position + 1 }

@@ -5,6 +5,7 @@ import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { counted, textWidth, wrapped } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
 import { comparedFiles, inWords } from "../maths/compare.js";
@@ -46,7 +47,7 @@ const said = memo((first, second) => {
   try {
     return inWords(comparedFiles(contentOf(first), contentOf(second)));
   } catch (error) {
-    return [`They cannot be compared: ${/** @type {Error} */ (error).message}`];
+    return [phrase`They cannot be compared: ${/** @type {Error} */ (error).message}`];
   }
 });
 
@@ -76,13 +77,13 @@ const short = (value) => String(Number(value.toPrecision(5)));
 /** The facts of a reading, a phrase each. */
 function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, sections, factor, layerType }) {
   return [
-    `${ropeType}${factor ? `, factor ${short(factor)}` : ""}`,
-    ropeType === "nope" ? "no base" : `base ${grouped(base)}`,
-    rotaryDim < headDim ? `${rotaryDim} of ${headDim} features turn` : `head of ${headDim}`,
+    `${ropeType}${factor ? phrase`, factor ${short(factor)}` : ""}`,
+    ropeType === "nope" ? phrase`no base` : phrase`base ${grouped(base)}`,
+    rotaryDim < headDim ? phrase`${rotaryDim} of ${headDim} features turn` : phrase`head of ${headDim}`,
     layout.replace("_", "-"),
-    `attention factor ${short(attentionFactor)}`,
-    ...(sections ? [`sections ${sections.join(", ")}`] : []),
-    ...(layerType ? [`layers: ${layerType}`] : []),
+    phrase`attention factor ${short(attentionFactor)}`,
+    ...(sections ? [phrase`sections ${sections.join(", ")}`] : []),
+    ...(layerType ? [phrase`layers: ${layerType}`] : []),
   ].join(" · ");
 }
 
@@ -94,7 +95,7 @@ const wordsOf = memo((preset, config, layers, length, second, other, width) => {
   if (refused) return { above: fit(refused.sentence), below: [] };
   const held = readSecond(state);
   const facing = [`● ${facts(reading)}`, `+ ${held.refused ? held.refused.sentence : facts(held.reading ?? reading)}`];
-  const source = config.trim() ? [] : fit(`Source: ${sourceOf(preset)}`, 12);
+  const source = config.trim() ? [] : fit(phrase`Source: ${sourceOf(preset)}`, 12);
   const below = [...fit(lineOf(reading, content), 12), ...source];
   return { above: hasSecond(state) ? facing.flatMap((line) => fit(line)) : fit(facts(reading)), below };
 });
@@ -111,9 +112,10 @@ function height(width, state) {
 
 /** The lengths that a chart marks: [tokens, words, style]. */
 function marks({ longest, trained }, length) {
-  const claimed = longest && { tokens: longest, name: "claimed", stroke: ink.text, dash: "7 4" };
-  const before = trained && trained !== longest && { tokens: trained, name: "trained", stroke: ink.muted, dash: "2 4" };
-  const text = { tokens: length, name: "text", stroke: ink.position, dash: "4 3" };
+  const claimed = longest && { tokens: longest, name: phrase`claimed`, stroke: ink.text, dash: "7 4" };
+  const before = trained &&
+    trained !== longest && { tokens: trained, name: phrase`trained`, stroke: ink.muted, dash: "2 4" };
+  const text = { tokens: length, name: phrase`text`, stroke: ink.position, dash: "4 3" };
   return [claimed, before, text].filter(Boolean);
 }
 
@@ -143,8 +145,8 @@ function drawWaves(pen, reading, all, box, other) {
   const last = Math.max(1, waves.length - 1, (other?.invFreq.length ?? 0) - 1);
   const level = (tokens) => clamp(powerOf(tokens), 0, SLOWEST);
   const { X, Y } = axes(pen, box, [0, last], [0, SLOWEST], {
-    xLabel: "pair, i",
-    yLabel: "Wavelength (tokens)",
+    xLabel: phrase`pair, i`,
+    yLabel: phrase`Wavelength (tokens)`,
     yTicks: range(0, SLOWEST, 3),
     yFormat: (power) => decade(power),
   });
@@ -179,8 +181,8 @@ function drawWaves(pen, reading, all, box, other) {
 function drawScore(pen, reading, all, box, other) {
   const { scores, negative } = measured(reading.invFreq.join());
   const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
-    xLabel: "distance (tokens, logarithmic)",
-    yLabel: "Mean score of equal vectors",
+    xLabel: phrase`distance (tokens, logarithmic)`,
+    yLabel: phrase`Mean score of equal vectors`,
     xLog: true,
     xTicks: [1, 10, 100, 1000, 10000, 100000],
     xFormat: abbreviated,
@@ -207,7 +209,11 @@ function drawScore(pen, reading, all, box, other) {
 function drawBadge(pen, state) {
   const { reading, refused } = readState(state);
   const remarks = reading?.remarks.length ?? 0;
-  const words = refused ? "✗ refused" : remarks ? `! read, with ${counted(remarks, "remark")}` : "✓ read";
+  const words = refused
+    ? phrase`✗ refused`
+    : remarks
+      ? phrase`! read, with ${counted(remarks, "remark")}`
+      : phrase`✓ read`;
   const [fill, on] = refused
     ? [ink.text, ink.paper]
     : remarks
@@ -243,21 +249,21 @@ const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.tr
 
 function readout(state) {
   const { reading, refused } = readState(state);
-  if (refused) return `This config is not read. ${refused.sentence}.`;
+  if (refused) return phrase`This config is not read. ${refused.sentence}.`;
   const second = readSecond(state).refused;
-  if (second) return `The second file is not read. ${second.sentence}.`;
+  if (second) return phrase`The second file is not read. ${second.sentence}.`;
   if (hasSecond(state)) return comparison(state).map(stopped).join(" ");
   const waves = wavelength(reading.invFreq);
   const { negative } = measured(reading.invFreq.join());
   const slow = (tokens) => waves.filter((wave) => wave > tokens).length;
-  const inText = `${slow(state.length)} of ${counted(waves.length, "pair")} make no full turn in a text of ${grouped(state.length)} tokens`;
+  const inText = phrase`${slow(state.length)} of ${counted(waves.length, "pair")} make no full turn in a text of ${grouped(state.length)} tokens`;
   const claim = reading.longest
-    ? `${inText}, ${slow(reading.longest)} in the ${grouped(reading.longest)} that the file claims.`
-    : `${inText}; the file claims no length.`;
+    ? phrase`${inText}, ${slow(reading.longest)} in the ${grouped(reading.longest)} that the file claims.`
+    : phrase`${inText}; the file claims no length.`;
   const score =
     negative === null
-      ? `The mean score of equal vectors stays positive to ${grouped(FARTHEST)} tokens.`
-      : `The mean score of equal vectors is first negative at distance ${grouped(negative)}.`;
+      ? phrase`The mean score of equal vectors stays positive to ${grouped(FARTHEST)} tokens.`
+      : phrase`The mean score of equal vectors is first negative at distance ${grouped(negative)}.`;
   return [claim, score, ...reading.remarks.map(([, text]) => text)].join(" ");
 }
 
@@ -269,7 +275,7 @@ function uses(state) {
 
 export default live({
   name: "ConfigInspector",
-  title: "What a model's config.json or GGUF says of its rotation",
+  title: phrase`What a model's config.json or GGUF says of its rotation`,
   height,
   draw,
   readout,

@@ -4,6 +4,7 @@ import { live } from "../lib/figure.js";
 import { planeOf } from "../lib/geometry.js";
 import { Labels, spotsBeyond } from "../lib/labels.js";
 import { fmt, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { textWidth } from "../lib/words.js";
 import { length } from "../maths/complex.js";
 import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
@@ -44,8 +45,8 @@ function drawPlane(pen, state, x, y, size) {
   pen.lines(cross, { stroke: ink.grid, width: 1 });
   const { q, k } = seen(state);
   const both = [
-    { content: Q, tip: q, colour: ink.q, words: ink.qWords, name: "q turned", dash: undefined },
-    { content: K, tip: k, colour: ink.k, words: ink.kWords, name: "k turned", dash: "7 4" },
+    { content: Q, tip: q, colour: ink.q, words: ink.qWords, name: phrase`q turned`, dash: undefined },
+    { content: K, tip: k, colour: ink.k, words: ink.kWords, name: phrase`k turned`, dash: "7 4" },
   ];
   for (const { content, colour, dash } of both) {
     const way = ROUND.map((angle) => at(gainedPair(content, angle, gainsOf(state), isAfter(state))));
@@ -53,11 +54,12 @@ function drawPlane(pen, state, x, y, size) {
   }
   for (const { tip, colour } of both) pen.arrow(cx, cy, ...at(tip), { stroke: colour, width: 3.5, head: 12 });
   const muted = { size: 12, fill: ink.muted };
-  pen.text(x + size - 2, y + size - 4, "first feature →", { ...muted, anchor: "end" });
-  pen.text(x + 2, y + 12, "↑ second feature", muted);
+  const [across, up] = [phrase`first feature →`, phrase`↑ second feature`];
+  pen.text(x + size - 2, y + size - 4, across, { ...muted, anchor: "end" });
+  pen.text(x + 2, y + 12, up, muted);
   const labels = new Labels({ x, y, w: size, h: size });
-  labels.avoid(x + size - 2 - textWidth("first feature →", 12), y + size - 18, x + size, y + size);
-  labels.avoid(x, y, x + 4 + textWidth("↑ second feature", 12), y + 16);
+  labels.avoid(x + size - 2 - textWidth(across, 12), y + size - 18, x + size, y + size);
+  labels.avoid(x, y, x + 4 + textWidth(up, 12), y + 16);
   for (const { tip } of both) labels.avoidDot(at(tip), 7);
   for (const { tip, words, name } of both) {
     const width = textWidth(name, 13, true);
@@ -72,7 +74,7 @@ function drawScore(pen, state, box) {
   const gains = gainsOf(state);
   const most = Math.max(1, Math.ceil(length(Q) * length(K) * Math.max(first, second) * Math.max(first, second)));
   const { X, Y, at } = axes(pen, box, [0, LAST], [-most, most], {
-    xLabel: "position of the key, n (tokens)",
+    xLabel: phrase`position of the key, n (tokens)`,
     xTicks: range(0, LAST, 24),
     yTicks: [-most, 0, most],
   });
@@ -83,20 +85,25 @@ function drawScore(pen, state, box) {
   const [cx, cy] = [X(position), Y(seen(state).score)];
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
-  pen.text(box.x - 30, box.y - 50, `Score at distance ${distance}, gains`);
-  const other = isAfter(state) ? "before" : "after";
+  pen.text(box.x - 30, box.y - 50, phrase`Score at distance ${distance}, gains`);
+  const other = isAfter(state) ? phrase`before` : phrase`after`;
   const key = (left, words, style, fill) => {
     pen.line(left, box.y - 29, left + 26, box.y - 29, style);
     pen.text(left + 32, box.y - 25, words, { fill });
   };
-  key(box.x - 30, `${state.where} the turn`, { stroke: ink.score, width: 3 }, ink.scoreWords);
+  key(
+    box.x - 30,
+    isAfter(state) ? phrase`after the turn` : phrase`before the turn`,
+    { stroke: ink.score, width: 3 },
+    ink.scoreWords,
+  );
   key(box.x + 120, other, { stroke: ink.muted, width: 1.5, dash: "3 4" }, ink.muted);
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
 
 function draw(pen, state, { width }) {
   const size = side(width);
-  pen.text(2, 14, stacked(width) ? "Tips of q and k, once round" : "The tips of q and k, once round");
+  pen.text(2, 14, stacked(width) ? phrase`Tips of q and k, once round` : phrase`The tips of q and k, once round`);
   if (stacked(width)) {
     drawPlane(pen, state, (width - size) / 2, 24, size);
     return drawScore(pen, state, { x: 36, y: size + 96, w: width - 52, h: 170 });
@@ -108,24 +115,23 @@ function draw(pen, state, { width }) {
 function readout(state) {
   const { where, first, second, position, distance, inv_freq } = state;
   const { score } = seen(state);
-  const here = `With the key at ${position} and the query ${distance} tokens later the score is ${fmt(score, 2)}`;
+  const here = phrase`With the key at ${position} and the query ${distance} tokens later the score is ${fmt(score, 2)}`;
   const [stays, swing] = gainedParts(Q, K, distance, inv_freq, gainsOf(state));
-  if (first === second) return `${here}, and the same all along the text: equal gains stretch a circle to a circle.`;
+  if (first === second)
+    return phrase`${here}, and the same all along the text: equal gains stretch a circle to a circle.`;
   if (where === "before")
-    return `${here}, and the same all along the text: before the turn, gains are content, and a turn keeps lengths.`;
-  return (
-    `${here}. All along the text it swings between ${fmt(stays - swing, 2)} and ${fmt(stays + swing, 2)}, ` +
-    "at one and the same distance: after the turn, unequal gains make an ellipse of the circle."
-  );
+    return phrase`${here}, and the same all along the text: before the turn, gains are content, and a turn keeps lengths.`;
+  return phrase`${here}. All along the text it swings between ${fmt(stays - swing, 2)} and ${fmt(stays + swing, 2)},
+    at one and the same distance: after the turn, unequal gains make an ellipse of the circle.`;
 }
 
 export default live({
   name: "GainAndTurn",
-  title: "A pair with a gain on each feature, before or after its turn, and the score at one distance along a text",
+  title: phrase`A pair with a gain on each feature, before or after its turn, and the score at one distance along a text`,
   height,
   draw,
   readout,
   panel: (width) => (stacked(width) ? [side(width) + 48, height(width)] : [0, height(width)]), // the score
   play: { trait: "position", perSecond: 12, speeds: [1, 4] },
-  buttons: [{ label: "Equal gains", move: ({ first }) => ({ second: first }) }],
+  buttons: [{ label: phrase`Equal gains`, move: ({ first }) => ({ second: first }) }],
 });

@@ -4,6 +4,7 @@ import { live } from "../lib/figure.js";
 import { halfEllipse } from "../lib/geometry.js";
 import { onSpeed, speedShade } from "../lib/marks.js";
 import { fmt, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { dot } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { layoutPermutation, pairFeatures, pairOf } from "../maths/layouts.js";
@@ -68,7 +69,11 @@ const GAP = 58;
 const UPPER = 46; // top of the upper row
 const LOWER = UPPER + 18 + BAR + TAB + GAP; // top of the lower row
 const BOTTOM = LOWER + TAB + BAR + 18;
-const LOWER_TITLE = { converted: "q, converted", unconverted: "q, not converted", mixed: "k, not converted" };
+const LOWER_TITLE = {
+  converted: phrase`q, converted`,
+  unconverted: phrase`q, not converted`,
+  mixed: phrase`k, not converted`,
+};
 
 const height = () => BOTTOM + 282;
 
@@ -120,8 +125,8 @@ function draw(pen, state, { width }) {
   const trained = pairFeatures(chosen, pairs, "interleaved");
   const joined = pairFeatures(chosen, pairs, "half_split");
 
-  pen.text(x, 14, "As trained: q, interleaved", { weight: 600 });
-  pen.text(x, BOTTOM + 62, `${LOWER_TITLE[run]}: turned half_split`, { weight: 600 });
+  pen.text(x, 14, phrase`As trained: q, interleaved`, { weight: 600 });
+  pen.text(x, BOTTOM + 62, phrase`${LOWER_TITLE[run]}: turned half_split`, { weight: 600 });
 
   // from each lower seat up to the feature that came from there
   const places = range(0, d - 1);
@@ -152,13 +157,13 @@ function draw(pen, state, { width }) {
 
 /** The score against the place of the query, at one distance. */
 function drawScore(pen, { now, trained, curve, most }, position, run, box) {
-  pen.text(6, box.y - 30, "Score with a key 4 tokens back", { weight: 600 });
+  pen.text(6, box.y - 30, phrase`Score with a key 4 tokens back`, { weight: 600 });
   pen.line(box.x, box.y - 12, box.x + 22, box.y - 12, { stroke: ink.score, width: 3 });
-  pen.text(box.x + 28, box.y - 8, "as run");
+  pen.text(box.x + 28, box.y - 8, phrase`as run`);
   pen.line(box.x + 84, box.y - 12, box.x + 110, box.y - 12, { stroke: ink.text, width: 1.5, dash: "4 4" });
-  pen.text(box.x + 116, box.y - 8, "as trained");
+  pen.text(box.x + 116, box.y - 8, phrase`as trained`);
   const { X, Y } = axes(pen, box, [DISTANCE, 64], [-most, most], {
-    xLabel: "position of q, m (tokens)",
+    xLabel: phrase`position of q, m (tokens)`,
     xTicks: [4, 16, 32, 48, 64],
     yTicks: [-most, 0, most],
   });
@@ -175,32 +180,26 @@ function readout(state) {
   const { pairs, chosen: i, frequencies, from, upper, now, trained, low, high } = world(state);
   const [a, b] = pairFeatures(i, pairs, "interleaved");
   const [e, f] = pairFeatures(i, pairs, "half_split");
-  const where = `Pair ${i} is features ${a} and ${b} on top`;
   const angle = `${fmt(state.position * frequencies[i])} rad`;
   const home = (seat) => pairOf(from[seat]);
-  const strangers = `Below, features ${e} and ${f} are turned together, which come from pairs ${home(e)} and ${home(f)}. `;
+  const strangers = phrase`Pair ${i} is features ${a} and ${b} on top. Below, features ${e} and ${f} are turned together, which come
+    from pairs ${home(e)} and ${home(f)}.`;
   if (state.run === "converted") {
-    return (
-      `${where}, ${e} and ${f} below: turned by ${angle}, both are (${fmt(upper[a])}, ${fmt(upper[b])}). ` +
-      `Score at distance 4: ${fmt(now, 3)}, wherever q is.`
-    );
+    return phrase`Pair ${i} is features ${a} and ${b} on top, ${e} and ${f} below: turned by ${angle}, both are (${fmt(upper[a])},
+      ${fmt(upper[b])}). Score at distance 4: ${fmt(now, 3)}, wherever q is.`;
   }
   if (state.run === "unconverted") {
-    return (
-      `${where}. ${strangers}` +
-      `Score at distance 4: ${fmt(now, 3)} wherever q is. Constant, and wrong: the model was trained for ${fmt(trained, 3)}.`
-    );
+    return phrase`${strangers} Score at distance 4: ${fmt(now, 3)} wherever q is. Constant, and wrong: the model was trained for
+      ${fmt(trained, 3)}.`;
   }
-  return (
-    `${where}. ${strangers}` +
-    `Mixed: the score at distance 4 is ${fmt(now, 3)} here and runs from ${fmt(low, 1)} to ${fmt(high, 1)}; trained: ${fmt(trained, 3)}.`
-  );
+  return phrase`${strangers} Mixed: the score at distance 4 is ${fmt(now, 3)} here and runs from ${fmt(low, 1)} to ${fmt(high, 1)};
+    trained: ${fmt(trained, 3)}.`;
 }
 
 /** A pair that the head does not have is not kept. */
 export default live({
   name: "Layouts",
-  title: "One head of a query in two layouts, its pairs turned, and the score they give",
+  title: phrase`One head of a query in two layouts, its pairs turned, and the score they give`,
   height,
   draw,
   readout,

@@ -3,6 +3,7 @@ import { live } from "../lib/figure.js";
 import { gap, planeOf } from "../lib/geometry.js";
 import { Labels, spotsAround } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { quoted, shortened, textWidth } from "../lib/words.js";
 import { distance } from "../maths/complex.js";
 import { readWords } from "../maths/order.js";
@@ -53,8 +54,8 @@ function drawSentences(pen, { first, second, to, looked }, width) {
   pen.lines(moves(false), { stroke: ink.muted, width: 1.2 });
   pen.lines(moves(true), { stroke: ink.text, width: 2.5 });
   if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines out of the words
-  pen.text(tall ? 2 : 0, tall ? 13 : top + 20, "Sentence 1", { size: 13 });
-  pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, "Sentence 2", { size: 13, weight: 600 });
+  pen.text(tall ? 2 : 0, tall ? 13 : top + 20, phrase`Sentence 1`, { size: 13 });
+  pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, phrase`Sentence 2`, { size: 13, weight: 600 });
   const box = (word, place, y, filled, marked, missing) => {
     const x = X(place) - w / 2;
     if (filled) pen.rect(x, y, w, boxHeight, { fill: ink.value, radius: 5, opacity: 0.32 });
@@ -72,7 +73,7 @@ function drawSentences(pen, { first, second, to, looked }, width) {
   for (const [n, word] of second.words.entries()) box(word, n, bottom, true, n === to[looked], !to.includes(n));
   if (second.words.length < 2) return {};
   const middle = clamp(X(Math.max(0, to[looked])), x0 + 62, width - 62);
-  pen.text(middle, bottom + boxHeight + 16, "← drag any word →", { size: 12, anchor: "middle", fill: ink.muted });
+  pen.text(middle, bottom + boxHeight + 16, phrase`← drag any word →`, { size: 12, anchor: "middle", fill: ink.muted });
   const seat = (px) => clamp(Math.floor((px - x0) / step), 0, count - 1);
   const grip = (place) => ({
     trait: "rearranged",
@@ -97,9 +98,10 @@ function movedTo(words, from, place) {
 /** How the outputs compare, in a few words. */
 function verdict({ to, unmoved, sameWords }) {
   const shared = to.filter((n) => n >= 0).length;
-  if (!sameWords) return `${shared - unmoved} of ${shared} shared words moved`;
-  if (unmoved === to.length) return to.length === 1 ? "The output stayed put" : `All ${to.length} outputs stayed put`;
-  return `${to.length - unmoved} of ${to.length} outputs moved`;
+  if (!sameWords) return phrase`${shared - unmoved} of ${shared} shared words moved`;
+  if (unmoved === to.length)
+    return to.length === 1 ? phrase`The output stayed put` : phrase`All ${to.length} outputs stayed put`;
+  return phrase`${to.length - unmoved} of ${to.length} outputs moved`;
 }
 
 /** The plane: a ring for each output of sentence 1, a dot for each of sentence 2, a diamond for the means. */
@@ -170,7 +172,7 @@ function placesOf({ second, to, looked }, at) {
     } else groups.push({ spot, words: [second.words[n]], marked });
   });
   groups.sort((a, b) => Number(b.marked) - Number(a.marked));
-  return [...groups, { spot: at(second.mean), words: ["mean"], mean: true }];
+  return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
 }
 
 /** At most two of the words, each once, with how many copies of it there are. */
@@ -197,9 +199,9 @@ function nameOutputs(pen, seen, at, labels) {
 /** What the rings, dots and diamonds mean. */
 function drawLegend(pen, x, y) {
   pen.circle(x + 9, y - 4, 7, { stroke: ink.muted, width: 1.5 });
-  pen.text(x + 21, y, "sentence 1", { size: 12 });
+  pen.text(x + 21, y, phrase`sentence 1`, { size: 12 });
   pen.circle(x + 103, y - 4, 5, { fill: ink.value, stroke: ink.text, width: 1 });
-  pen.text(x + 113, y, "sentence 2", { size: 12 });
+  pen.text(x + 113, y, phrase`sentence 2`, { size: 12 });
   pen.area(
     [
       [x + 193, y - 9],
@@ -209,7 +211,7 @@ function drawLegend(pen, x, y) {
     ],
     { fill: ink.muted },
   );
-  pen.text(x + 202, y, "mean", { size: 12 });
+  pen.text(x + 202, y, phrase`mean`, { size: 12 });
 }
 
 /** Who looks at whom in sentence 2, in percent. */
@@ -270,8 +272,11 @@ function draw(pen, state, view) {
   drawOutputs(pen, seen, 1, top + 12, plane);
   drawLegend(pen, 2, top + plane + 33);
   if (!table) return handles;
-  const layer = state.layers > 1 ? `, layer ${state.layers}` : "";
-  const title = [`Weights in sentence 2${layer} (%)`, "each row: a word and what it looks at"];
+  const plain = phrase`Weights in sentence 2 (%)`;
+  const title = [
+    state.layers > 1 ? phrase`Weights in sentence 2, layer ${state.layers} (%)` : plain,
+    phrase`each row: a word and what it looks at`,
+  ];
   const [x, y] = tall ? [0, top + plane + 68] : [width - table, top];
   pen.text(x, y, title[0], { size: 13 });
   pen.text(x, y + 17, title[1], { size: 12, fill: ink.muted });
@@ -282,10 +287,10 @@ function draw(pen, state, view) {
 // ------------------------------------------------------------------------------------------------ in words
 
 const vector = (z) => `(${fmt(z[0])}, ${fmt(z[1])})`;
-const ordinal = (place) => ["1st", "2nd", "3rd", "4th", "5th", "6th"][place];
+const ordinal = (place) => [phrase`1st`, phrase`2nd`, phrase`3rd`, phrase`4th`, phrase`5th`, phrase`6th`][place];
 const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
-const behind = (words) => (words.length ? quoted(words.join(" ")) : "none");
+const behind = (words) => (words.length ? quoted(words.join(" ")) : phrase`none`);
 
 function readout(state, { shows }) {
   const seen = compare(state);
@@ -294,33 +299,34 @@ function readout(state, { shows }) {
   const place = to[looked];
   if (place < 0) {
     const shared = to.filter((n) => n >= 0).length;
-    const moved = `${shared - seen.unmoved} of the ${shared} outputs that can be compared moved`;
-    return `${word} does not appear in sentence 2. Now ${moved}: attention sees which words there are.`;
+    return phrase`${word} does not appear in sentence 2. Now ${shared - seen.unmoved} of the ${shared} outputs that can be compared
+      moved: attention sees which words there are.`;
   }
   const was = vector(first.outputs[looked]);
   const is = vector(second.outputs[place]);
   const stayed = moves[looked] < STILL;
   const outcome = stayed
-    ? `The output of ${word} is ${is} in both sentences, equal to 9 decimals.`
-    : `The output of ${word} moved from ${was} to ${is}.`;
-  if (!shows("weights")) return `${verdict(seen)}. ${outcome}`;
-  if (!sameWords) return `${outcome} The two sentences hold different words: attention sees which words there are.`;
-  if (inOrder(first.words) === inOrder(second.words)) return `${outcome} Give sentence 2 another order.`;
+    ? phrase`The output of ${word} is ${is} in both sentences, equal to 9 decimals.`
+    : phrase`The output of ${word} moved from ${was} to ${is}.`;
+  if (!shows("weights")) return phrase`${verdict(seen)}. ${outcome}`;
+  if (!sameWords)
+    return phrase`${outcome} The two sentences hold different words: attention sees which words there are.`;
+  if (inOrder(first.words) === inOrder(second.words)) return phrase`${outcome} Give sentence 2 another order.`;
   if (!state.causal) {
     const places =
-      looked === place ? "" : ` It is the ${ordinal(looked)} word of one and the ${ordinal(place)} of the other.`;
-    return `${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
+      looked === place ? "" : phrase` It is the ${ordinal(looked)} word of one and the ${ordinal(place)} of the other.`;
+    return phrase`${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
   }
   const [before, after] = [first.words.slice(0, looked), second.words.slice(0, place)];
   if (bag(before) !== bag(after)) {
-    const views = `${behind(before)} in sentence 1 and ${behind(after)} in sentence 2`;
-    return `${outcome} The words before it are ${views}: with the mask it sees other words.`;
+    return phrase`${outcome} The words before it are ${behind(before)} in sentence 1 and ${behind(after)} in sentence 2: with the
+      mask it sees other words.`;
   }
   if (inOrder(before) === inOrder(after))
-    return `${outcome} What it sees, itself and the words before it, is the same in both.`;
+    return phrase`${outcome} What it sees, itself and the words before it, is the same in both.`;
   return stayed
-    ? `${outcome} The same words come before it in another order, and one masked layer cannot tell.`
-    : `${outcome} The same words come before it in another order: layer 1 has changed their rows, and layer 2 reads those.`;
+    ? phrase`${outcome} The same words come before it in another order, and one masked layer cannot tell.`
+    : phrase`${outcome} The same words come before it in another order: layer 1 has changed their rows, and layer 2 reads those.`;
 }
 
 // ------------------------------------------------------------------------------------------------ moves
@@ -350,13 +356,13 @@ function follow(before, held) {
 
 export default live({
   name: "OrderBlindness",
-  title: "Two sentences of the same words, and where attention puts each word",
+  title: phrase`Two sentences of the same words, and where attention puts each word`,
   height,
   draw,
   readout,
   follow,
   buttons: [
-    { label: "Next order", move: nextOrder },
-    { label: "Reverse", move: ({ rearranged }) => ({ rearranged: reversed(rearranged) }) },
+    { label: phrase`Next order`, move: nextOrder },
+    { label: phrase`Reverse`, move: ({ rearranged }) => ({ rearranged: reversed(rearranged) }) },
   ],
 });

@@ -1,6 +1,7 @@
 import { makeAsk } from "../lib/ask.js";
 import { html, say } from "../lib/dom.js";
 import { makeMemory } from "../lib/memory.js";
+import { phrase } from "../lib/phrase.js";
 import { button } from "../lib/ways.js";
 
 /**
@@ -55,7 +56,7 @@ function ofPage(root) {
     return state;
   }
   /** @type {(asked: Asked, words?: string) => HTMLElement | undefined} */
-  function link(asked, words = "See it in the figure") {
+  function link(asked, words = phrase`See it in the figure`) {
     const look = () => figure(asked)?.scrollIntoView({ block: "start" });
     return asked.figure ? button(words, look, { class: "rl-look" }) : undefined;
   }
@@ -71,11 +72,11 @@ function ofPage(root) {
 function makeTurns(asks) {
   let at = 0;
   const word = html("span", { class: "rl-note" });
-  const back = button("Back", () => turn(-1));
-  const next = button("Next question", () => turn(1));
+  const back = button(phrase`Back`, () => turn(-1));
+  const next = button(phrase`Next question`, () => turn(1));
   function show() {
     for (const [place, each] of asks.entries()) each.hidden = place !== at;
-    say(word, `Question ${at + 1} of ${asks.length}`);
+    say(word, phrase`Question ${at + 1} of ${asks.length}`);
     back.disabled = at === 0;
     next.disabled = at === asks.length - 1;
   }
@@ -92,7 +93,7 @@ function makeTurns(asks) {
 function render({ model, el }) {
   /** @type {Asked[]} */
   const questions = model.get("questions");
-  const label = questions.length > 1 ? "Questions" : "A question";
+  const label = questions.length > 1 ? phrase`Questions` : phrase`A question`;
   const root = html("div", {
     class: "rope-live rl-questions",
     role: "group",

@@ -4,13 +4,14 @@ import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { invFreq, turnsOf, wavelength } from "../maths/frequencies.js";
 import { llama3, ntkByParts, yarn, yarnMscale } from "../maths/scaling.js";
 
 const RULES = [
-  { name: "YaRN, code", style: { stroke: ruleInk.yarn, width: 4 }, shape: 6 },
-  { name: "YaRN, paper", style: { stroke: ruleInk["ntk-by-parts"], width: 2.4, dash: "7 4" }, shape: 4.5 },
-  { name: "Llama 3: 1, 4", style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
+  { name: phrase`YaRN, code`, style: { stroke: ruleInk.yarn, width: 4 }, shape: 6 },
+  { name: phrase`YaRN, paper`, style: { stroke: ruleInk["ntk-by-parts"], width: 2.4, dash: "7 4" }, shape: 4.5 },
+  { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
 /** The pairs of a state: frequencies, wavelengths, turns, and for each rule what multiplies θ and how much is kept. */
@@ -51,7 +52,7 @@ const height = (width) => (width < 480 ? 400 : 430);
 
 /** The legend: each rule with its counts, one a line. */
 function drawLegend(pen, all, width) {
-  pen.text(36, 15, width < 480 ? "pairs kept / blended / divided" : "pairs kept / blended / divided by s", {
+  pen.text(36, 15, width < 480 ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`, {
     fill: ink.muted,
     size: 12,
   });
@@ -70,8 +71,9 @@ function drawAxes(pen, state, all, box, width) {
   const most = 1.25 * beta_fast;
   const byPair = across === "pair";
   const { X, Y, at } = axes(pen, box, byPair ? [0, last] : [0, most], [0, 1], {
-    xLabel: byPair ? "pair i (fast to slow)" : "turns in the trained length (linear)",
-    yLabel: shown === "kept" ? "Share of θ kept, γ" : width < 480 ? "θ′ / θ" : "What θ is multiplied by, θ′ / θ",
+    xLabel: byPair ? phrase`pair i (fast to slow)` : phrase`turns in the trained length (linear)`,
+    yLabel:
+      shown === "kept" ? phrase`Share of θ kept, γ` : width < 480 ? "θ′ / θ" : phrase`What θ is multiplied by, θ′ / θ`,
     yTicks: range(0, 4).map((i) => i / 4),
   });
   if (shown === "multiplier") {
@@ -123,7 +125,9 @@ function draw(pen, state, { width, height: tall }) {
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const turns = significant(all.turns[i], 2, 0, 2);
   const words =
-    width < 480 ? `pair ${i}: ${turns} turns` : `pair ${i}: ${turns} turns in ${grouped(state.trained_length)} tokens`;
+    width < 480
+      ? phrase`pair ${i}: ${turns} turns`
+      : phrase`pair ${i}: ${turns} turns in ${grouped(state.trained_length)} tokens`;
   const style = { anchor: "middle", fill: ink.positionWords, weight: 600 };
   pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, style);
   if (!scales.byPair) return {};
@@ -139,17 +143,15 @@ function readout(state) {
   const by = all.multipliers.map((row) => significant(row[i], 3, 0, 4));
   const parts = all.kept.map((row) => fmt(row[i], 2));
   const a = yarnMscale(factor);
-  return (
-    `Pair ${i} has a wavelength of ${grouped(all.waves[i])} tokens and turns ${significant(all.turns[i], 2, 0, 2)} times in ` +
-    `${grouped(trained)}. YaRN's code keeps ${parts[0]} of θ, so multiplies it by ${by[0]}, the paper's formula by ${by[1]}, ` +
-    `Llama 3's thresholds by ${by[2]}. YaRN also multiplies every score by a² = ${fmt(a * a, 3)}.`
-  );
+  return phrase`Pair ${i} has a wavelength of ${grouped(all.waves[i])} tokens and turns ${significant(all.turns[i], 2, 0, 2)} times in
+    ${grouped(trained)}. YaRN's code keeps ${parts[0]} of θ, so multiplies it by ${by[0]}, the paper's formula by ${by[1]},
+    Llama 3's thresholds by ${by[2]}. YaRN also multiplies every score by a² = ${fmt(a * a, 3)}.`;
 }
 
 /** A pair stays within the head. */
 export default live({
   name: "Ramps",
-  title: "How much of each pair's frequency YaRN's code, its paper and Llama 3 keep",
+  title: phrase`How much of each pair's frequency YaRN's code, its paper and Llama 3 keep`,
   height,
   draw,
   readout,

@@ -3,7 +3,9 @@ import { makeAsk } from "../lib/ask.js";
 import { deckOf } from "../lib/deck.js";
 import { html, say } from "../lib/dom.js";
 import { dayOf, dueOn, makeMemory } from "../lib/memory.js";
+import { phrase } from "../lib/phrase.js";
 import { button } from "../lib/ways.js";
+import { counted } from "../lib/words.js";
 
 const READ = "rope-turn-by-turn"; // where progress.js keeps which pages were read
 const MOST = 10; // questions in a sitting
@@ -29,8 +31,8 @@ function linkTo({ page = "", figure, show }) {
   const state = [["live", figure ?? ""], ...Object.entries(show ?? {}).map(([key, value]) => [key, String(value)])];
   const place = figure ? `#${new URLSearchParams(state)}` : "";
   const [number, ...words] = page.split("_");
-  const names = { A: `Appendix ${number}`, P: "Page" };
-  const name = names[/** @type {"A" | "P"} */ (number[0])] ?? `Chapter ${Number(number)}`;
+  const names = { A: phrase`Appendix ${number}`, P: phrase`Page` };
+  const name = names[/** @type {"A" | "P"} */ (number[0])] ?? phrase`Chapter ${Number(number)}`;
   return html("a", { class: "rl-look", href: `../notebooks/${page}.html${place}` }, `${name}, “${words.join(" ")}”`);
 }
 
@@ -40,9 +42,6 @@ function save(text, name) {
   html("a", { href, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
-
-/** @type {(count: number, what: string) => string} */
-const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /**
  * A sitting: what is due now, the next question first. One that is missed comes once more in the same sitting.
@@ -62,12 +61,13 @@ function makeSitting(memory, names) {
     if (!right) queue.push(name);
   }
   function ending() {
-    if (!names().length) return "No chapter is marked as read in this browser yet: its end has to have been in sight.";
+    if (!names().length)
+      return phrase`No chapter is marked as read in this browser yet: its end has to have been in sight.`;
     const cards = memory.cards();
     const days = names().flatMap((name) => (Object.hasOwn(cards, name) ? [cards[name].due - today()] : []));
-    return `That is all for today. The next questions come in ${counted(Math.max(1, Math.min(...days)), "day")}.`;
+    return phrase`That is all for today. The next questions come in ${counted(Math.max(1, Math.min(...days)), "day")}.`;
   }
-  const status = () => (queue.length ? `${counted(queue.length, "question")} to go in this sitting.` : ending());
+  const status = () => (queue.length ? phrase`${counted(queue.length, "question")} to go in this sitting.` : ending());
   const more = () => !queue.length && dueOn(names(), memory.cards(), today(), 1).length > 0;
   return { begin, note, status, more, next: () => queue[0] };
 }
@@ -77,17 +77,17 @@ function makeParts({ show, begin, write, clear }) {
   const all = html("input", { type: "checkbox" });
   const status = html("p", { class: "rl-readout", role: "status" });
   const place = html("div");
-  const next = button("Next question", show);
-  const again = button("More questions", begin);
-  const deck = button("Save the questions for Anki", write);
-  const forget = button("Forget my answers", clear);
+  const next = button(phrase`Next question`, show);
+  const again = button(phrase`More questions`, begin);
+  const deck = button(phrase`Save the questions for Anki`, write);
+  const forget = button(phrase`Forget my answers`, clear);
   const root = html(
     "div",
-    { class: "rope-live rl-questions", role: "group", "aria-label": "Review", "data-live": "Review" },
+    { class: "rope-live rl-questions", role: "group", "aria-label": phrase`Review`, "data-live": "Review" },
     status,
     place,
     html("div", { class: "rl-bar" }, next, again),
-    html("label", { class: "rl-control rl-toggle" }, all, html("span", {}, "Also chapters that I have not read")),
+    html("label", { class: "rl-control rl-toggle" }, all, html("span", {}, phrase`Also chapters that I have not read`)),
     html("div", { class: "rl-bar" }, deck, forget),
   );
   return { root, all, status, place, next, again, deck, forget };
@@ -107,7 +107,7 @@ function render({ el }) {
   function clear() {
     memory.clear();
     begin();
-    say(status, `Every answer is forgotten. ${status.textContent}`);
+    say(status, phrase`Every answer is forgotten. ${status.textContent}`);
   }
   /** @type {(asked: Asked, given: any, right: boolean, first: boolean) => void} */
   function answered(asked, _, right, first) {

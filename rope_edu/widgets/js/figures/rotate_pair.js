@@ -4,6 +4,7 @@ import { live } from "../lib/figure.js";
 import { planeOf, polar, sector } from "../lib/geometry.js";
 import { centred, Labels, spotsBeyond } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { textWidth } from "../lib/words.js";
 import { angleOf, length, wrapped } from "../maths/complex.js";
 import { dot } from "../maths/dot_product.js";
@@ -99,8 +100,8 @@ function spiral(cx, cy, r, gap, from, sweep) {
 
 /** What is said of the angle between the solid arrows, in lines. */
 function headline(state, { small }) {
-  if (small) return [`between them: ${degrees(Math.abs(wrapped(between(state))))}`];
-  return ["between the solid arrows:", `φ + (m − n)θ = ${fmt(between(state))} rad`];
+  if (small) return [phrase`between them: ${degrees(Math.abs(wrapped(between(state))))}`];
+  return [phrase`between the solid arrows:`, phrase`φ + (m − n)θ = ${fmt(between(state))} rad`];
 }
 
 /** The angle between the turned arrows: a field, and an arc from k to q, a spiral where it is more than a turn. */
@@ -137,14 +138,14 @@ function nameArrows(pen, pairs, at, centre, frame, taken) {
     const { left, baseline } = labels.place(width, spotsBeyond(at(z), centre, width));
     pen.text(left, baseline, text, { fill, weight: bold ? 600 : 400 });
   };
-  for (const { end, words, name: text } of pairs) name(end, `${text} turned`, words, true);
+  for (const { end, words, name: text } of pairs) name(end, phrase`${text} turned`, words, true);
   for (const { pair, words, name: text } of pairs) name(pair, text, words, false);
 }
 
 /** The sentence as a row of places: where q and k stand and how far apart. Both can be dragged. */
 function drawTokens(pen, { position, key_position, lock }, x, y, w, { small, shows }) {
   const X = (token) => x + (w * token) / 64;
-  pen.text(x, y - 38, shows("key") ? "Positions (tokens): q ●, k ○" : "Place in the text (tokens): drag ●");
+  pen.text(x, y - 38, shows("key") ? phrase`Positions (tokens): q ●, k ○` : phrase`Place in the text (tokens): drag ●`);
   const marks = range(0, 64, 8);
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
   for (const t of marks) pen.text(X(t), y + 21, t, { anchor: "middle", size: 12, fill: ink.muted });
@@ -162,7 +163,8 @@ function drawTokens(pen, { position, key_position, lock }, x, y, w, { small, sho
   pen.line(X(position), y, X(key_position), y, { stroke: ink.position, width: 6 });
   pen.circle(X(key_position), y, 8, { fill: ink.paper, stroke: ink.k, width: 3.5 }); // a ring, which shows around the dot
   pen.circle(X(position), y, 5, { fill: ink.q });
-  const words = `m − n = ${fmt(position - key_position, 0)}${lock ? ", locked" : ""}`;
+  const apart = fmt(position - key_position, 0);
+  const words = lock ? phrase`m − n = ${apart}, locked` : `m − n = ${apart}`;
   const middle = centred((X(position) + X(key_position)) / 2, words, x, x + w, { bold: true });
   pen.text(middle, y - 17, words, { anchor: "middle", fill: ink.positionWords, weight: 600 });
   const query = { position: handle(position, ink.q) };
@@ -175,8 +177,8 @@ function drawScore(pen, state, box) {
   const most = Math.max(1, Math.ceil(length(q) * length(k)));
   const scoreAt = (distance) => dot(rotatePair(q, distance * inv_freq), k);
   const { X, Y, at } = axes(pen, box, [-64, 64], [-most, most], {
-    xLabel: "distance m − n (tokens)",
-    yLabel: "Score at that distance",
+    xLabel: phrase`distance m − n (tokens)`,
+    yLabel: phrase`Score at that distance`,
     xTicks: [-64, -32, 0, 32, 64],
     yTicks: [-most, 0, most],
   });
@@ -235,18 +237,17 @@ function draw(pen, state, view) {
 function briefly(state, { shows }) {
   const { position, key_position, inv_freq, q, k } = state;
   if (!shows("key")) {
-    return `The word at position ${position} is turned by ${position} × ${degrees(inv_freq)} = ${degrees(position * inv_freq)}.`;
+    return phrase`The word at position ${position} is turned by ${position} × ${degrees(inv_freq)} = ${degrees(position * inv_freq)}.`;
   }
   const { score } = turned(state);
   const distance = position - key_position;
   if (shows("arrows")) {
-    return (
-      `The words are at ${key_position} and ${position}, ${Math.abs(distance)} apart. Between their arrows are ` +
-      `${degrees(Math.abs(wrapped(between(state))))}, and their score is ${fmt(score, 3)}.`
-    );
+    const angle = degrees(Math.abs(wrapped(between(state))));
+    return phrase`The words are at ${key_position} and ${position}, ${Math.abs(distance)} apart. Between their arrows are ${angle},
+      and their score is ${fmt(score, 3)}.`;
   }
   const near = dot(rotatePair(q, inv_freq), k);
-  return `At distance ${distance} the score is ${fmt(score, 3)}. A neighbour, at distance 1, has ${fmt(near, 3)}.`;
+  return phrase`At distance ${distance} the score is ${fmt(score, 3)}. A neighbour, at distance 1, has ${fmt(near, 3)}.`;
 }
 
 function readout(state, view) {
@@ -254,11 +255,10 @@ function readout(state, view) {
   const { position, key_position, inv_freq, q, k } = state;
   const { qAngle, kAngle, score } = turned(state);
   const distance = position - key_position;
-  return (
-    `At position ${position} q turns by ${fmt(qAngle)} rad, at ${key_position} k turns by ${fmt(kAngle)} rad. ` +
-    `Between the solid arrows is φ + (m − n)θ = ${fmt(contentAngle(q, k))} + ${fmt(distance * inv_freq)} = ` +
-    `${fmt(between(state))} rad, so at distance ${fmt(distance, 0)} the score is ${fmt(score, 3)}.`
-  );
+  const [content, more] = [fmt(contentAngle(q, k)), fmt(distance * inv_freq)];
+  return phrase`At position ${position} q turns by ${fmt(qAngle)} rad, at ${key_position} k turns by ${fmt(kAngle)} rad.
+    Between the solid arrows is φ + (m − n)θ = ${content} + ${more} = ${fmt(between(state))} rad, so at distance
+    ${fmt(distance, 0)} the score is ${fmt(score, 3)}.`;
 }
 
 const STEP = 10; // tokens by which the button slides both words
@@ -283,7 +283,7 @@ function follow(before, held) {
 
 export default live({
   name: "RotatePair",
-  title: "A query pair and a key pair, each turned by its position, and their score",
+  title: phrase`A query pair and a key pair, each turned by its position, and their score`,
   height,
   draw,
   readout,
@@ -291,5 +291,5 @@ export default live({
   panel: (width, _, view) => [0, view.small || !stacked(width) ? height(width, _, view) : width + 94],
   smooth: ["position", "key_position"],
   play: { trait: "position", perSecond: 4 },
-  buttons: [{ label: `Slide both by ${STEP}`, move: slide }],
+  buttons: [{ label: phrase`Slide both by ${STEP}`, move: slide }],
 });

@@ -6,6 +6,7 @@ import { polar } from "../lib/geometry.js";
 import { centred, inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
 import { guessGap } from "../maths/drawn_guess.js";
 import { invFreq, ropeAngles, withinTurn } from "../maths/frequencies.js";
@@ -135,15 +136,15 @@ function entries(state) {
   const { vectors, head_dim, reach, bound, trivial } = state;
   const entry = (words, stroke, width, dash = undefined) => ({ words, style: { stroke, width, dash } });
   const count = countOf(state);
-  const sum = count < head_dim / 2 ? `sum of ${count} waves` : "score: the sum";
+  const sum = count < head_dim / 2 ? phrase`sum of ${count} waves` : phrase`score: the sum`;
   const [hidden, whole] = [waits(state), count === head_dim / 2];
   return [
-    canGuess(state) && !hidden && entry("your guess", ink.other, 3.5),
-    !hidden && entry(bound ? "size of the score" : sum, ink.score, 2.5),
-    reach === 256 && !bound && !hidden && whole && entry("steps on which it rises", ink.text, 3.5),
-    vectors !== "constant" && !bound && !hidden && entry("average over all draws", ink.muted, 1.8, "2 4"),
-    bound && entry("RoFormer bound", ink.text, 1.6, "9 3 2 3"),
-    trivial && entry("trivial bound", ink.text, 1.3, "6 4"),
+    canGuess(state) && !hidden && entry(phrase`your guess`, ink.other, 3.5),
+    !hidden && entry(bound ? phrase`size of the score` : sum, ink.score, 2.5),
+    reach === 256 && !bound && !hidden && whole && entry(phrase`steps on which it rises`, ink.text, 3.5),
+    vectors !== "constant" && !bound && !hidden && entry(phrase`average over all draws`, ink.muted, 1.8, "2 4"),
+    bound && entry(phrase`RoFormer bound`, ink.text, 1.6, "9 3 2 3"),
+    trivial && entry(phrase`trivial bound`, ink.text, 1.3, "6 4"),
   ].filter(Boolean);
 }
 
@@ -185,8 +186,9 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   const waves = summands(vectors, head_dim, base, peak, seed, reach, rows);
   const most = Math.max(...waves.flatMap(({ shares }) => shares.map(Math.abs)));
   const pairs = head_dim / 2;
-  const named = `${pairs > rows ? `${rows} of ${pairs}` : pairs} pairs, the fastest first`;
-  pen.text(2, 14, width < 400 ? `Waves of ${named}` : `Hands and waves of ${named}`);
+  const count = pairs > rows ? phrase`${rows} of ${pairs}` : pairs;
+  const short = phrase`Waves of ${count} pairs, the fastest first`;
+  pen.text(2, 14, width < 400 ? short : phrase`Hands and waves of ${count} pairs, the fastest first`);
   const [here, r] = [place(distance), Math.min(11, row / 2 - 2)];
   const all = waves.map(({ shares, distances, frequency, own, other }, j) => {
     const y = 26 + row * (j + 0.5);
@@ -229,10 +231,10 @@ function drawGuess(pen, state, all, box, Y) {
   if (waits(state)) {
     const words =
       box.w < 240
-        ? "Draw the sum"
+        ? phrase`Draw the sum`
         : box.w < 320
-          ? "Draw the sum: drag this"
-          : "Draw the sum of all waves: drag this pencil";
+          ? phrase`Draw the sum: drag this`
+          : phrase`Draw the sum of all waves: drag this pencil`;
     const top = { size: 14, weight: 600, fill: ink.otherWords };
     pen.text(box.x + 24, Y(all.limit) - (guess.length ? 0 : -5), words, top);
   }
@@ -261,8 +263,17 @@ function drawLegend(pen, state, width, top) {
 function drawAxes(pen, { reach, bound }, { low, high }, box, width, title) {
   const log = reach === LOG;
   const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
-    xLabel: width < 480 ? "distance m − n (tokens)" : `distance m − n (tokens${log ? ", logarithmic" : ""})`,
-    yLabel: bound ? `Size of the score, |q·k|${width < 340 ? "" : ", logarithmic"}` : title,
+    xLabel:
+      width < 480
+        ? phrase`distance m − n (tokens)`
+        : log
+          ? phrase`distance m − n (tokens, logarithmic)`
+          : phrase`distance m − n (tokens)`,
+    yLabel: bound
+      ? width < 340
+        ? phrase`Size of the score, |q·k|`
+        : phrase`Size of the score, |q·k|, logarithmic`
+      : title,
     xLog: log,
     xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
     xFormat: log ? abbreviated : grouped,
@@ -280,16 +291,16 @@ function drawCurves(pen, state, all, { X, Y }, box, styles) {
   const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
   for (const limit of trivial ? [all.limit, -all.limit].slice(0, bound ? 1 : 2) : []) {
     const y = Y(all.raise(limit));
-    pen.line(box.x, y, box.x + box.w, y, styles?.["trivial bound"]);
+    pen.line(box.x, y, box.x + box.w, y, styles?.[phrase`trivial bound`]);
   }
-  if (bound) pen.curve(path(all.coarse, all.looser), styles?.["RoFormer bound"]);
+  if (bound) pen.curve(path(all.coarse, all.looser), styles?.[phrase`RoFormer bound`]);
   const drawn = path(all.distances, whole ? all.scores : sumsOf(state)[state.added]);
   pen.curve(drawn, { stroke: ink.score, width: reach === 256 ? 2.5 : 1.6 });
   if (reach === 256 && !bound && whole && styles) {
     const rising = rises(all.scores).map((run) => run.map((i) => drawn[i]));
     pen.curves(rising, { stroke: ink.text, width: 3.5 });
   }
-  if (all.average && styles) pen.curve(path(all.coarse, all.average), styles["average over all draws"]);
+  if (all.average && styles) pen.curve(path(all.coarse, all.average), styles[phrase`average over all draws`]);
 }
 
 /** The distance by which the key is turned. */
@@ -344,7 +355,11 @@ function draw(pen, state, view) {
   const all = measured(state);
   const bare = small && rows > 0;
   const styles = bare ? undefined : drawLegend(pen, state, width, under);
-  const title = rows ? `${width < 340 ? "S" : "The score: the s"}um of all waves` : "Score, q·k";
+  const title = rows
+    ? width < 340
+      ? phrase`Sum of all waves`
+      : phrase`The score: the sum of all waves`
+    : phrase`Score, q·k`;
   const scales = drawAxes(pen, state, all, box, width, title);
   if (!waits(state)) drawCurves(pen, state, all, scales, box, styles);
   if (state.vectors === "rotated" && state.peak <= state.reach) drawPeak(pen, state, scales.place, box);
@@ -362,36 +377,41 @@ function judged(state) {
   const shares = all.distances.map((distance) => distance / state.reach);
   const truth = all.scores.map((score) => score / all.limit);
   const off = guessGap(truth[0], state.guess, shares, truth);
-  return `Your guess was off by ${fmt(100 * off, 0)} % of the full height on average. `;
+  return phrase`Your guess was off by ${fmt(100 * off, 0)} % of the full height on average. `;
 }
 
 function readout(state, { small, shows }) {
   const { distance, bound, trivial, head_dim } = state;
   const pairs = head_dim / 2;
   if (waits(state)) {
-    return (
-      `Each of the ${pairs} pairs gives one wave. Draw what their sum does, from left to right; then it appears. ` +
-      `You have drawn ${state.guess.length} of ${KNOTS} steps.`
-    );
+    return phrase`Each of the ${pairs} pairs gives one wave. Draw what their sum does, from left to right; then it appears.
+      You have drawn ${state.guess.length} of ${KNOTS} steps.`;
   }
   const { limit, scores, looser } = kernel(state);
   if (countOf(state) < pairs) {
     const here = fmt(scoreHere(state), 1);
-    return `The ${countOf(state)} fastest of ${pairs} waves are added up. ${distance} tokens apart they make ${here} of the ${fmt(limit, 1)} that all could reach.`;
+    return phrase`The ${countOf(state)} fastest of ${pairs} waves are added up. ${distance} tokens apart they make ${here} of the ${fmt(limit, 1)} that all could reach.`;
   }
   const [here, next] = scores([distance, distance + 1]);
   if (small && shows("waves")) {
     const part = fmt((100 * here) / limit, 0);
-    return `${judged(state)}${state.distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
+    return phrase`${judged(state)}${state.distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
   }
   const up = stepsUp(withoutCursor(state));
-  const loose = bound && `RoFormer's bound there is ${grouped(looser([distance])[0])}`;
-  const plain = trivial && `${bound ? "the" : "The"} trivial bound ${bound ? "" : "is "}${fmt(limit, 1)}`;
-  const said = [loose, plain].filter(Boolean).join(", ");
-  return (
-    `${judged(state)}At distance ${distance} the score is ${fmt(here, 1)}; one token further it ${next > here ? "rises" : "falls"} ` +
-    `to ${fmt(next, 1)}. From 0 to 256 it rises on ${up} of 256 steps.${said ? ` ${said}.` : ""}`
-  );
+  const loose = bound && grouped(looser([distance])[0]);
+  const tight = fmt(limit, 1);
+  const bounds = bound
+    ? trivial
+      ? phrase` RoFormer's bound there is ${loose}, the trivial bound ${tight}.`
+      : phrase` RoFormer's bound there is ${loose}.`
+    : trivial
+      ? phrase` The trivial bound is ${tight}.`
+      : "";
+  const then = fmt(next, 1);
+  const further =
+    next > here ? phrase`one token further it rises to ${then}` : phrase`one token further it falls to ${then}`;
+  return phrase`${judged(state)}At distance ${distance} the score is ${fmt(here, 1)}; ${further}. From 0 to 256 it rises on
+    ${up} of 256 steps.${bounds}`;
 }
 
 /**
@@ -409,7 +429,7 @@ function follow(before, held) {
 
 export default live({
   name: "ScoreDistance",
-  title: "The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum",
+  title: phrase`The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum`,
   height,
   draw,
   readout,
@@ -420,8 +440,8 @@ export default live({
   },
   play: { trait: "added", perSecond: 1 },
   buttons: [
-    { label: "Guess again", move: () => ({ guess_first: true, guess: [], added: PARTS }) },
-    { label: "Show the sum", move: () => ({ guess_first: false, added: PARTS }) },
-    { label: "Another draw", move: ({ seed }) => ({ seed: (seed + 1) % 100 }) },
+    { label: phrase`Guess again`, move: () => ({ guess_first: true, guess: [], added: PARTS }) },
+    { label: phrase`Show the sum`, move: () => ({ guess_first: false, added: PARTS }) },
+    { label: phrase`Another draw`, move: ({ seed }) => ({ seed: (seed + 1) % 100 }) },
   ],
 });

@@ -7,6 +7,7 @@ import { placeLineNames } from "../lib/line_names.js";
 import { BEYOND } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { phrase, phraseOf } from "../lib/phrase.js";
 import { listed, textWidth } from "../lib/words.js";
 import { scoreTrend, stretched } from "../maths/stretch.js";
 
@@ -52,7 +53,7 @@ const spreadOf = ({ smooth }) => (smooth ? SPREAD : 0);
 const scoreAt = (rule, state, distance) => scoreTrend(rotationOf(headOf(rule, state)), distance, spreadOf(state));
 
 const placeNames = memo(placeLineNames, 4);
-const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: RULES[rule] }));
+const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
 const switches = memo((width) => inLines(NAMES, width - 4, { sample: 30 }), 4);
 const topOf = (width) => 24 * (switches(width).at(-1).line + 1) + 10; // of the chart and the words above it
 const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
@@ -80,15 +81,16 @@ function drawAxes(pen, box, state, values, width) {
   const beyond = (box.w * powerOf(state.trained)) / powerOf(far);
   pen.rect(box.x + beyond, box.y, box.w - beyond, box.h, BEYOND);
   const scales = axes(pen, box, [1, far], [low, high], {
-    xLabel: width < 400 ? "distance r (tokens)" : "distance r (tokens, logarithmic)",
-    yLabel: width < 420 ? "Score (share of plain at 0)" : "Score of equal vectors (share of plain RoPE’s at 0)",
+    xLabel: width < 400 ? phrase`distance r (tokens)` : phrase`distance r (tokens, logarithmic)`,
+    yLabel:
+      width < 420 ? phrase`Score (share of plain at 0)` : phrase`Score of equal vectors (share of plain RoPE’s at 0)`,
     xLog: true,
     xTicks: range(0, Math.floor(powerOf(far)), width < 300 ? 2 : 1).map((power) => Number(`1e${power}`)),
     xFormat: abbreviated,
     yTicks: range(low, high, 0.25),
   });
   pen.line(box.x, scales.Y(0), box.x + box.w, scales.Y(0), { stroke: ink.muted, width: 1 });
-  const words = box.w - beyond > 70 ? "beyond training" : "";
+  const words = box.w - beyond > 70 ? phrase`beyond training` : "";
   pen.text(box.x + box.w - 4, box.y + box.h - 6, words, { size: 12, anchor: "end", fill: ink.muted });
   return scales;
 }
@@ -117,7 +119,7 @@ function draw(pen, state, { width, height: tall }) {
       pen.circle(cx, Y(scoreAt(rule, state, distance)), 4, { fill: ink.paper, stroke: ink.text });
   });
   pen.part(() => {
-    const whole = paths.map((path, i) => [RULES[rules[i]], path.map((point) => point.map(Math.round))]);
+    const whole = paths.map((path, i) => [phraseOf(RULES[rules[i]]), path.map((point) => point.map(Math.round))]);
     for (const { name, x, y, half } of placeNames(/** @type {any} */ (whole), { ...box, h: box.h - 22 })) {
       pen.rect(x - half - 2, y - 11, 2 * half + 4, 14, { fill: ink.paper, opacity: 0.75 });
       pen.text(x, y, name, { size: 12, anchor: "middle", weight: 600 });
@@ -130,22 +132,21 @@ function draw(pen, state, { width, height: tall }) {
 
 function readout(state) {
   const rules = shown(state);
-  if (!rules.length) return "No rule is switched on.";
+  if (!rules.length) return phrase`No rule is switched on.`;
   const distance = clamp(state.distance, 1, farOf(state));
   const alone = { ...state, smooth: false };
-  const score = (rule, r) => `${RULES[rule]} ${fmt(scoreAt(rule, r === 1 ? alone : state, r), r === 1 ? 4 : 3)}`;
-  const place = distance > state.trained ? ", beyond training," : "";
-  return (
-    `At distance ${grouped(distance)}${place} the score of equal vectors is: ` +
-    `${listed(rules.map((rule) => score(rule, distance)))}. ` +
-    `To the next token, at distance 1: ${listed(rules.map((rule) => score(rule, 1)))}.`
-  );
+  const score = (rule, r) =>
+    `${phraseOf(RULES[rule])} ${fmt(scoreAt(rule, r === 1 ? alone : state, r), r === 1 ? 4 : 3)}`;
+  const far = grouped(distance);
+  const place = distance > state.trained ? phrase`At distance ${far}, beyond training,` : phrase`At distance ${far}`;
+  return phrase`${place} the score of equal vectors is: ${listed(rules.map((rule) => score(rule, distance)))}.
+    To the next token, at distance 1: ${listed(rules.map((rule) => score(rule, 1)))}.`;
 }
 
 /** Who moves ABF's base wants to see ABF. */
 export default live({
   name: "ScoreUnderRules",
-  title: "The score of equal vectors at every distance, under several rules that stretch the context",
+  title: phrase`The score of equal vectors at every distance, under several rules that stretch the context`,
   height,
   draw,
   readout,

@@ -4,6 +4,7 @@ import { live } from "../lib/figure.js";
 import { roomAslant } from "../lib/geometry.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { quoted, shortened } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { makeHead } from "../maths/encoding.js";
@@ -13,12 +14,12 @@ const FARTHEST = 1000;
 const STILL = 1e-9; // what changes by less does not change
 
 const NAMES = {
-  none: "no encoding",
-  sinusoidal: "sinusoidal",
+  none: phrase`no encoding`,
+  sinusoidal: phrase`sinusoidal`,
   alibi: "ALiBi",
   t5: "T5",
   shaw: "Shaw",
-  rotary: "rotary",
+  rotary: phrase`rotary`,
 };
 
 /** k → what is shown of the sentence at k, under an encoding: scores or weights. */
@@ -67,7 +68,7 @@ function seen(state) {
 const percent = (x, decimals = 0) => fmt(100 * x, decimals);
 const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
 const entry = ({ show }, x) => (show === "weights" ? percent(x) : fmt(x, 1));
-const amount = ({ show }, x) => (show === "weights" ? `${percent(x, 1)} points` : fmt(x, 2));
+const amount = ({ show }, x) => (show === "weights" ? phrase`${percent(x, 1)} points` : fmt(x, 2));
 
 const HEADER = 92; // above a square's cells: its title and the columns' words
 const TURN = 62; // degrees, of those words
@@ -113,7 +114,7 @@ function drawPlace(pen, { start }, words, width, tall) {
   for (const t of range(0, FARTHEST, tall ? 500 : 250)) {
     pen.line(X(t), y - 4, X(t), y, { stroke: ink.muted, width: 1 });
     const anchor = t === 0 ? "start" : t === FARTHEST ? "end" : "middle";
-    const name = t === 0 ? "position 0" : grouped(t);
+    const name = t === 0 ? phrase`position 0` : grouped(t);
     pen.text(t === 0 ? 0 : t === FARTHEST ? width : X(t), y - 9, name, { size: 12, anchor, fill: ink.muted });
   }
   pen.circle(X(start + words.length / 2), y, 7, { fill: ink.position, stroke: ink.paper, width: 1.5 });
@@ -131,8 +132,8 @@ function drawPlace(pen, { start }, words, width, tall) {
 function drawSquare(pen, { names, cell, panel }, { words, where }, x, y, title, paint) {
   pen.text(x, y, title, { weight: 600 });
   const [left, top] = [x + names, y + HEADER - 8];
-  pen.text(left - 6, top - 22, "key →", { size: 12, anchor: "end", fill: ink.muted });
-  pen.text(left - 6, top - 7, "query ↓", { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(left - 6, top - 22, phrase`key →`, { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(left - 6, top - 7, phrase`query ↓`, { size: 12, anchor: "end", fill: ink.muted });
   words.forEach((word, n) => {
     const at = left + cell * (n + 0.5) + 2;
     const room = Math.min(74, roomAslant(x + panel - at, TURN));
@@ -158,7 +159,7 @@ function drawSquare(pen, { names, cell, panel }, { words, where }, x, y, title, 
 function drawNow(pen, state, view, place, x, y) {
   const { now } = view;
   const limit = [4, 8, 16].find((size) => size >= largest(now.map((row) => row.filter(Number.isFinite)))) ?? 32;
-  const title = state.show === "weights" ? "Attention weights (%)" : "Attention scores";
+  const title = state.show === "weights" ? phrase`Attention weights (%)` : phrase`Attention scores`;
   drawSquare(pen, place, view, x, y, title, (m, n) => {
     if (state.causal && n > m) return { fill: ink.paper, text: "·", ink: ink.muted };
     const level = state.show === "weights" ? now[m][n] : signedPlace(now[m][n], limit);
@@ -170,9 +171,9 @@ function drawNow(pen, state, view, place, x, y) {
 /** What has changed: more in one colour, less in another, and blank where nothing has. */
 function drawChange(pen, state, view, place, x, y) {
   const { change } = view;
-  const what = state.against === "start" ? "Change since k = 0" : "Change by the encoding";
+  const what = state.against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
   const full = state.show === "weights" ? 0.3 : 3;
-  drawSquare(pen, place, view, x, y, what + (state.show === "weights" ? " (points)" : ""), (m, n) => {
+  drawSquare(pen, place, view, x, y, state.show === "weights" ? phrase`${what} (points)` : what, (m, n) => {
     if (state.causal && n > m) return { fill: ink.paper, text: "·", ink: ink.muted };
     const place = signedPlace(change[m][n], 1.25 * full);
     const number = entry(state, change[m][n]);
@@ -188,20 +189,22 @@ function drawCurve(pen, state, { most }, box, tall) {
   const [mine, theirs] = [state.encoding, other].map((encoding) => changeCurve(state, encoding));
   const steps = state.show === "weights" ? [0.1, 0.2, 0.4, 0.6, 1] : [0.5, 1, 2, 4, 8, 16];
   const limit = steps.find((step) => step >= Math.max(...mine, ...theirs)) ?? 32;
-  const unit = state.show === "weights" && !tall ? " (points)" : "";
-  pen.text(0, box.y - (tall ? 42 : 26), `Largest change at each k${unit}`, { weight: 600 });
+  const inPoints = state.show === "weights" && !tall;
+  const largest = inPoints ? phrase`Largest change at each k (points)` : phrase`Largest change at each k`;
+  pen.text(0, box.y - (tall ? 42 : 26), largest, { weight: 600 });
   const { X, Y } = axes(pen, box, [0, FARTHEST], [0, limit], {
-    xLabel: tall ? "k (tokens)" : "k, the position of the first word (tokens)",
+    xLabel: tall ? phrase`k (tokens)` : phrase`k, the position of the first word (tokens)`,
     xTicks: range(0, FARTHEST, tall ? 500 : 250),
     xFormat: grouped,
     yTicks: [0, limit / 2, limit],
     yFormat: (t) => (state.show === "weights" ? percent(t) : t),
   });
-  const named = (encoding, values) => NAMES[encoding] + (Math.max(...values) < STILL ? ", always 0" : "");
+  const named = (encoding, values) =>
+    Math.max(...values) < STILL ? phrase`${NAMES[encoding]}, always 0` : NAMES[encoding];
   const pink = { size: 12, fill: ink.scoreWords, weight: 600 };
-  pen.text(box.x, box.y - (tall ? 25 : 9), `pink: ${named(state.encoding, mine)}`, pink);
+  pen.text(box.x, box.y - (tall ? 25 : 9), phrase`pink: ${named(state.encoding, mine)}`, pink);
   const grey = { size: 12, fill: ink.muted, anchor: tall ? "start" : "end" };
-  pen.text(tall ? box.x : box.x + box.w, box.y - 9, `grey: ${named(other, theirs)}`, grey);
+  pen.text(tall ? box.x : box.x + box.w, box.y - 9, phrase`grey: ${named(other, theirs)}`, grey);
   const line = (values) => {
     const flat = Math.max(...values) - Math.min(...values) < STILL;
     return (flat ? [0, FARTHEST] : range(0, FARTHEST)).map((k) => [X(k), Y(values[k])]);
@@ -215,15 +218,19 @@ function drawCurve(pen, state, { most }, box, tall) {
 
 /** The picture in a few words; fewer where there is little room. */
 function verdict({ show, against, start, encoding }, { most, still }, tall) {
-  const what = show === "weights" ? "weight" : "score";
-  const by = show === "weights" ? `${percent(most)} points` : fmt(most, 1);
+  const weights = show === "weights";
+  const by = weights ? phrase`${percent(most)} points` : fmt(most, 1);
   if (against === "none" && encoding === "none")
-    return `No encoding: ${tall ? "nothing changes" : "position changes nothing"}`;
-  if (against === "start" && start === 0) return tall ? "Now move the sentence" : "At k = 0: now move the sentence";
-  const change = `${what}s change by up to ${by}`;
-  if (tall) return still ? `No ${what} changes` : `Largest change: ${by}`;
-  if (against === "none") return still ? `The encoding changes no ${what}` : `By the encoding, the ${change}`;
-  return still ? `Moved by ${start}: no ${what} changes` : `Moved by ${start}: the ${change}`;
+    return tall ? phrase`No encoding: nothing changes` : phrase`No encoding: position changes nothing`;
+  if (against === "start" && start === 0)
+    return tall ? phrase`Now move the sentence` : phrase`At k = 0: now move the sentence`;
+  const none = weights ? phrase`no weight changes` : phrase`no score changes`;
+  const change = weights ? phrase`the weights change by up to ${by}` : phrase`the scores change by up to ${by}`;
+  if (tall && still) return weights ? phrase`No weight changes` : phrase`No score changes`;
+  if (tall) return phrase`Largest change: ${by}`;
+  if (against !== "none") return phrase`Moved by ${start}: ${still ? none : change}`;
+  if (!still) return phrase`By the encoding, ${change}`;
+  return weights ? phrase`The encoding changes no weight` : phrase`The encoding changes no score`;
 }
 
 function draw(pen, state, { width }) {
@@ -247,12 +254,12 @@ function draw(pen, state, { width }) {
 // ------------------------------------------------------------------------------------------------ in words
 
 const HOW = {
-  none: "No position enters",
-  sinusoidal: "A vector for each position is added to each word",
-  alibi: "Each score loses 0.5 for each token of distance",
-  t5: "Each score gains a number for its distance",
-  shaw: "Each score gains a term for its distance, times the query",
-  rotary: "Each query and each key is turned by its own position",
+  none: phrase`No position enters`,
+  sinusoidal: phrase`A vector for each position is added to each word`,
+  alibi: phrase`Each score loses 0.5 for each token of distance`,
+  t5: phrase`Each score gains a number for its distance`,
+  shaw: phrase`Each score gains a term for its distance, times the query`,
+  rotary: phrase`Each query and each key is turned by its own position`,
 };
 
 function readout(state) {
@@ -260,28 +267,28 @@ function readout(state) {
   const { words, now, change, most, still, where } = view;
   const last = state.start + words.length - 1;
   const span = words.length > 1 ? `positions ${state.start} to ${last}` : `position ${state.start}`;
-  const how = `${HOW[state.encoding]}; the words are at ${span}.`;
-  const what = state.show === "weights" ? "weight" : "score";
-  if (state.against === "start" && state.start === 0) return `${how} Move the sentence, and watch the second square.`;
+  const how = phrase`${HOW[state.encoding]}; the words are at ${span}.`;
+  const what = state.show === "weights" ? phrase`weight` : phrase`score`;
+  if (state.against === "start" && state.start === 0)
+    return phrase`${how} Move the sentence, and watch the second square.`;
   if (still && state.against === "start") {
-    const blind = state.encoding === "none" ? " (without position nothing could)" : "";
-    return `${how} No ${what} differs from that at k = 0, to 9 decimals${blind}.`;
+    return state.encoding === "none"
+      ? phrase`${how} No ${what} differs from that at k = 0, to 9 decimals (without position nothing could).`
+      : phrase`${how} No ${what} differs from that at k = 0, to 9 decimals.`;
   }
-  if (still) return `${how} Every ${what} is what it is without an encoding.`;
+  if (still) return phrase`${how} Every ${what} is what it is without an encoding.`;
   const { m, n } = where;
   const value = (x) => (state.show === "weights" ? `${percent(x, 1)} %` : fmt(x, 2));
   const before = now[m][n] - change[m][n];
-  const since = state.against === "start" ? "at k = 0" : "without an encoding";
-  return (
-    `${how} Framed: the ${what} of ${quoted(words[n])} (${state.start + n}) for the query ${quoted(words[m])} ` +
-    `(${state.start + m}) is ${value(now[m][n])}; ${since} it is ${value(before)}, ` +
-    `a change of ${amount(state, most)}, the largest.`
-  );
+  const since = state.against === "start" ? phrase`at k = 0` : phrase`without an encoding`;
+  const [key, query] = [`${quoted(words[n])} (${state.start + n})`, `${quoted(words[m])} (${state.start + m})`];
+  return phrase`${how} Framed: the ${what} of ${key} for the query ${query} is ${value(now[m][n])}; ${since} it is
+    ${value(before)}, a change of ${amount(state, most)}, the largest.`;
 }
 
 export default live({
   name: "SentenceAttention",
-  title: "Attention of one head over a sentence, and how it changes when the sentence moves",
+  title: phrase`Attention of one head over a sentence, and how it changes when the sentence moves`,
   height,
   draw,
   readout,

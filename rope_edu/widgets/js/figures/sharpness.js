@@ -4,6 +4,7 @@ import { live } from "../lib/figure.js";
 import { centred, inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, significant } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { yarnMscale } from "../maths/scaling.js";
 import { matchingShare, sharingKeys } from "../maths/sharpness.js";
 
@@ -11,9 +12,9 @@ const [SHORTEST, LONGEST, TRAINED] = [256, 262144, 4096];
 const LENGTHS = geometric(SHORTEST, LONGEST, 160);
 
 const LINES = [
-  { words: "no factor, a = 1", style: { stroke: ink.text, width: 2, dash: "7 4" } },
-  { words: "YaRN, static", style: { stroke: ink.other, width: 4 } },
-  { words: "YaRN, s = length / 4,096", style: { stroke: ink.value, width: 2.5, dash: "2 4" } },
+  { words: phrase`no factor, a = 1`, style: { stroke: ink.text, width: 2, dash: "7 4" } },
+  { words: phrase`YaRN, static`, style: { stroke: ink.other, width: 4 } },
+  { words: phrase`YaRN, s = length / 4,096`, style: { stroke: ink.value, width: 2.5, dash: "2 4" } },
 ];
 
 /** a² of each line at a length. */
@@ -40,12 +41,12 @@ function drawAxes(pen, { shown }, box, width) {
   const share = shown === "share";
   const ends = /** @type {Pair} */ (share ? [0, 1] : [0, powerOf(LONGEST)]);
   return axes(pen, box, [SHORTEST, LONGEST], ends, {
-    xLabel: width < 480 ? "length (tokens)" : "length of the text (tokens, logarithmic)",
+    xLabel: width < 480 ? phrase`length (tokens)` : phrase`length of the text (tokens, logarithmic)`,
     yLabel: share
-      ? "Weight of the matching key"
+      ? phrase`Weight of the matching key`
       : width < 480
-        ? "Keys that share attention"
-        : "Keys that share the attention, e to the entropy",
+        ? phrase`Keys that share attention`
+        : phrase`Keys that share the attention, e to the entropy`,
     xLog: true,
     xTicks: [256, 1024, 4096, 16384, 65536, 262144].filter((_, i) => width >= 480 || i % 2 === 0),
     xFormat: (value) => (value < 1024 ? value : abbreviated(value / 1.024)),
@@ -67,7 +68,7 @@ function draw(pen, state, { width, height: tall }) {
   const raise = (value) => (shown === "share" ? value : powerOf(Math.max(value, 1)));
 
   pen.line(X(TRAINED), box.y, X(TRAINED), box.y + box.h, { stroke: ink.muted, width: 1.5 });
-  pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? "trained" : "trained on 4,096", {
+  pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? phrase`trained` : phrase`trained on 4,096`, {
     anchor: "end",
     size: 12,
     fill: ink.muted,
@@ -80,7 +81,7 @@ function draw(pen, state, { width, height: tall }) {
 
   const cx = X(length);
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  const words = `${grouped(length)} tokens`;
+  const words = phrase`${grouped(length)} tokens`;
   const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
   pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
   const now = valuesAt(state, length);
@@ -100,18 +101,19 @@ function readout(state) {
       : value >= 1000
         ? grouped(value)
         : significant(value, 3, 0, 2);
-  const what = shown === "share" ? "the matching key gets" : "the attention is spread over as many keys as";
   const [, a2] = scales(factor, length);
-  return (
-    `At ${grouped(length)} tokens ${what} ${say(plain)} without a factor, ${say(fixed)} with YaRN's ` +
-    `(scores times ${fmt(a2, 3)}), and ${say(dynamic)} where s follows the length. ` +
-    `At the trained 4,096 tokens it was ${say(trained)}.`
-  );
+  const [where, growth] = [grouped(length), fmt(a2, 3)];
+  return shown === "share"
+    ? phrase`At ${where} tokens the matching key gets ${say(plain)} without a factor, ${say(fixed)} with YaRN's (scores times
+        ${growth}), and ${say(dynamic)} where s follows the length. At the trained 4,096 tokens it was ${say(trained)}.`
+    : phrase`At ${where} tokens the attention is spread over as many keys as ${say(plain)} without a factor, ${say(fixed)} with
+        YaRN's (scores times ${growth}), and ${say(dynamic)} where s follows the length. At the trained 4,096 tokens it was
+        ${say(trained)}.`;
 }
 
 export default live({
   name: "Sharpness",
-  title: "The attention on one matching key while the text grows, with and without YaRN's factor",
+  title: phrase`The attention on one matching key while the text grows, with and without YaRN's factor`,
   height,
   draw,
   readout,

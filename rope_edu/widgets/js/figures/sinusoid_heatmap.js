@@ -5,6 +5,7 @@ import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, range, significant, ticks } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { sinusoidal } from "../maths/absolute.js";
 import { dot, matVec } from "../maths/dot_product.js";
 import { invFreq, TURN } from "../maths/frequencies.js";
@@ -69,7 +70,7 @@ function drawField(pen, state, box) {
   const { i } = chosen(state);
   const Y = (p) => box.y + (box.h * (p + 0.5)) / ROWS;
   const X = (feature) => box.x + (box.w * feature) / d_model;
-  pen.text(0, 14, "Positions down, features across", { weight: 600 });
+  pen.text(0, 14, phrase`Positions down, features across`, { weight: 600 });
   pen.raster(box.x, box.y, box.w, box.h, pictureOf(d_model, base));
   const marks = range(0, ROWS, 40).map((p) => [p, box.y + (box.h * p) / ROWS]);
   pen.lines(
@@ -85,7 +86,7 @@ function drawField(pen, state, box) {
   const last = box.x + box.w - middle > 50 ? d_model - 1 : "";
   pen.text(box.x, bottom + 21, first, { anchor: "middle", size: 12, fill: ink.muted });
   pen.text(box.x + box.w, bottom + 21, last, { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(box.x + box.w / 2, bottom + 38, "feature", { anchor: "middle" });
+  pen.text(box.x + box.w / 2, bottom + 38, phrase`feature`, { anchor: "middle" });
 
   const rows = [
     { name: "position", p: position, words: `p = ${position}`, at: 0.3 },
@@ -114,7 +115,7 @@ function drawField(pen, state, box) {
 
 /** What the colours mean. */
 function drawLegend(pen, x, y, w) {
-  pen.text(x + w / 2, y - 5, "value", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(x + w / 2, y - 5, phrase`value`, { anchor: "middle", size: 12, fill: ink.muted });
   pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, diverging);
   for (const [i, words] of ["−1", "0", "1"].entries()) {
     pen.text(x + (w * i) / 2, y + 24, words, { anchor: "middle", size: 12, fill: ink.muted });
@@ -145,11 +146,11 @@ function drawPair(pen, state, cx, cy, r) {
 /** The words that go with the pair. */
 function namePair(pen, state, x, y) {
   const { frequency, turn } = chosen(state);
-  pen.text(x, y, "from p (solid)", { size: 12, fill: ink.positionWords, weight: 600 });
-  pen.text(x, y + 16, "to p + k (dashed)", { size: 12, fill: ink.positionWords, weight: 600 });
-  pen.text(x, y + 35, `k·θ = ${significant(turn)} rad`, { size: 12 });
-  pen.text(x, y + 51, `θ = ${significant(frequency)} rad`, { size: 12 });
-  pen.text(x, y + 65, "per token", { size: 12 });
+  pen.text(x, y, phrase`from p (solid)`, { size: 12, fill: ink.positionWords, weight: 600 });
+  pen.text(x, y + 16, phrase`to p + k (dashed)`, { size: 12, fill: ink.positionWords, weight: 600 });
+  pen.text(x, y + 35, phrase`k·θ = ${significant(turn)} rad`, { size: 12 });
+  pen.text(x, y + 51, phrase`θ = ${significant(frequency)} rad`, { size: 12 });
+  pen.text(x, y + 65, phrase`per token`, { size: 12 });
 }
 
 /** The dot product at every offset, faint for other positions. */
@@ -158,7 +159,7 @@ function drawProduct(pen, state, box) {
   const [low, high] = spanOf(d_model, base, between);
   const projected = between === "projection";
   const { X, Y } = axes(pen, box, [-REACH, REACH], [low, high], {
-    xLabel: "offset k (tokens)",
+    xLabel: phrase`offset k (tokens)`,
     xTicks: [-64, -32, 0, 32, 64],
     yTicks: ticks(low, high, 4),
   });
@@ -172,12 +173,12 @@ function drawProduct(pen, state, box) {
     weight: 600,
     fill: ink.scoreWords,
   });
-  pen.text(0, box.y - 11, "thick: your p; thin: p = 0, 15, …, 90", { size: 12, fill: ink.muted });
+  pen.text(0, box.y - 11, phrase`thick: your p; thin: p = 0, 15, …, 90`, { size: 12, fill: ink.muted });
 }
 
 function draw(pen, state, { width }) {
   const { i } = chosen(state);
-  const title = `Pair ${i} of ${state.d_model / 2}`;
+  const title = phrase`Pair ${i} of ${state.d_model / 2}`;
   if (narrow(width)) {
     const field = { x: 30, y: 28, w: width - 94, h: 210 };
     const handles = drawField(pen, state, field);
@@ -204,16 +205,16 @@ function readout(state) {
   const { position, offset, d_model, base, between } = state;
   const { i, turn } = chosen(state);
   const score = scorer(d_model, base, between, position)(offset);
-  const words = `Rows ${position} and ${position + offset}, ${offset} apart:`;
-  const turned = `Pair ${i} turns by ${significant(turn)} rad from one to the other.`;
-  if (between === "projection") return `${words} with W between, their product is ${fmt(score, 3)}. ${turned}`;
-  return `${words} their product is ${fmt(score, 3)}, of at most ${d_model / 2}. ${turned}`;
+  const words = phrase`Rows ${position} and ${position + offset}, ${offset} apart:`;
+  const turned = phrase`Pair ${i} turns by ${significant(turn)} rad from one to the other.`;
+  if (between === "projection") return phrase`${words} with W between, their product is ${fmt(score, 3)}. ${turned}`;
+  return phrase`${words} their product is ${fmt(score, 3)}, of at most ${d_model / 2}. ${turned}`;
 }
 
 /** A pair that the encoding does not have becomes its last. */
 export default live({
   name: "SinusoidHeatmap",
-  title: "The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows",
+  title: phrase`The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows`,
   height,
   draw,
   readout,

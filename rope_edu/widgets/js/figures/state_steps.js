@@ -2,6 +2,8 @@ import { diverging, ink, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
+import { counted } from "../lib/words.js";
 import { attention } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { linearFactors, linearState } from "../maths/linear.js";
@@ -62,8 +64,8 @@ const height = (width) => plan(width).bars + 66;
 /** A column for each token: its key above, its value below. */
 function drawCache(pen, { step, query }, { x, y, w, h }) {
   const column = w / TOKENS;
-  pen.text(x, 15, "Cache", { weight: 600 });
-  pen.text(x, 33, "key above, value below", { size: 12, fill: ink.muted });
+  pen.text(x, 15, phrase`Cache`, { weight: 600 });
+  pen.text(x, 33, phrase`key above, value below`, { size: 12, fill: ink.muted });
   pen.rect(x, y, w, h, { fill: ink.grid, opacity: 0.35 });
   const gap = Math.min(1.5, column / 4);
   const columns = (top) =>
@@ -85,7 +87,7 @@ function drawStrip(pen, words, shares, { query }, { x, w }, top) {
     const tall = 0.8 * STRIP * clamp(share, -0.25, 1);
     return [x + n * column, Math.min(line, line - tall), column - Math.min(1.5, column / 4), Math.abs(tall)];
   };
-  pen.text(x, top + 14, `${words}: ${fmt(shares[query])} to token ${query}`, { size: 12 });
+  pen.text(x, top + 14, phrase`${words}: ${fmt(shares[query])} to token ${query}`, { size: 12 });
   const others = shares.map(bar).filter((_, n) => n !== query);
   pen.rects(others, { fill: ink.score });
   pen.rects([bar(shares[query], query)], { fill: ink.text });
@@ -95,17 +97,17 @@ function drawStrip(pen, words, shares, { query }, { x, w }, top) {
 /** What the query gets from the cache, and from the sum; the tokens below. */
 function drawReading(pen, state, { cache, strips, bottom }) {
   const { cache: weights, sum: factors } = readings(state.step, state.query, state.turned);
-  drawStrip(pen, "Weights from the cache", weights, state, cache, strips);
-  drawStrip(pen, "Factors from the sum", factors, state, cache, strips + STRIP + 26);
-  pen.text(cache.x, bottom + 12, "token 0", { size: 12, fill: ink.muted });
+  drawStrip(pen, phrase`Weights from the cache`, weights, state, cache, strips);
+  drawStrip(pen, phrase`Factors from the sum`, factors, state, cache, strips + STRIP + 26);
+  pen.text(cache.x, bottom + 12, phrase`token 0`, { size: 12, fill: ink.muted });
   pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, { size: 12, anchor: "end", fill: ink.muted });
 }
 
 /** The sum, and which rows belong to which pair. */
 function drawState(pen, state, { x, y }, side) {
   const cell = side / WIDTH;
-  pen.text(x, y - 27, "State: one sum over all tokens", { weight: 600 });
-  pen.text(x, y - 9, "divided by their number", { size: 12, fill: ink.muted });
+  pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });
+  pen.text(x, y - 9, phrase`divided by their number`, { size: 12, fill: ink.muted });
   pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => signedPlace(state[row][column], MOST), diverging);
   pen.rect(x, y, side, side, { stroke: ink.text, width: 2 });
   range(1, 3).forEach((pair) => {
@@ -113,10 +115,10 @@ function drawState(pen, state, { x, y }, side) {
   });
   range(0, 3).forEach((pair) => {
     const middle = y + (2 * pair + 1) * cell;
-    pen.text(x + side + 8, middle - 3, `pair ${pair}`, { size: 12 });
+    pen.text(x + side + 8, middle - 3, phrase`pair ${pair}`, { size: 12 });
     pen.text(x + side + 8, middle + 12, `${FREQUENCIES[pair]} rad`, { size: 12, fill: ink.muted });
   });
-  pen.text(x, y + side + 16, "value features", { size: 12, fill: ink.muted });
+  pen.text(x, y + side + 16, phrase`value features`, { size: 12, fill: ink.muted });
 }
 
 /** What both hold, in numbers, as bars of one scale; and what the colours mean. */
@@ -124,19 +126,22 @@ function drawSizes(pen, { step }, width, y) {
   const w = width - 150;
   const most = 2 * WIDTH * TOKENS;
   const held = [
-    { name: "cache", numbers: 2 * WIDTH * step, colour: ink.k },
-    { name: "state", numbers: STATE_SIZE, colour: ink.text },
+    { name: phrase`cache`, numbers: 2 * WIDTH * step, colour: ink.k },
+    { name: phrase`state`, numbers: STATE_SIZE, colour: ink.text },
   ];
   held.forEach(({ name, numbers, colour }, i) => {
     const top = y + 24 * i;
     pen.text(2, top + 13, name);
     pen.rect(50, top + 1, (w * numbers) / most, 15, { fill: colour });
-    pen.text(58 + (w * numbers) / most, top + 13, `${grouped(numbers)} numbers`, { size: 12 });
+    pen.text(58 + (w * numbers) / most, top + 13, phrase`${grouped(numbers)} numbers`, { size: 12 });
   });
   const stops = range(0, 8).map((n) => n / 8);
   for (const [n, stop] of stops.entries()) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(stop, diverging) });
   pen.text(44, y + 60, `−${MOST}`, { size: 12, anchor: "end", fill: ink.muted });
-  pen.text(137, y + 60, `${MOST} and more${width < 320 ? "" : "; blank: 0"}`, { size: 12, fill: ink.muted });
+  pen.text(137, y + 60, width < 320 ? phrase`${MOST} and more` : phrase`${MOST} and more; blank: 0`, {
+    size: 12,
+    fill: ink.muted,
+  });
 }
 
 function draw(pen, state, { width }) {
@@ -154,20 +159,19 @@ function readout(state) {
   const read = readings(step, query, turned);
   const [fast, slow] = [sizeOf(mean, [0, 1, 2, 3]), sizeOf(mean, [4, 5, 6, 7])];
   const numbers = 2 * WIDTH * step;
-  const less = STATE_SIZE < numbers ? "fewer" : "more";
-  return (
-    `After ${step} token${step === 1 ? "" : "s"} the cache holds ${grouped(numbers)} numbers, the state ${STATE_SIZE}: ${less}. ` +
-    `A query like the key of token ${query} gets the value of that token with weight ${fmt(read.cache[query])} from the cache ` +
-    `and with factor ${fmt(read.sum[query])} from the sum. ` +
-    (turned
-      ? `Per token, ${fmt(fast)} is left in the rows of the fast pairs and ${fmt(slow)} in those of the slow ones.`
-      : `Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order of the tokens is lost.`)
-  );
+  const less = STATE_SIZE < numbers ? phrase`fewer` : phrase`more`;
+  const rows = turned
+    ? phrase`Per token, ${fmt(fast)} is left in the rows of the fast pairs and ${fmt(slow)} in those of the slow ones.`
+    : phrase`Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order of the tokens is lost.`;
+  const [weight, factor] = [fmt(read.cache[query]), fmt(read.sum[query])];
+  return phrase`After ${counted(step, "token")} the cache holds ${grouped(numbers)} numbers, the state ${STATE_SIZE}: ${less}.
+    A query like the key of token ${query} gets the value of that token with weight ${weight} from the cache and with factor
+    ${factor} from the sum. ${rows}`;
 }
 
 export default live({
   name: "StateSteps",
-  title: "Two memories of a text: a cache that grows by a column per token, and a sum that stays eight by eight",
+  title: phrase`Two memories of a text: a cache that grows by a column per token, and a sum that stays eight by eight`,
   height,
   draw,
   readout,

@@ -7,6 +7,7 @@ import { centred, inLines } from "../lib/labels.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
+import { phrase, phraseOf } from "../lib/phrase.js";
 import { counted, textWidth } from "../lib/words.js";
 import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { divisors, stretched } from "../maths/stretch.js";
@@ -38,10 +39,10 @@ const lost = ({ plain, changed }, { position, trained }) => meetsNewAngle(positi
 
 const WITHOUT = { stroke: ink.muted, width: 1.6, dash: "3 3" };
 const KEY = [
-  { words: "seen in training", sign: "seen" },
-  { words: "never seen", sign: "new" },
-  { words: "hand under the rule", sign: "hand" },
-  { words: "without it", sign: "without" },
+  { words: phrase`seen in training`, sign: "seen" },
+  { words: phrase`never seen`, sign: "new" },
+  { words: phrase`hand under the rule`, sign: "hand" },
+  { words: phrase`without it`, sign: "without" },
 ];
 const legend = (width) => inLines(KEY, width - 4, { sample: 30 });
 const legendLines = (width) => legend(width).at(-1).line + 1;
@@ -158,9 +159,10 @@ const wedge = (from, to, { cx, cy, r }) => sector(cx, cy, r, from, to, Math.max(
 
 /** The fast pairs, which have been everywhere. */
 function drawFast(pen, faces, field) {
-  const where = field.w < 330 ? "" : " in training";
-  const words = faces.length ? `${counted(faces.length, "pair")} went all the way round${where}` : "";
-  pen.text(2, field.y - 8, words);
+  const pairs = counted(faces.length, "pair");
+  const words =
+    field.w < 330 ? phrase`${pairs} went all the way round` : phrase`${pairs} went all the way round in training`;
+  pen.text(2, field.y - 8, faces.length ? words : "");
   const at = placed(faces, field, 0);
   pen.circles(at.map(rim), { ...SEEN, stroke: ink.position, width: 1 });
   pen.lines(
@@ -171,7 +173,7 @@ function drawFast(pen, faces, field) {
 
 /** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
 function drawSlow(pen, faces, field, ghosts) {
-  const words = faces.length ? `${counted(faces.length, "pair")} saw only a wedge` : "";
+  const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, NUMBER);
   pen.areas(
@@ -213,8 +215,8 @@ function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   const apart = ends[1] - ends[0];
   const marks = decades.flatMap((power) => (apart > 1.4 ? [1] : [1, 2, 5]).map((m) => power + powerOf(m)));
   const { X, Y } = axes(pen, box, [-0.5, pairs - 0.5], ends, {
-    xLabel: box.w < 300 ? "pair i (fast to slow)" : "pair i (the fast ones left, the slow ones right)",
-    yLabel: "Slowed down by (logarithmic)",
+    xLabel: box.w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`,
+    yLabel: phrase`Slowed down by (logarithmic)`,
     xTicks: range(0, pairs - 1, step),
     yTicks: marks.filter((t) => t >= ends[0] && t <= ends[1]),
     yFormat: (power) => decade(power, -1.5, 3.5),
@@ -257,23 +259,29 @@ function readout(state) {
   const last = slowed.length - 1;
   const by = (value) => fmt(value, value < 100 ? 2 : 0);
   const many = lost(all, state).filter(Boolean).length;
-  const hands = `${many} of ${last + 1} hands ${many === 1 ? "points" : "point"} where training never showed one`;
-  const place = `At position ${grouped(state.position)}, ${many ? hands : "no hand points where training never showed one"}.`;
+  const hands =
+    many === 1
+      ? phrase`${many} of ${last + 1} hands points where training never showed one`
+      : phrase`${many} of ${last + 1} hands point where training never showed one`;
+  const none = phrase`no hand points where training never showed one`;
+  const place = phrase`At position ${grouped(state.position)}, ${many ? hands : none}.`;
   const rule =
     state.rule === "rope"
-      ? "No rule slows a pair down"
-      : `Stretch ${by(factor)}, ${RULES[state.rule]}: pair 0 is slowed down by ${by(slowed[0])}, pair ${last} by ${by(slowed[last])}`;
-  if (!Number.isFinite(far)) return `${place} ${rule}. Every pair completes a turn in training: no angle is ever new.`;
+      ? phrase`No rule slows a pair down`
+      : phrase`Stretch ${by(factor)}, ${phraseOf(RULES[state.rule])}: pair 0 is slowed down by ${by(slowed[0])}, pair ${last}
+          by ${by(slowed[last])}`;
+  if (!Number.isFinite(far))
+    return phrase`${place} ${rule}. Every pair completes a turn in training: no angle is ever new.`;
   const until =
     far >= state.wanted * (1 - 1e-9)
-      ? `no angle is new up to the wanted ${grouped(state.wanted)} tokens`
-      : `the first new angle comes at ${grouped(far)} tokens`;
-  return `${place} ${rule}; ${until}.`;
+      ? phrase`no angle is new up to the wanted ${grouped(state.wanted)} tokens`
+      : phrase`the first new angle comes at ${grouped(far)} tokens`;
+  return phrase`${place} ${rule}; ${until}.`;
 }
 
 export default live({
   name: "StretchedClocks",
-  title: "Each pair's clock: the wedge that training has shown, and how far the hand goes under a rule",
+  title: phrase`Each pair's clock: the wedge that training has shown, and how far the hand goes under a rule`,
   height,
   draw,
   readout,

@@ -9,7 +9,8 @@ import { live } from "../lib/figure.js";
 import { makeHelper } from "../lib/helper.js";
 import { inLines } from "../lib/labels.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
-import { listed } from "../lib/words.js";
+import { phrase } from "../lib/phrase.js";
+import { counted, listed } from "../lib/words.js";
 import { binSize, means } from "../maths/long_text.js";
 import { answer } from "../maths/page_answer.js";
 import { trainedRope } from "../maths/page_doors.js";
@@ -28,18 +29,18 @@ const LOOK = 1000; // ms between two looks at what the model answers
 const NAMES = {
   rotary: "RoPE",
   "p-rope": "p-RoPE",
-  sinusoidal: "Sinusoids",
-  learned: "Learned vectors",
+  sinusoidal: phrase`Sinusoids`,
+  learned: phrase`Learned vectors`,
   alibi: "ALiBi",
-  t5: "T5’s bias",
-  none: "No encoding",
+  t5: phrase`T5’s bias`,
+  none: phrase`No encoding`,
 };
 const RULES = {
   pi: "PI",
   "ntk-aware": "NTK-aware",
-  "by-parts": "by parts",
+  "by-parts": phrase`by parts`,
   yarn: "YaRN",
-  llama3: "Llama 3’s rule",
+  llama3: phrase`Llama 3’s rule`,
   abf: "ABF",
 };
 
@@ -161,14 +162,14 @@ function shown(state) {
 }
 
 const LEGEND = [
-  { words: "trained places", fill: ink.position },
-  { words: "new places", fill: ink.other },
-  { words: "guessing", fill: "" },
+  { words: phrase`trained places`, fill: ink.position },
+  { words: phrase`new places`, fill: ink.other },
+  { words: phrase`guessing`, fill: "" },
 ];
 function legendOf(state, width) {
   const { against, seeds, encoding } = state;
   const beside = against && against !== encoding ? [{ words: NAMES[against], ring: true }] : [];
-  const one = seeds > 1 ? [{ words: "one seed", dot: true }] : [];
+  const one = seeds > 1 ? [{ words: phrase`one seed`, dot: true }] : [];
   return inLines([...LEGEND, ...one, ...beside], width - 4, { sample: 30 });
 }
 
@@ -195,8 +196,8 @@ function drawLoss(pen, state, { runs, guess: { loss: level } }, box) {
   const most = Math.max(pageTask(state.task).steps, state.steps);
   const top = state.task === "text" ? 5 : 3.5; // nats
   const { X, Y } = axes(pen, box, [0, most], [0, top], {
-    xLabel: "step",
-    yLabel: "Loss (nats)",
+    xLabel: phrase`step`,
+    yLabel: phrase`Loss (nats)`,
     xTicks: range(0, most, most / 2),
     xFormat: grouped,
     yTicks: range(0, Math.floor(top)),
@@ -224,8 +225,8 @@ function drawPlaces(pen, state, all, box) {
   const { trained, total, size, bars, guess } = all;
   const chance = 100 * guess.right;
   const { X, Y } = axes(pen, box, [0, total], [0, 100], {
-    xLabel: "place in the text",
-    yLabel: "Right answers (%)",
+    xLabel: phrase`place in the text`,
+    yLabel: phrase`Right answers (%)`,
     xTicks: range(0, total, total / 4),
     xFormat: (place) => grouped(Math.round(place)),
     yTicks: [0, 25, 50, 75, 100],
@@ -247,7 +248,7 @@ function drawPlaces(pen, state, all, box) {
     if (known.length) return;
     const [from, to] = 2 * trained < total ? [edge, box.x + box.w] : [box.x, edge]; // clear of the line between
     const middle = (from + to) / 2;
-    const words = state.steps === 0 ? "Press Train" : "Training …";
+    const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
     pen.text(middle, box.y + 50, words, { anchor: "middle", weight: 600, size: 15 });
     for (const [i, line] of settings(state, to - from < 140).entries()) {
       pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
@@ -284,14 +285,14 @@ function pictureOf(inside) {
 
 /** The attention of one head over the first test text: queries from the top, keys from the left. */
 function drawField(pen, state, inside, { x, y, w, h }) {
-  pen.text(x, y - 9, `Attention, head ${state.head}`);
+  pen.text(x, y - 9, phrase`Attention, head ${state.head}`);
   pen.part(() => {
     if (inside) pen.raster(x, y, w, h, pictureOf(inside));
-    else pen.text(x + w / 2, y + h / 2, "after training", { anchor: "middle", fill: ink.muted });
+    else pen.text(x + w / 2, y + h / 2, phrase`after training`, { anchor: "middle", fill: ink.muted });
   });
   pen.rect(x, y, w, h, { stroke: ink.muted, width: 1 });
-  pen.text(x + w / 2, y + h + 17, "keys →", { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(x - 8, y + h / 2, "← queries", { anchor: "middle", size: 12, fill: ink.muted, turn: -90 });
+  pen.text(x + w / 2, y + h + 17, phrase`keys →`, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(x - 8, y + h / 2, phrase`← queries`, { anchor: "middle", size: 12, fill: ink.muted, turn: -90 });
 }
 
 /** How much each pair of that head sways the scores; a pair that stands still is hollow. */
@@ -300,8 +301,13 @@ function drawPairs(pen, state, inside, box) {
   const most = Math.max(1, ...sways.map((sway) => Math.ceil(sway)));
   const count = 8;
   const { X, Y } = axes(pen, box, [0.5, count + 0.5], [0, most], {
-    xLabel: box.w < 200 ? "pair" : "pair, fast to slow",
-    yLabel: box.w < 110 ? "Sway" : box.w < 200 ? "Sway (nats)" : "How much each pair sways the scores (nats)",
+    xLabel: box.w < 200 ? phrase`pair` : phrase`pair, fast to slow`,
+    yLabel:
+      box.w < 110
+        ? phrase`Sway`
+        : box.w < 200
+          ? phrase`Sway (nats)`
+          : phrase`How much each pair sways the scores (nats)`,
     xTicks: box.w < 200 ? [1, 8] : range(1, count),
     yTicks: [0, most],
   });
@@ -320,9 +326,10 @@ const turningIn = (state) =>
 
 /** What the next run is made of, in short lines. */
 function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }, short) {
-  const rate = `${short ? "rate" : "learning rate"} ${fmt(learning_rate, 4)}`;
-  const lines = [`${layers} layer${layers > 1 ? "s" : ""}, seed ${seed}`, rate];
-  if (encoding === "rotary") lines.push(`base ${grouped(Math.round(base))}`, `pairs ${first_pair} to ${last_pair}`);
+  const [speed, blocks] = [fmt(learning_rate, 4), counted(layers, "layer")];
+  const lines = [phrase`${blocks}, seed ${seed}`, short ? phrase`rate ${speed}` : phrase`learning rate ${speed}`];
+  if (encoding === "rotary")
+    lines.push(phrase`base ${grouped(Math.round(base))}`, phrase`pairs ${first_pair} to ${last_pair}`);
   if (encoding === "p-rope") lines.push(`p = ${fmt(p, 3)}`);
   return lines;
 }
@@ -352,9 +359,10 @@ function beside(state, runs) {
   const of = (name) => runs.filter(({ member }) => member.encoding === name).map(share);
   const sentences = [];
   const own = of(state.encoding);
-  if (own.length > 1) sentences.push(` Its ${own.length} seeds have ${listed(own.map(percent))} %.`);
+  if (own.length > 1) sentences.push(phrase` Its ${own.length} seeds have ${listed(own.map(percent))} %.`);
   const { against, encoding } = state;
-  if (against && against !== encoding) sentences.push(` ${NAMES[against]}: ${listed(of(against).map(percent))} %.`);
+  if (against && against !== encoding)
+    sentences.push(phrase` ${NAMES[against]}: ${listed(of(against).map(percent))} %.`);
   return sentences.join("");
 }
 
@@ -362,8 +370,8 @@ function beside(state, runs) {
 function challenge({ task, length, times, encoding, against, seeds }, beyond) {
   const isTry = task === RECORD.task && length === RECORD.length && times === RECORD.times && seeds === 1 && !against;
   if (!isTry || !encoding) return "";
-  const words = 100 * beyond >= RECORD.percent + 0.5 ? "You have beaten it." : "";
-  return ` The best so far is ours, with ${RECORD.percent} %. ${words}`.trimEnd();
+  const words = 100 * beyond >= RECORD.percent + 0.5 ? phrase`You have beaten it.` : "";
+  return phrase` The best so far is ours, with ${RECORD.percent} %. ${words}`.trimEnd();
 }
 
 function readout(state) {
@@ -371,19 +379,25 @@ function readout(state) {
   const { trained, total, runs } = shown(state);
   const name = NAMES[encoding];
   if (steps === 0) {
-    return `Nothing is trained yet. Press Train: a model with 32 features learns in this page, on texts of ${trained} places.`;
+    return phrase`Nothing is trained yet. Press Train: a model with 32 features learns in this page, on texts of ${trained} places.`;
   }
   const own = runs.filter(({ member }) => member.encoding === encoding);
   const { losses } = own[0];
   if (runs.some(({ known }) => Number.isNaN(known))) {
-    const count = runs.length > 1 ? `, ${runs.length} models` : "";
-    return `${name}, step ${grouped(losses.length)} of ${grouped(steps)}${count}.`;
+    const [step, all] = [grouped(losses.length), grouped(steps)];
+    return runs.length > 1
+      ? phrase`${name}, step ${step} of ${all}, ${runs.length} models.`
+      : phrase`${name}, step ${step} of ${all}.`;
   }
   const [known, beyond] = [average(own.map((run) => run.known)), average(own.map((run) => run.beyond))];
-  const under = encoding === "rotary" && times > 1 && rule !== "none" ? ` under ${RULES[rule]}` : "";
-  const far = times > 1 ? `, and ${percent(beyond)} % at the ${total - trained} new ones${under}` : "";
-  const now = `${name} after ${grouped(losses.length)} steps: loss ${fmt(losses.at(-1), 2)} nats.`;
-  const answers = `It answers ${percent(known)} % right at the ${trained} trained places${far}.`;
+  const isRuled = encoding === "rotary" && times > 1 && rule !== "none";
+  const [much, fresh, ruled] = [percent(beyond), total - trained, RULES[rule]];
+  const further = isRuled
+    ? phrase`, and ${much} % at the ${fresh} new ones under ${ruled}`
+    : phrase`, and ${much} % at the ${fresh} new ones`;
+  const far = times > 1 ? further : "";
+  const now = phrase`${name} after ${grouped(losses.length)} steps: loss ${fmt(losses.at(-1), 2)} nats.`;
+  const answers = phrase`It answers ${percent(known)} % right at the ${trained} trained places${far}.`;
   return `${now} ${answers}${beside(state, runs)}${challenge(state, beyond)}`;
 }
 
@@ -411,7 +425,7 @@ async function load(text, controls) {
     const names = Object.keys(controls);
     const taken = names.map((name) => [name, allowed(controls[name], settings[name], undefined)]);
     if (taken.some(([, value]) => value === undefined))
-      throw new Error("This file is broken: its settings are not those of this figure.");
+      throw new Error(phrase`This file is broken: its settings are not those of this figure.`);
     return Object.fromEntries(taken);
   };
   const { settings, kept } = readFile(text, (given) => sizeOf(settled(given)));
@@ -423,15 +437,15 @@ async function load(text, controls) {
 
 export default live({
   name: "TrainInThePage",
-  title: "A tiny transformer that learns in this page, and what it answers on longer texts",
+  title: phrase`A tiny transformer that learns in this page, and what it answers on longer texts`,
   height: (width, state) => plan(width, state).bottom,
   draw,
   readout,
   work,
   files: { name: "model.json", save, load },
   buttons: [
-    { label: "Train", move: goOn },
-    { label: "Pause", move: hold },
-    { label: "One step", move: ({ steps }) => ({ steps: Math.min(MOST_STEPS, steps + 1) }) },
+    { label: phrase`Train`, move: goOn },
+    { label: phrase`Pause`, move: hold },
+    { label: phrase`One step`, move: ({ steps }) => ({ steps: Math.min(MOST_STEPS, steps + 1) }) },
   ],
 });

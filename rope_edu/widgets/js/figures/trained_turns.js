@@ -5,7 +5,7 @@ import { inLines } from "../lib/labels.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
-import { counted } from "../lib/words.js";
+import { phrase } from "../lib/phrase.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { completesTurn, meetsNewAngle, newStretches } from "../maths/trained_range.js";
 
@@ -36,9 +36,9 @@ const stretchesOf = memo((trained, base, headDim) =>
 );
 
 const KEY = [
-  { words: "angles that training showed", sign: "seen" },
-  { words: "angles that are new", sign: "new" },
-  { words: "the pair’s hand", sign: "hand" },
+  { words: phrase`angles that training showed`, sign: "seen" },
+  { words: phrase`angles that are new`, sign: "new" },
+  { words: phrase`the pair’s hand`, sign: "hand" },
 ];
 const legend = (width) => inLines(KEY, width - 4, { sample: 26 });
 const legendLines = (width) => legend(width).at(-1).line + 1;
@@ -63,13 +63,14 @@ function drawLegend(pen, width) {
   }
 }
 
-const acrossOf = ({ w }) => (w < 300 ? "pair i (fast to slow)" : "pair i (the fast ones left, the slow ones right)");
+const acrossOf = ({ w }) =>
+  w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`;
 
 /** Above: each pair's turn, what of it training has shown, and the hand. */
 function drawTurns(pen, box, all, alone) {
   const { X, Y } = axes(pen, box, [0, all.length], [0, 1], {
     xLabel: alone ? acrossOf(box) : undefined,
-    yLabel: "Angle at distance r (turns)",
+    yLabel: phrase`Angle at distance r (turns)`,
     xTicks: alone ? range(0, all.length, all.length / 4) : [],
     yTicks: [0, 0.25, 0.5, 0.75, 1],
     yFormat: (turns) => ({ 0: "0", 0.25: "¼", 0.5: "½", 0.75: "¾", 1: "1" })[turns],
@@ -103,7 +104,7 @@ function drawMap(pen, box, state, pairs) {
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
   const { X, Y } = axes(pen, box, [0, pairs], [0, MOST], {
     xLabel: acrossOf(box),
-    yLabel: "Distance (trained lengths)",
+    yLabel: phrase`Distance (trained lengths)`,
     xTicks: range(0, pairs, step),
     yTicks: [0, 1, 2, 4, 6, 8],
     yFormat: (t) => (t ? `${t} L` : "0"),
@@ -117,12 +118,12 @@ function drawMap(pen, box, state, pairs) {
   pen.line(box.x, Y(1), box.x + box.w, Y(1), { stroke: ink.text, width: 1.2, dash: "6 4" });
   const unseen = fields.length ? centreOf(stretches) : undefined;
   const named = { size: 13, weight: 600, anchor: "middle" };
-  pen.text(box.x + box.w * 0.3, Y(4.5), "seen in training", named);
-  pen.text(unseen ? X(unseen[0]) : 0, unseen ? Y(unseen[1]) + 4 : 0, unseen && box.w > 320 ? "never seen" : "", {
+  pen.text(box.x + box.w * 0.3, Y(4.5), phrase`seen in training`, named);
+  pen.text(unseen ? X(unseen[0]) : 0, unseen ? Y(unseen[1]) + 4 : 0, unseen && box.w > 320 ? phrase`never seen` : "", {
     ...named,
     fill: ink.onOther,
   });
-  const words = window ? "beyond L every pair stays at L" : "trained to here";
+  const words = window ? phrase`beyond L every pair stays at L` : phrase`trained to here`;
   const low = times > 1.05 && times < 1.9;
   pen.text(box.x + 6, Y(1) + (low ? 14 : -6), words, { size: 12 });
   const y = Y(times);
@@ -144,8 +145,10 @@ function draw(pen, state, { width, shows }) {
 /** "pairs 46 to 63", "pair 50", "pairs between 46 and 63". */
 function named(which) {
   const [first, last] = [which[0], which.at(-1)];
-  if (first === last) return `pair ${first}`;
-  return last - first + 1 === which.length ? `pairs ${first} to ${last}` : `pairs between ${first} and ${last}`;
+  if (first === last) return phrase`pair ${first}`;
+  return last - first + 1 === which.length
+    ? phrase`pairs ${first} to ${last}`
+    : phrase`pairs between ${first} and ${last}`;
 }
 
 function readout(state, { shows }) {
@@ -154,29 +157,31 @@ function readout(state, { shows }) {
   const numbers = (wanted) => all.flatMap((pair, i) => (wanted(pair) ? [i] : []));
   const [fresh, back] = [numbers((pair) => pair.fresh), numbers((pair) => pair.back)];
   const complete = all.filter((pair) => pair.complete).length;
-  const place = `At distance ${grouped(times * trained)}, ${fmt(times, 2)} times the trained ${grouped(trained)},`;
+  const [far, length] = [grouped(times * trained), grouped(trained)];
   if (!shows("map")) {
     const words = fresh.length
-      ? `${fresh.length} of ${all.length} hands point where training never showed one`
-      : "every hand points where training has shown it";
-    return `At ${fmt(times, 2)} times the trained length, ${words}.`;
+      ? phrase`${fresh.length} of ${all.length} hands point where training never showed one`
+      : phrase`every hand points where training has shown it`;
+    return phrase`At ${fmt(times, 2)} times the trained length, ${words}.`;
   }
-  const held = window && times > 1 ? " (it counts as L)" : "";
+  const held = window && times > 1 ? phrase` (it counts as L)` : "";
   const news = fresh.length
-    ? `${fresh.length} of ${all.length} pairs point at an angle that training never showed: ${named(fresh)}.`
-    : `no pair points at an angle that training never showed${held}.`;
-  const turns = `${counted(complete, "pair")} ${complete === 1 ? "completes" : "complete"} a turn in training and can never meet one.`;
-  const again = back.length
-    ? ` ${back.length === 1 ? "One slow pair is" : `${back.length} slow pairs are`} back at an angle that ${
-        back.length === 1 ? "it knows" : "they know"
-      } from a far shorter distance.`
-    : "";
-  return `${place} ${news} ${turns}${again}`;
+    ? phrase`${fresh.length} of ${all.length} pairs point at an angle that training never showed: ${named(fresh)}.`
+    : phrase`no pair points at an angle that training never showed${held}.`;
+  const turns =
+    complete === 1
+      ? phrase`1 pair completes a turn in training and can never meet one.`
+      : phrase`${complete} pairs complete a turn in training and can never meet one.`;
+  const again =
+    back.length > 1
+      ? phrase` ${back.length} slow pairs are back at an angle that they know from a far shorter distance.`
+      : phrase` One slow pair is back at an angle that it knows from a far shorter distance.`;
+  return phrase`At distance ${far}, ${fmt(times, 2)} times the trained ${length}, ${news} ${turns}${back.length ? again : ""}`;
 }
 
 export default live({
   name: "TrainedTurns",
-  title: "For each pair the angles that training has shown, and the distances at which a longer text leaves them",
+  title: phrase`For each pair the angles that training has shown, and the distances at which a longer text leaves them`,
   height,
   draw,
   readout,

@@ -5,6 +5,7 @@ import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
+import { phrase, phraseOf } from "../lib/phrase.js";
 import { listed } from "../lib/words.js";
 import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
@@ -45,7 +46,7 @@ const stacked = (width) => width < 520;
 /** Where the names of those that stand out are written. */
 function legend(chosen, width) {
   /** @type {{words: string, rank: typeof RANKS[number]}[]} */
-  const items = chosen.map((name, i) => ({ words: GRID.names[name], rank: RANKS[i] }));
+  const items = chosen.map((name, i) => ({ words: phraseOf(GRID.names[name]), rank: RANKS[i] }));
   return inLines(items, width - 2, { sample: 32, bold: true }).map((item) => ({ ...item, x: item.x + 2 }));
 }
 
@@ -144,8 +145,8 @@ function drawCurves(pen, state, all, box) {
   const { place, ends, ticks, format } = scale(measure, values);
   const most = Math.max(...all.names.map((name) => all.cost(name).at(-1)));
   const { X, Y } = axes(pen, box, [0, most], ends, {
-    xLabel: against === "steps" ? "training steps" : "CPU time (s)",
-    yLabel: measure === "accuracy" ? "While learning: right (%)" : "While learning: loss (nats)",
+    xLabel: against === "steps" ? phrase`training steps` : phrase`CPU time (s)`,
+    yLabel: measure === "accuracy" ? phrase`While learning: right (%)` : phrase`While learning: loss (nats)`,
     yTicks: ticks,
     yFormat: format,
     xFormat: grouped,
@@ -191,8 +192,10 @@ function drawTests(pen, { measure }, all, box) {
   const values = all.names.flatMap((name) => tests[name].flat());
   const { place, ends, ticks, format } = scale(measure, values);
   const X = (v) => box.x + (box.w * (place(v) - ends[0])) / (ends[1] - ends[0]);
-  const title = all.times === 1 ? "New texts, same length" : `${all.times}× as long, new places`;
-  pen.text(box.x + box.w, box.y - 9, `${title}: ${measure === "accuracy" ? "right (%)" : "loss"}`, { anchor: "end" });
+  const title = all.times === 1 ? phrase`New texts, same length` : phrase`${all.times}× as long, new places`;
+  pen.text(box.x + box.w, box.y - 9, phrase`${title}: ${measure === "accuracy" ? phrase`right (%)` : phrase`loss`}`, {
+    anchor: "end",
+  });
   const across = (t) => box.x + (box.w * (t - ends[0])) / (ends[1] - ends[0]);
   for (const t of roomy(ticks, across, format)) {
     const x = across(t);
@@ -204,7 +207,7 @@ function drawTests(pen, { measure }, all, box) {
     const y = box.y + ROW * (row + 0.5);
     const [fill, opacity] = rank ? [rank.stroke, 1] : [ink.muted, 0.6];
     const style = rank ? { fill: rank.words, weight: 600, size: 13 } : { fill: ink.muted, size: 12 };
-    pen.text(box.x - 8, y + 4, GRID.names[name], { anchor: "end", ...style });
+    pen.text(box.x - 8, y + 4, phraseOf(GRID.names[name]), { anchor: "end", ...style });
     const middle = (k) => span(tests[name].map((values) => values[k]))[1];
     const [before, now] = [X(middle(0)), X(middle(all.place))];
     pen.line(before, y, now, y, { stroke: fill, width: 1, opacity: 0.6 });
@@ -229,18 +232,19 @@ function draw(pen, state, { width }) {
 function told(measure, name, values) {
   const [low, middle, high] = span(values);
   const say = measure === "loss" ? (v) => String(Number(v.toPrecision(2))) : (v) => fmt(100 * v, 0);
-  return `${GRID.names[name]} ${say(middle)} (${say(low)} to ${say(high)})`;
+  return phrase`${phraseOf(GRID.names[name])} ${say(middle)} (${say(low)} to ${say(high)})`;
 }
 
 /** When the median of each first had the task's level. */
 function speed({ against }, { chosen, curves, cost, level }) {
   const times = chosen.map((name) => {
     const reached = spans(curves(name)).findIndex(([, share]) => share >= level);
-    if (reached < 0) return `${GRID.names[name]} never`;
+    const called = phraseOf(GRID.names[name]);
+    if (reached < 0) return phrase`${called} never`;
     const at = cost(name)[reached];
-    return `${GRID.names[name]} ${against === "steps" ? `by step ${grouped(at)}` : `within ${fmt(at, 1)} s`}`;
+    return against === "steps" ? phrase`${called} by step ${grouped(at)}` : phrase`${called} within ${fmt(at, 1)} s`;
   });
-  return `The median run has ${fmt(100 * level, 0)} % right: ${listed(times)}. `;
+  return phrase`The median run has ${fmt(100 * level, 0)} % right: ${listed(times)}. `;
 }
 
 function readout(state) {
@@ -253,20 +257,21 @@ function readout(state) {
       all.tests(name).map((values) => values[all.place]),
     ),
   );
-  const long = all.times === 1 ? "of the same length" : `${all.times}× as long, at the places beyond training`;
-  const texts = `${long} (${all.lengths[all.place]} ${all.unit})`;
-  const what = measure === "loss" ? "the loss is" : "these are right, in %";
+  const length = `${all.lengths[all.place]} ${phraseOf(all.unit)}`;
+  const texts =
+    all.times === 1
+      ? phrase`of the same length (${length})`
+      : phrase`${all.times}× as long, at the places beyond training (${length})`;
+  const what = measure === "loss" ? phrase`the loss is` : phrase`these are right, in %`;
   const seeds = all.curves(all.names[0]).length;
-  const ask = state.doublings ? "" : "Which of these will hold on texts 4× as long? Guess, then slide. ";
-  return (
-    `${ask}${measure === "loss" ? "" : speed(state, all)}On new texts ${texts}, ${what}: ${listed(tests)}; ` +
-    `median and span of ${seeds} seeds.`
-  );
+  const ask = state.doublings ? "" : phrase`Which of these will hold on texts 4× as long? Guess, then slide. `;
+  const first = `${ask}${measure === "loss" ? "" : speed(state, all)}`;
+  return phrase`${first}On new texts ${texts}, ${what}: ${listed(tests)}; median and span of ${seeds} seeds.`;
 }
 
 export default live({
   name: "TrainingCurves",
-  title: "Learning curves of tiny models with each encoding, and their tests on longer texts",
+  title: phrase`Learning curves of tiny models with each encoding, and their tests on longer texts`,
   height,
   draw,
   readout,

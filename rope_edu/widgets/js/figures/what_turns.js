@@ -6,6 +6,7 @@ import { centred } from "../lib/labels.js";
 import { BEYOND, onSpeed, speedShade } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { counted } from "../lib/words.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
@@ -21,9 +22,9 @@ const heads = memo((headDim, fraction, base) => {
   return [
     { name: "RoPE", title: "RoPE", over: headDim, frequencies: invFreq(headDim, base) },
     {
-      name: "partial rotary",
-      title: "Partial rotary",
-      short: "partial",
+      name: phrase`partial rotary`,
+      title: phrase`Partial rotary`,
+      short: phrase`partial`,
       over: rotaryDim,
       frequencies: partialRope(rotaryDim, base),
     },
@@ -60,12 +61,13 @@ const height = () => CHART_TOP + 4 * STRIP + 50;
 
 /** In a few words what turns in a row. */
 function wordsOf({ over, frequencies }, turning, width) {
-  if (!over) return "nothing turns";
-  const exponent = `exponent −2i/${over}`;
+  if (!over) return phrase`nothing turns`;
+  const exponent = phrase`exponent −2i/${over}`;
   if (width < 310) return exponent;
-  if (narrow(width)) return `${counted(turning, "pair")}, ${exponent}`;
-  const of = turning === frequencies.length ? "" : ` of ${frequencies.length}`;
-  return `${turning}${of} pairs turn, ${exponent}`;
+  if (narrow(width)) return phrase`${counted(turning, "pair")}, ${exponent}`;
+  return turning === frequencies.length
+    ? phrase`${turning} pairs turn, ${exponent}`
+    : phrase`${turning} of ${frequencies.length} pairs turn, ${exponent}`;
 }
 
 /** Where the cells of a row stand. */
@@ -138,7 +140,9 @@ function drawHead(pen, head, state, seats, width) {
 
 /** The fifth way: not in the head but by layer. */
 function drawLayers(pen, width) {
-  const words = narrow(width) ? "Hybrid, layer by layer" : "Hybrid: chosen by layer, here none in every fourth";
+  const words = narrow(width)
+    ? phrase`Hybrid, layer by layer`
+    : phrase`Hybrid: chosen by layer, here none in every fourth`;
   pen.text(2, LAYERS_TOP + 14, words, { weight: 600 });
   const step = (width - 4) / LAYERS;
   for (const layer of range(1, LAYERS)) {
@@ -154,12 +158,14 @@ function drawLayers(pen, width) {
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };
-  pen.text(2, CHART_TOP - 24, narrow(width) ? "Tokens per turn" : "Tokens for a turn of each pair", { weight: 600 });
+  pen.text(2, CHART_TOP - 24, narrow(width) ? phrase`Tokens per turn` : phrase`Tokens for a turn of each pair`, {
+    weight: 600,
+  });
   const { X } = axes(pen, box, [FAST, SLOW], [0, 4], {
     xLog: true,
     xLabel: narrow(width)
-      ? "tokens; beyond L, no full turn"
-      : "wavelength (tokens); beyond L, no full turn in training",
+      ? phrase`tokens; beyond L, no full turn`
+      : phrase`wavelength (tokens); beyond L, no full turn in training`,
     xTicks: box.w < 210 ? geometric(10, 1e5, 2) : geometric(10, 1e6, 5),
     xFormat: (value) => decade(powerOf(value), 0, 3),
     yTicks: range(0, 4),
@@ -173,11 +179,11 @@ function drawWaves(pen, all, state, width) {
     anchor: "middle",
     size: 12,
   });
-  pen.text(width - 2, box.y - 8, "don’t turn", { anchor: "end", size: 12, fill: ink.muted });
+  pen.text(width - 2, box.y - 8, phrase`don’t turn`, { anchor: "end", size: 12, fill: ink.muted });
   all.forEach(({ name, short, pairs }, row) => {
     const y = box.y + (row + 0.5) * STRIP;
     pen.text(box.x - 6, y + 4, short ?? name, { anchor: "end", size: 12 });
-    pen.text(width - 2, y + 4, `${head_dim - 2 * pairs.length} of ${head_dim}`, { anchor: "end", size: 12 });
+    pen.text(width - 2, y + 4, phrase`${head_dim - 2 * pairs.length} of ${head_dim}`, { anchor: "end", size: 12 });
     const chosen = pairWith(pairs, state.feature);
     pen.part(() => {
       for (const pair of [...pairs.filter((other) => other !== chosen), ...(chosen ? [chosen] : [])]) {
@@ -212,25 +218,23 @@ function readout(state) {
   const [feature, all] = [state.feature, headsOf(state)];
   const said = all.slice(0, 3).map((head) => {
     const pair = pairWith(turning(head, pairing), feature);
-    if (!pair) return `${head.name} leaves it alone`;
+    if (!pair) return phrase`${head.name} leaves it alone`;
     const partner = pair.features.find((other) => other !== feature);
-    return `${head.name} turns it with feature ${partner}, once in ${tokens(pair.wave)} tokens`;
+    return phrase`${head.name} turns it with feature ${partner}, once in ${tokens(pair.wave)} tokens`;
   });
   const counts = all.slice(0, 3).map(({ frequencies }) => {
     const whole = completesTurn(frequencies, trained).filter(Boolean).length;
-    return `${whole} of ${frequencies.filter((frequency) => frequency > 0).length}`;
+    return phrase`${whole} of ${frequencies.filter((frequency) => frequency > 0).length}`;
   });
-  const where = state.position ? `At position ${grouped(state.position)}. ` : "";
-  return (
-    `${where}Feature ${feature}: ${said.join("; ")}; NoPE turns nothing. Pairs that complete a turn within ` +
-    `${grouped(trained)} tokens: ${counts[0]} in RoPE, ${counts[1]} in partial rotary, ${counts[2]} in p-RoPE.`
-  );
+  const where = state.position ? phrase`At position ${grouped(state.position)}. ` : "";
+  return phrase`${where}Feature ${feature}: ${said.join(phrase`; `)}; NoPE turns nothing. Pairs that complete a turn within
+    ${grouped(trained)} tokens: ${counts[0]} in RoPE, ${counts[1]} in partial rotary, ${counts[2]} in p-RoPE.`;
 }
 
 /** A feature that the head does not have is not kept. */
 export default live({
   name: "WhatTurns",
-  title: "One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom",
+  title: phrase`One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom`,
   height,
   draw,
   readout,

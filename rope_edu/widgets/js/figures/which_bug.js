@@ -4,6 +4,7 @@ import { diverging, ink, onShade, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
+import { phrase, phraseOf } from "../lib/phrase.js";
 import { quoted } from "../lib/words.js";
 
 const STYLES = [
@@ -42,7 +43,7 @@ function drawLines(pen, box, xs, ys, lines, healthy, labels) {
 
 /** The matrix at one position, 8 by 8; zeros stay blank. */
 function drawMatrix(pen, box, matrix) {
-  pen.text(box.x, box.y - 9, `Matrix at position ${PATIENTS.look}`);
+  pen.text(box.x, box.y - 9, phrase`Matrix at position ${PATIENTS.look}`);
   const [w, h] = [Math.min(box.w / 8, 42), (box.h + 20) / 8];
   pen.rect(box.x, box.y, 8 * w, 8 * h, { stroke: ink.muted, width: 1 });
   pen.part(() => {
@@ -60,10 +61,10 @@ function drawMatrix(pen, box, matrix) {
 }
 
 function drawLegend(pen, width, number) {
-  const starts = PATIENTS.starts.map((start, i) => ({ words: `key at ${start}`, style: STYLES[i] }));
-  const items = [...starts, { words: "healthy", style: GHOST }];
+  const starts = PATIENTS.starts.map((start, i) => ({ words: phrase`key at ${start}`, style: STYLES[i] }));
+  const items = [...starts, { words: phrase`healthy`, style: GHOST }];
   const y = legendAt(width);
-  pen.text(4, y, `Patient ${number} of ${PATIENTS.people.length}`, { weight: 600 });
+  pen.text(4, y, phrase`Patient ${number} of ${PATIENTS.people.length}`, { weight: 600 });
   for (const { words, style, x, line } of inLines(items, width - 8)) {
     const at = y + 22 + 22 * line;
     pen.line(4 + x, at - 4, 32 + x, at - 4, style);
@@ -74,20 +75,20 @@ function drawLegend(pen, width, number) {
 function draw(pen, state, { width }) {
   const [score, matrix, length, error] = frames(width);
   const person = personOf(state);
-  const places = { xLabel: "position (tokens)" };
+  const places = { xLabel: phrase`position (tokens)` };
   const offsets = range(0, person.scores[0].length - 1);
   drawLines(pen, score, offsets, [-FULL, FULL], person.scores, HEALTHY.scores[0], {
-    xLabel: "distance (tokens)",
-    yLabel: "Score",
+    xLabel: phrase`distance (tokens)`,
+    yLabel: phrase`Score`,
   });
   drawMatrix(pen, matrix, person.matrix);
   drawLines(pen, length, PATIENTS.places, [0, FAR], [person.lengths], HEALTHY.lengths, {
     ...places,
-    yLabel: "Length after ÷ before",
+    yLabel: phrase`Length after ÷ before`,
   });
   drawLines(pen, error, PATIENTS.places, [0, FAR], [person.errors], HEALTHY.errors, {
     ...places,
-    yLabel: "Off the right place by",
+    yLabel: phrase`Off the right place by`,
   });
   pen.part(() => drawLegend(pen, width, state.patient));
 }
@@ -105,13 +106,16 @@ function moved({ scores }) {
 function symptoms(person) {
   const [least, most] = extremes(person.lengths);
   const [moves, off] = [moved(person), Math.max(...person.errors)];
-  const long = most - least < 0.01 ? `lengths stay ${fmt(most)}` : `lengths run from ${fmt(least)} to ${fmt(most)}`;
+  const long =
+    most - least < 0.01 ? phrase`lengths stay ${fmt(most)}` : phrase`lengths run from ${fmt(least)} to ${fmt(most)}`;
   const apart =
-    moves < 0.01 ? "scores do not depend on the start" : `scores differ by up to ${fmt(moves)} with the start`;
+    moves < 0.01
+      ? phrase`scores do not depend on the start`
+      : phrase`scores differ by up to ${fmt(moves)} with the start`;
   return [
     { numbers: [least, most], words: long },
     { numbers: [moves], words: apart },
-    { numbers: [off], words: `vectors are off by up to ${fmt(off)}` },
+    { numbers: [off], words: phrase`vectors are off by up to ${fmt(off)}` },
   ];
 }
 
@@ -119,8 +123,9 @@ function symptoms(person) {
 function seen(person) {
   const said = symptoms(person)
     .map(({ words }) => words)
-    .join("; ");
-  return `${said[0].toUpperCase()}${said.slice(1)}.`;
+    .join(phrase`; `);
+  const sentence = `${said[0].toUpperCase()}${said.slice(1)}`;
+  return phrase`${sentence}.`;
 }
 
 /** The entry of the matrix in which two persons differ most. */
@@ -135,21 +140,22 @@ function otherEntry(person, guessed) {
 function contradiction(person, guessed) {
   const [here, there] = [symptoms(person), symptoms(guessed)];
   const differ = (n) => here[n].numbers.some((value, i) => Math.abs(value - there[n].numbers[i]) > APART);
-  const words = (n) => `${there[n].words}; here ${here[n].words}.`;
+  const words = (n) => phrase`${there[n].words}; here ${here[n].words}.`;
   if (differ(0)) return words(0);
   if (differ(1)) return words(1);
   const { r, c, value, other, gap } = otherEntry(person, guessed);
-  if (gap > APART) return `row ${r + 1}, column ${c + 1} of the matrix is ${fmt(other)}; here it is ${fmt(value)}.`;
+  if (gap > APART)
+    return phrase`row ${r + 1}, column ${c + 1} of the matrix is ${fmt(other)}; here it is ${fmt(value)}.`;
   return words(2);
 }
 
 function readout(state) {
   const person = personOf(state);
-  const told = `Patient ${state.patient} of ${PATIENTS.people.length}: ${seen(person)}`;
-  if (state.guess === "none") return `${told} What is it?`;
-  if (state.guess === person.name) return `Right. ${person.does} ${person.fix}`;
+  const told = phrase`Patient ${state.patient} of ${PATIENTS.people.length}: ${seen(person)}`;
+  if (state.guess === "none") return phrase`${told} What is it?`;
+  if (state.guess === person.name) return phrase`Right. ${phraseOf(person.does)} ${phraseOf(person.fix)}`;
   const guessed = PATIENTS.people.find(({ name }) => name === state.guess);
-  return `Not ${quoted(guessed.called)}: with that, ${contradiction(person, guessed)} Look again.`;
+  return phrase`Not ${quoted(phraseOf(guessed.called))}: with that, ${contradiction(person, guessed)} Look again.`;
 }
 
 /** Another patient has no diagnosis yet. */
@@ -159,11 +165,13 @@ function follow(before, held) {
 
 export default live({
   name: "WhichBug",
-  title: "Symptoms of a rotation: scores from three starts, its matrix, lengths and errors",
+  title: phrase`Symptoms of a rotation: scores from three starts, its matrix, lengths and errors`,
   height,
   draw,
   readout,
   panel: (width) => [0, narrow(width) ? frames(width)[2].y - 26 : height(width)],
   follow,
-  buttons: [{ label: "Next patient", move: ({ patient }) => ({ patient: (patient % PATIENTS.people.length) + 1 }) }],
+  buttons: [
+    { label: phrase`Next patient`, move: ({ patient }) => ({ patient: (patient % PATIENTS.people.length) + 1 }) },
+  ],
 });

@@ -3,7 +3,8 @@ import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
-import { counted, shortened, textWidth } from "../lib/words.js";
+import { phrase } from "../lib/phrase.js";
+import { shortened, textWidth } from "../lib/words.js";
 import { TURN } from "../maths/frequencies.js";
 import { keptApart, otherPlaces, passed, railScore, strolled, turnedArrow } from "../maths/rail.js";
 
@@ -75,7 +76,7 @@ function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
   const y = numbers + 14;
   const style = { stroke: ink.position, width: lock ? 6 : 4 };
   pen.line(X(dog), y, X(pig), y, style);
-  const text = `${Math.abs(places({ dog, pig }))} apart`;
+  const text = phrase`${Math.abs(places({ dog, pig }))} apart`;
   const half = textWidth(text, 15, true) / 2;
   const middle = clamp((X(dog) + X(pig)) / 2, half + 2, width - half - 2);
   pen.text(middle, y + 20, text, { anchor: "middle", size: 15, fill: ink.positionWords, weight: 600 });
@@ -94,7 +95,7 @@ function drawNeedle(pen, { dog, pig }, { hub, reach }, width) {
   pen.arrow(x, hub, ...polar(x, hub, at(score), reach - 8), { stroke: ink.text, width: 5, head: 16 });
   pen.circle(x, hub, 8, { fill: ink.text });
   const words = { anchor: "middle", size: 17, fill: ink.scoreWords, weight: 700 };
-  pen.text(x, hub + 30, `score ${fmt(railScore(places({ dog, pig })))}`, words);
+  pen.text(x, hub + 30, phrase`score ${fmt(railScore(places({ dog, pig })))}`, words);
 }
 
 function draw(pen, state, { width }) {
@@ -119,11 +120,15 @@ const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 
 function readout({ dog, pig, lock, start }) {
   const distance = places({ dog, pig });
-  const far = `dog and pig are ${Math.abs(distance)} apart, and their score is ${fmt(railScore(distance))}`;
+  const [far, score] = [Math.abs(distance), fmt(railScore(distance))];
   const first = start
-    ? `${counted(Math.round(start), "word")} of other text ${Math.round(start) === 1 ? "comes" : "come"} first: every arrow has turned on.`
-    : "Each word has turned its arrow by 30° times its position.";
-  return `${first} ${far[0].toUpperCase()}${far.slice(1)}${lock ? ", wherever they are" : ""}.`;
+    ? Math.round(start) === 1
+      ? phrase`1 word of other text comes first: every arrow has turned on.`
+      : phrase`${Math.round(start)} words of other text come first: every arrow has turned on.`
+    : phrase`Each word has turned its arrow by 30° times its position.`;
+  return lock
+    ? phrase`${first} Dog and pig are ${far} apart, and their score is ${score}, wherever they are.`
+    : phrase`${first} Dog and pig are ${far} apart, and their score is ${score}.`;
 }
 
 /** The lock keeps both together; a word that is dropped on the other passes it; without the lock Play lets the pig stroll. */
@@ -141,7 +146,7 @@ const pair = (name, [place, other]) => ({ [name]: place, [name === "dog" ? "pig"
 
 export default live({
   name: "WordsOnARail",
-  title: "The dog chases the pig: each word with an arrow that turns by its position, and a needle for the score",
+  title: phrase`The dog chases the pig: each word with an arrow that turns by its position, and a needle for the score`,
   height: (width) => plan(width).height,
   draw,
   readout,

@@ -1,18 +1,36 @@
 // One question in the page: what it asks, a way to answer, and after that, never before, why.
 import { html, say } from "./dom.js";
 import { answerOf, judge } from "./judge.js";
+import { joined, phrase, phraseOf } from "./phrase.js";
 import { rich } from "./rich.js";
 import { button, WAYS } from "./ways.js";
+
+/** A question in the language of the page; names that are compared stay. @type {(asked: Asked) => Asked} */
+function inPage(asked) {
+  const told = (/** @type {any[]} */ [given, words]) => [given, phraseOf(words)];
+  const said = Object.fromEntries(
+    ["ask", "because", "otherwise", "unit"].map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]),
+  );
+  return {
+    ...asked,
+    ...said,
+    hints: asked.hints?.map(phraseOf),
+    choices: asked.choices?.map((both) => both.map(phraseOf)),
+    slips: /** @type {Asked["slips"]} */ (asked.slips?.map(told)),
+    verdicts: asked.verdicts && Object.fromEntries(Object.entries(asked.verdicts).map(told)),
+  };
+}
 
 /**
  * {element, stop()}: a question. `answered(asked, given, right, first)` is called at each answer, `now()` has the state of the figure
  * beside it; `link()` makes what leads on from a reply, or nothing; `pick` lets the figure be clicked, see ways.js.
- * @param {Asked} asked
+ * @param {Asked} given
  * @param {Omit<Around, "tell"> & {answered: (asked: Asked, given: any, right: boolean, first: boolean) => void}} around
  */
-export function makeAsk(asked, { answered, now, link = () => undefined, pick }) {
+export function makeAsk(given, { answered, now, link = () => undefined, pick }) {
+  const asked = inPage(given);
   const reply = html("div", { class: "rl-reply", role: "status" });
-  const reveal = button("Show the answer", show, { class: "rl-reveal" });
+  const reveal = button(phrase`Show the answer`, show, { class: "rl-reveal" });
   const after = html("div", { class: "rl-bar" }, reveal);
   /** @type {HTMLElement | undefined} */
   let leads;
@@ -21,7 +39,7 @@ export function makeAsk(asked, { answered, now, link = () => undefined, pick }) 
   after.hidden = true;
   const way = WAYS[asked.kind](asked, give, { now, link, pick, tell: (words) => say(reply, words) });
   function tell(/** @type {string} */ lead, /** @type {string} */ words, /** @type {boolean} */ open) {
-    reply.replaceChildren(html("p", {}, html("strong", {}, `${lead}. `), ...rich(words)));
+    reply.replaceChildren(html("p", {}, html("strong", {}, phrase`${lead}. `), ...rich(words)));
     reveal.hidden = !open;
     leads ??= link();
     if (leads) after.append(leads);
@@ -30,21 +48,21 @@ export function makeAsk(asked, { answered, now, link = () => undefined, pick }) 
   function show() {
     element.focus(); // the button goes away
     way.stop?.();
-    tell("The answer", `${answerOf(asked)} ${asked.because}`, false);
+    tell(phrase`The answer`, joined(`${answerOf(asked)} ${asked.because}`), false);
   }
   function hinted(/** @type {string} */ why) {
     const hints = asked.hints ?? [];
     failures = Math.min(hints.length, failures + 1);
-    return `${why} Hint ${failures} of ${hints.length}: ${hints[failures - 1]}`.trim();
+    return joined(phrase`${why} Hint ${failures} of ${hints.length}: ${hints[failures - 1]}`.trim());
   }
-  function give(/** @type {any} */ given) {
-    const { right, why } = judge(asked, given);
-    way.mark?.(given, right);
+  function give(/** @type {any} */ answer) {
+    const { right, why } = judge(asked, answer);
+    way.mark?.(answer, right);
     if (right) way.stop?.();
-    answered(asked, given, right, first);
+    answered(asked, answer, right, first);
     first = false;
-    if (asked.hints) return tell(right ? "Correct" : "Not yet", right ? asked.because : hinted(why), false);
-    tell(right ? "Right" : "Not so", right ? asked.because : why, !right);
+    if (asked.hints) return tell(right ? phrase`Correct` : phrase`Not yet`, right ? asked.because : hinted(why), false);
+    tell(right ? phrase`Right` : phrase`Not so`, right ? asked.because : why, !right);
   }
   const element = html(
     "fieldset",

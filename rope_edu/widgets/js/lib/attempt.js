@@ -1,6 +1,8 @@
+import { phrase } from "./phrase.js";
+
 // A state that cannot be drawn: the figure says so in words, dims the picture of the state before, and goes on.
 
-const FAILED = "This figure failed to draw these values; the picture shows an earlier state. Reset brings it back.";
+const FAILED = phrase`This figure failed to draw these values; the picture shows an earlier state. Reset brings it back.`;
 
 /** @type {(root: HTMLElement) => boolean} */
 export const hasFailed = (root) => "failed" in root.dataset;

@@ -1,6 +1,7 @@
 // The bar below the controls: play, moves that no single control makes, Reset, and the state as a line of Python.
 import { html, say } from "./dom.js";
 import { makeFiles } from "./files.js";
+import { phrase } from "./phrase.js";
 import { makePlay } from "./play.js";
 import { initialOf, pythonLine } from "./state.js";
 
@@ -24,13 +25,13 @@ function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);
   const done = (/** @type {string} */ how) => {
     say(word, how);
-    tell(`${how}: ${text()}`);
+    tell(phrase`${how}: ${text()}`);
     setTimeout(() => say(word, name), 1500);
   };
   async function copy() {
     try {
       await navigator.clipboard.writeText(text());
-      done("Copied");
+      done(phrase`Copied`);
     } catch {
       done(byHand());
     }
@@ -42,25 +43,25 @@ function makeCopy({ name, rest, kind, text, byHand }, tell) {
 
 /** @type {(code: HTMLElement) => Parameters<typeof makeCopy>[0]} */
 const asPython = (code) => ({
-  name: "Copy",
-  rest: " this state as Python",
+  name: phrase`Copy`,
+  rest: phrase` this state as Python`,
   kind: "rl-copy",
   text: () => code.textContent ?? "",
   byHand() {
     getSelection()?.selectAllChildren(code);
-    return "Selected";
+    return phrase`Selected`;
   },
 });
 
 /** @type {(link: Link) => Parameters<typeof makeCopy>[0]} */
 const asLink = (link) => ({
-  name: "Copy link",
-  rest: " to this state",
+  name: phrase`Copy link`,
+  rest: phrase` to this state`,
   kind: "rl-link",
   text: link.text,
   byHand() {
     link.show();
-    return "In the address bar";
+    return phrase`In the address bar`;
   },
 });
 
@@ -82,7 +83,7 @@ export function makeBar({ name, play, files, buttons = [] }, state, only, { move
   const rest = [
     ...buttons.map(({ label, move }) => button(label, () => leapt(move(state.read())))),
     ...(files ? makeFiles(files, state, { moved, tell }) : []),
-    button("Reset", () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
+    button(phrase`Reset`, () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
     html(
       "span",
       { class: "rl-python" },

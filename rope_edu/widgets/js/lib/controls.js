@@ -1,5 +1,6 @@
 // The native controls of a figure. Each kind knows the nearest value that it allows, how an address writes it, and its
 // element.
+
 import { choice } from "./controls/choice.js";
 import { paste } from "./controls/paste.js";
 import { point } from "./controls/point.js";
@@ -9,6 +10,7 @@ import { slider } from "./controls/slider.js";
 import { toggle } from "./controls/toggle.js";
 import { html } from "./dom.js";
 import { placed, withFew } from "./leads.js";
+import { phrase } from "./phrase.js";
 
 /** @type {Record<string, ControlKind>} */
 const KINDS = { slider, point, choice, toggle, sentence, paste, sketch };
@@ -56,7 +58,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     }
     return grid;
   });
-  const more = html("details", { class: "rl-more" }, html("summary", {}, "More"), grids[1]);
+  const more = html("details", { class: "rl-more" }, html("summary", {}, phrase`More`), grids[1]);
   // a touch that turns out to scroll the page moves nothing: all goes back to where it was
   /** @type {[State, State, string[]]} */
   let [now, before, inUse] = [{}, {}, []];

@@ -1,5 +1,6 @@
 // A figure's own file: it is saved to the reader's disk and loaded from there, and nothing leaves the page.
 import { html, say } from "./dom.js";
+import { phrase } from "./phrase.js";
 
 /**
  * Two buttons and a line for what went wrong. `files.save(state)` gives the text of the file, `files.load(text, controls)` the changes
@@ -11,7 +12,7 @@ import { html, say } from "./dom.js";
 export function makeFiles(files, state, { moved, tell }) {
   const note = html("span", { class: "rl-note" });
   const chooser = html("input", { type: "file", accept: ".json,application/json", hidden: "" });
-  chooser.setAttribute("aria-label", "A model that was saved");
+  chooser.setAttribute("aria-label", phrase`A model that was saved`);
 
   function answer(/** @type {string} */ words) {
     say(note, words);
@@ -37,9 +38,9 @@ export function makeFiles(files, state, { moved, tell }) {
       if (!file) return "";
       chooser.value = ""; // the same file can be chosen again
       moved(await files.load(await file.text(), state.controls));
-      return `Loaded ${file.name}.`;
+      return phrase`Loaded ${file.name}.`;
     });
-  const [saving, loading] = ["Save the model", "Load a model"].map((words) =>
+  const [saving, loading] = [phrase`Save the model`, phrase`Load a model`].map((words) =>
     html("button", { type: "button" }, words),
   );
   saving.addEventListener("click", save);

@@ -1,5 +1,6 @@
 // What a file states, as a text: a GGUF is read in the page, by slices of its header, and nothing leaves the page.
 import { Cut, header, NUMBERS } from "./gguf_bytes.js";
+import { phrase } from "./phrase.js";
 
 const LONGEST = 16384; // factors in a list
 const FIRST = 2 ** 20; // bytes that are read at first
@@ -17,7 +18,7 @@ async function digest(file) {
       const bytes = await file.slice(0, length).arrayBuffer();
       return await stated(header(bytes, file.size), file);
     } catch (error) {
-      if (!(error instanceof Cut) || length > MOST) throw error instanceof Cut ? new Error("it is cut") : error;
+      if (!(error instanceof Cut) || length > MOST) throw error instanceof Cut ? new Error(phrase`it is cut`) : error;
     }
   }
 }
@@ -31,9 +32,10 @@ async function stated({ values, tensors }, file) {
   );
   for (const { name, shape, kind, start } of tensors.filter((tensor) => FACTORS.includes(tensor.name))) {
     const length = shape[0];
-    if (kind !== 0 || shape.length !== 1 || length > LONGEST) throw new Error(`${name} must be one list of float32`);
+    if (kind !== 0 || shape.length !== 1 || length > LONGEST)
+      throw new Error(phrase`${name} must be one list of float32`);
     const view = new DataView(await file.slice(start, start + 4 * length).arrayBuffer());
-    if (view.byteLength < 4 * length) throw new Error("it is cut: it ends before its header does");
+    if (view.byteLength < 4 * length) throw new Error(phrase`it is cut: it ends before its header does`);
     kept.push([name, Array.from({ length }, (_, i) => NUMBERS[FLOAT32][1](view, 4 * i))]);
   }
   return JSON.stringify(Object.fromEntries(kept));
@@ -47,6 +49,6 @@ async function stated({ values, tensors }, file) {
 export async function textOf(file, most) {
   const magic = await file.slice(0, 4).text();
   const text = magic === "GGUF" ? await digest(file) : file.size > 4 * most ? null : await file.text();
-  if (text === null || text.length > most) throw new Error("it is too large for a config.json, and no GGUF");
+  if (text === null || text.length > most) throw new Error(phrase`it is too large for a config.json, and no GGUF`);
   return text;
 }

@@ -1,3 +1,5 @@
+import { phrase } from "./phrase.js";
+
 // The header of a GGUF, of as many bytes of it as are here. Nothing in it is trusted, and no weight is read.
 
 const LONGEST = 16384; // elements of an array that is kept, bytes of a text
@@ -57,7 +59,7 @@ class Reader {
   /** @param {number} length @returns {number} where these bytes begin */
   pass(length) {
     const begin = this.at;
-    if (length > this.size - begin) throw new Error("it is cut, or a length in it is too large");
+    if (length > this.size - begin) throw new Error(phrase`it is cut, or a length in it is too large`);
     this.at += length;
     return begin;
   }
@@ -89,10 +91,10 @@ class Reader {
   value(kind) {
     if (kind === TEXT) return this.text();
     if (NUMBERS[kind]) return this.number(kind);
-    if (kind !== ARRAY) throw new Error(`a value has the unknown type ${kind}`);
+    if (kind !== ARRAY) throw new Error(phrase`a value has the unknown type ${kind}`);
     const [inner, length] = [this.number(4), this.number(10)];
     if (inner === TEXT) return this.skipTexts(length);
-    if (!NUMBERS[inner]) throw new Error(`an array has elements of the type ${inner}`);
+    if (!NUMBERS[inner]) throw new Error(phrase`an array has elements of the type ${inner}`);
     if (length > LONGEST) {
       this.pass(length * NUMBERS[inner][0]);
       return null;
@@ -103,7 +105,7 @@ class Reader {
   /** @param {number} length */
   skipTexts(length) {
     this.texts += length;
-    if (this.texts > TEXTS) throw new Error(`it states ${this.texts} texts, more than a vocabulary has`);
+    if (this.texts > TEXTS) throw new Error(phrase`it states ${this.texts} texts, more than a vocabulary has`);
     for (let i = 0; i < length; i++) this.pass(this.number(10));
     return null;
   }
@@ -116,12 +118,12 @@ class Reader {
  */
 export function header(bytes, size) {
   const reader = new Reader(bytes, size);
-  if (reader.number(4) !== 0x46554747) throw new Error("it does not begin with GGUF");
+  if (reader.number(4) !== 0x46554747) throw new Error(phrase`it does not begin with GGUF`);
   const version = reader.number(4);
-  if (version !== 2 && version !== 3) throw new Error(`its version is ${version}, and 2 and 3 are read`);
+  if (version !== 2 && version !== 3) throw new Error(phrase`its version is ${version}, and 2 and 3 are read`);
   const [tensors, keys] = [reader.number(10), reader.number(10)];
   if (tensors + keys > ENTRIES)
-    throw new Error(`it states ${tensors} tensors and ${keys} keys, more than a header has`);
+    throw new Error(phrase`it states ${tensors} tensors and ${keys} keys, more than a header has`);
   /** @type {Record<string, any>} */
   const values = Object.create(null);
   for (let i = 0; i < keys; i++) {
@@ -138,7 +140,7 @@ export function header(bytes, size) {
 function placeOf(reader) {
   const name = reader.text();
   const axes = reader.number(4);
-  if (axes > 8) throw new Error(`a tensor has ${axes} axes`);
+  if (axes > 8) throw new Error(phrase`a tensor has ${axes} axes`);
   const shape = Array.from({ length: axes }, () => reader.number(10));
   return { name, shape, kind: reader.number(4), offset: reader.number(10) };
 }

@@ -1,4 +1,6 @@
 // What is right about an answer, and the sentence for what is not. Pure: nothing here touches the page.
+import { phrase, phraseOf } from "./phrase.js";
+import { ruled } from "./ruled.js";
 
 /**
  * The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
@@ -45,6 +47,10 @@ const alike = (wanted, given, share) =>
  * @returns {Verdict}
  */
 export function judge(asked, given) {
+  if (asked.rules) {
+    const why = ruled(asked.rules, given);
+    return { right: why === undefined, why: why ?? "" };
+  }
   if (asked.kind === "choices") {
     const right = given === asked.answer;
     return { right, why: asked.choices?.[given]?.[1] ?? "" };
@@ -70,8 +76,11 @@ export function judge(asked, given) {
  * @param {Asked} asked
  */
 export function answerOf({ kind, choices, answer, order, place, number, unit }) {
-  if (kind === "choices") return `${choices?.[answer ?? 0]?.[0]}.`;
-  if (place) return `${place[0].toUpperCase()}${place.slice(1)}.`;
-  if (kind === "order") return `${order?.join(", ")}.`;
-  return `${number?.toLocaleString("en")}${unit ? ` ${unit}` : ""}.`;
+  if (kind === "choices") return phrase`${choices?.[answer ?? 0]?.[0]}.`;
+  if (place) {
+    const [first, ...rest] = phraseOf(place);
+    return phrase`${[first.toUpperCase(), ...rest].join("")}.`;
+  }
+  if (kind === "order") return phrase`${order?.map(phraseOf).join(phrase`, `)}.`;
+  return phrase`${number?.toLocaleString("en")}${unit ? ` ${unit}` : ""}.`;
 }

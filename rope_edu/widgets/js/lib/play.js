@@ -1,7 +1,8 @@
 // A button that moves a slider by itself.
 import { html, say } from "./dom.js";
+import { phrase } from "./phrase.js";
 
-const [PLAY, PAUSE] = ["Play", "Pause"]; // the style draws the sign before them: not every font has one
+const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style draws the sign before them: not every font has one
 
 /**
  * How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
@@ -26,7 +27,7 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
  * @param {number[]} speeds
  */
 function makeSpeed(speeds) {
-  const element = html("select", { class: "rl-speed", "aria-label": "Speed of Play" });
+  const element = html("select", { class: "rl-speed", "aria-label": phrase`Speed of Play` });
   element.append(...speeds.map((speed) => html("option", { value: speed }, `× ${speed}`)));
   return { element, speed: () => Number(element.value) };
 }

@@ -1,5 +1,6 @@
 // What the picture says in words, for eyes and for screen readers.
 import { html, say } from "./dom.js";
+import { joined } from "./phrase.js";
 
 const REST = 500; // ms: a screen reader hears the words once the hand rests
 
@@ -21,7 +22,8 @@ export function makeReadout() {
     say(spoken, text === spoken.textContent ? `${text}\u00a0` : text); // the same words again are news too
   }
   /** @type {(text: string, moving?: boolean) => void} */
-  function show(text, moving = false) {
+  function show(told, moving = false) {
+    const text = joined(told);
     say(words, text);
     stop();
     if (!moving) speaking = setTimeout(() => say(spoken, text), REST);

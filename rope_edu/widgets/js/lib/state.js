@@ -1,5 +1,6 @@
 // The state of a figure: what its model holds, what a hand may make of it, and how Python writes it.
 import { allowed } from "./controls.js";
+import { phraseOf } from "./phrase.js";
 import { settle, shown } from "./rules.js";
 
 /**
@@ -7,6 +8,14 @@ import { settle, shown } from "./rules.js";
  * @param {unknown} b
  */
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** A control with its words in the language of the page. @type {(control: Control) => Control} */
+const inPage = ({ label, unit, options, ...control }) => ({
+  ...control,
+  label: phraseOf(label),
+  unit: phraseOf(unit),
+  options: options?.map(([value, words]) => [value, phraseOf(words)]),
+});
 
 /**
  * The state in a model. Values that contradict each other are settled by the rules of the controls; `follow(before, changes)`
@@ -24,7 +33,7 @@ export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 export function makeState(model, follow) {
   /** @type {Controls} */
   const controls = Object.fromEntries(
-    model.get("_controls").map((/** @type {Control} */ control) => [control.name, control]),
+    model.get("_controls").map((/** @type {Control} */ control) => [control.name, inPage(control)]),
   );
   const names = Object.keys(controls);
   let byHand = false;

@@ -1,9 +1,10 @@
 // Ways to answer a question: press a choice, type, put in order, leave a control of the figure, click in the figure.
 import { html, say } from "./dom.js";
 import { numberOf, numbersOf } from "./judge.js";
+import { phrase, phraseOf } from "./phrase.js";
 import { bare, rich } from "./rich.js";
 
-const TO_FIGURE = "To the figure";
+const TO_FIGURE = phrase`To the figure`;
 
 /** @typedef {{element: HTMLElement, mark?: (given: any, right: boolean) => void, stop?: () => void}} Way */
 
@@ -29,7 +30,7 @@ function choices({ choices = [] }, give) {
   const list = html("ul", { class: "rl-choices" }, ...buttons.map((each) => html("li", {}, each)));
   function mark(/** @type {number} */ given, /** @type {boolean} */ right) {
     buttons[given].dataset.verdict = right ? "right" : "wrong";
-    const word = html("span", { class: "rl-spoken" }, right ? " (right)" : " (not so)");
+    const word = html("span", { class: "rl-spoken" }, right ? phrase` (right)` : phrase` (not so)`);
     if (!buttons[given].querySelector(".rl-spoken")) buttons[given].append(word);
   }
   return { element: list, mark };
@@ -38,8 +39,13 @@ function choices({ choices = [] }, give) {
 /** @type {(asked: Asked, give: Give) => Way} */
 function number({ unit }, give) {
   const input = html("input", { type: "text", inputmode: "decimal", size: 12, "data-lm-suppress-shortcuts": "true" });
-  const label = html("label", {}, html("span", {}, unit ? `Your answer, in ${unit}` : "Your answer"), input);
-  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, "Answer"));
+  const label = html(
+    "label",
+    {},
+    html("span", {}, unit ? phrase`Your answer, in ${unit}` : phrase`Your answer`),
+    input,
+  );
+  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, phrase`Answer`));
   element.addEventListener("submit", (event) => {
     event.preventDefault();
     if (input.value.trim()) give(numberOf(input.value));
@@ -52,16 +58,18 @@ function number({ unit }, give) {
 function row({ numbers = [] }, give, { tell }) {
   const many = numbers.length;
   const input = html("input", { type: "text", size: 24, "data-lm-suppress-shortcuts": "true" });
-  const words = many > 1 ? `Your answer, ${many} numbers with spaces between` : "Your answer";
+  const words = many > 1 ? phrase`Your answer, ${many} numbers with spaces between` : phrase`Your answer`;
   const label = html("label", {}, html("span", {}, words), input);
-  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, "Check"));
+  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, phrase`Check`));
   element.addEventListener("submit", (event) => {
     event.preventDefault();
     const found = numbersOf(input.value);
-    if (found.length === many && !found.some(Number.isNaN)) give(found);
+    if (found.length === many && found.every(Number.isFinite)) give(found);
     else
       tell(
-        many > 1 ? `The answer is ${many} numbers; spaces between them keep them apart.` : "The answer is one number.",
+        many > 1
+          ? phrase`The answer is ${many} numbers; spaces between them keep them apart.`
+          : phrase`The answer is one number.`,
       );
   });
   return { element };
@@ -71,9 +79,9 @@ function row({ numbers = [] }, give, { tell }) {
 function several({ items = [] }, give) {
   const boxes = items.map(() => html("input", { type: "checkbox", "data-lm-suppress-shortcuts": "true" }));
   const labels = items.map((item, at) =>
-    html("label", { class: "rl-control rl-toggle" }, boxes[at], html("span", {}, item)),
+    html("label", { class: "rl-control rl-toggle" }, boxes[at], html("span", {}, phraseOf(item))),
   );
-  const element = html("form", { class: "rl-several" }, ...labels, html("button", { type: "submit" }, "Check"));
+  const element = html("form", { class: "rl-several" }, ...labels, html("button", { type: "submit" }, phrase`Check`));
   element.addEventListener("submit", (event) => {
     event.preventDefault();
     give(items.filter((_, at) => boxes[at].checked));
@@ -86,11 +94,16 @@ function order({ items = [] }, give) {
   /** @type {string[]} */
   let placed = [];
   const so = html("p", { class: "rl-placed" });
-  const buttons = items.map((item) => button(item, () => place(item), { class: "rl-choice" }));
-  const again = button("Begin again", () => show([]));
+  const buttons = items.map((item) => button(phraseOf(item), () => place(item), { class: "rl-choice" }));
+  const again = button(phrase`Begin again`, () => show([]));
   function show(/** @type {string[]} */ names) {
     placed = names;
-    say(so, placed.length ? `Your order: ${bare(placed.join(", "))}` : "Press them in order, the first one first.");
+    say(
+      so,
+      placed.length
+        ? phrase`Your order: ${bare(placed.map(phraseOf).join(phrase`, `))}`
+        : phrase`Press them in order, the first one first.`,
+    );
     for (const [at, each] of buttons.entries()) each.setAttribute("aria-pressed", String(placed.includes(items[at])));
   }
   function place(/** @type {string} */ item) {
@@ -114,16 +127,18 @@ function to(link) {
 function setting(asked, give, { now, link }) {
   if (!now) return number(asked, give); // no figure is beside it
   const leave = () => give(now()?.[asked.control ?? ""] ?? NaN);
-  return { element: html("div", { class: "rl-bar" }, button("I left it there", leave), ...to(link)) };
+  return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), ...to(link)) };
 }
 
 /** @type {(asked: Asked, give: Give, around: Around) => Way} */
 function place({ places = [] }, give, { link, pick }) {
-  const { element: list, mark } = choices({ choices: places.map((name) => [name]) }, (at) => give(places[at]));
+  const { element: list, mark } = choices({ choices: places.map((name) => [phraseOf(name)]) }, (at) =>
+    give(places[at]),
+  );
   list.classList.add("rl-order");
   const marked = (/** @type {string} */ name, /** @type {boolean} */ right) => mark(places.indexOf(name), right);
   if (!pick) return { element: list, mark: marked };
-  const words = html("p", { class: "rl-placed" }, "Click it in the figure, or press its name:");
+  const words = html("p", { class: "rl-placed" }, phrase`Click it in the figure, or press its name:`);
   const element = html("div", {}, words, list, ...to(link));
   function take(/** @type {string} */ name) {
     give(name);

@@ -1,4 +1,5 @@
 // Words: how wide they are, how they are shortened, and how a sentence lists them.
+import { phrase, phraseOf } from "./phrase.js";
 
 const NARROW = "iljtfrI.,'!:;";
 const WIDE = "mwMW@…";
@@ -67,7 +68,7 @@ export function shortened(text, space, size = 13, bold = false) {
  * @param {(string | number)[]} words
  */
 export function listed(words) {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  return words.length < 2 ? words.join("") : phrase`${words.slice(0, -1).join(phrase`, `)} and ${words.at(-1)}`;
 }
 
 /**
@@ -76,7 +77,7 @@ export function listed(words) {
  * @param {string} noun
  */
 export function counted(count, noun) {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return phraseOf(`{0} ${noun}${count === 1 ? "" : "s"}`).replace("{0}", String(count));
 }
 
 /**
@@ -85,8 +86,10 @@ export function counted(count, noun) {
  */
 export const quoted = (word) => `“${word}”`;
 
+const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // before a space, and before a Chinese character
+
 /**
- * The text in lines that fit a width, broken at spaces.
+ * The text in lines that fit a width, broken at spaces and between Chinese characters.
  * @param {string} text
  * @param {number} space
  * @param {number} [size]
@@ -94,11 +97,11 @@ export const quoted = (word) => `“${word}”`;
 export function wrapped(text, space, size = 13) {
   /** @type {string[]} */
   const lines = [];
-  for (const word of text.split(" ")) {
+  for (const piece of text.split(BREAK)) {
     const last = lines.length - 1;
-    const longer = last < 0 ? word : `${lines[last]} ${word}`;
+    const longer = last < 0 ? piece : lines[last] + piece;
     if (last >= 0 && textWidth(longer, size) <= space) lines[last] = longer;
-    else lines.push(shortened(word, space, size));
+    else lines.push(shortened(piece.trimStart(), space, size));
   }
   return lines;
 }

@@ -1,7 +1,9 @@
 // Read a model's config.json by the rules that Python reads too: the same as rope_edu.config.
-import { chosen, nameOf, namesIn, STILL, withOwnFields } from "./config_choice.js";
+import { phraseOf } from "../lib/phrase.js";
+import { chosen, nameOf, namesIn, STILL } from "./config_choice.js";
 import { bodyOf, kindsOf } from "./config_layers.js";
 import { pairAxes } from "./config_operators.js";
+import { withOwnFields } from "./config_own.js";
 import { Notes, Part } from "./config_part.js";
 import { Table } from "./config_table.js";
 import { keysThatSpeak, noteUnread } from "./config_unread.js";
@@ -102,7 +104,7 @@ function ruleOf(table) {
   let rule = table.get("rope_type") ?? "default";
   const [path, { part }] = [table.path("rope_type"), table];
   const why = own(RULES.refused_rules, rule);
-  if (why) throw configError("refused rule", path, { value: rule, why });
+  if (why) throw configError("refused rule", path, { value: rule, why: phraseOf(why) });
   if (!Object.hasOwn(RULES.rules, rule)) {
     const allowed = listed([...Object.keys(RULES.rules), ...Object.keys(RULES.refused_rules)]);
     throw configError("no rule", path, { allowed, value: rule });

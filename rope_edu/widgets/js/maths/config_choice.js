@@ -1,7 +1,7 @@
-// Kinds of layers: those that do not rotate, the fields of a kind, and the kind that is asked for.
+// Kinds of layers: those that do not rotate, and the kind that is asked for.
 import { Part } from "./config_part.js";
 import { Table } from "./config_table.js";
-import { checked, configError, isObject, listed, own, RULES, same } from "./config_values.js";
+import { checked, configError, listed, RULES, same } from "./config_values.js";
 
 /** Kinds of layers that a file has no name for. */
 export const LAYERS = Object.freeze({ ALL: Symbol("all layers"), STILL: Symbol("layers without position") });
@@ -50,45 +50,6 @@ export function withStill(table, kinds) {
 export function noteStill({ notes }, turning) {
   const still = turning.filter((each) => !each).length;
   if (still) notes.add("layers without position", { count: String(still), layers: String(turning.length) });
-}
-
-/**
- * A kind's parameters with the fields that the file states for this kind alone, such as its width.
- * @param {Table} table
- * @param {string | symbol} label
- * @param {Part | null} part
- */
-export function withOwnFields(table, label, part) {
-  const fields = Object.entries(own(RULES.fields_of_a_kind, label) ?? {});
-  if (!part || !fields.length) return part;
-  const [values, paths] = [{ ...part.values }, part.allPaths()];
-  for (const [name, other] of fields) {
-    const stated = table.get(other);
-    const [path, value] = stated === null ? ofLayers(table, label, name) : [table.path(other), stated];
-    const found = value ?? table.taken(other);
-    if (found === null) continue;
-    values[name] = found;
-    paths[name] = path || table.path(other);
-  }
-  const added = Object.keys(values).filter((name) => !part.has(name));
-  return new Part(values, part.start, { paths, apart: part.apart || added.length > 0, added });
-}
-
-/** @type {(table: Table, label: string | symbol, name: string) => [string, any]} */
-function ofLayers(table, label, name) {
-  const start = table.path("per_layer_config");
-  const types = table.get("layer_types") ?? [];
-  /** @type {[string, any][]} */
-  const found = [];
-  for (const [layer, each] of Object.entries(table.get("per_layer_config") ?? {})) {
-    const asked = /^\d+$/.test(layer) && types[Number(layer)] === label;
-    if (asked && isObject(each) && Object.hasOwn(each, name)) found.push([`${start}.${layer}.${name}`, each[name]]);
-  }
-  for (const [path, value] of found) {
-    table.used.add(path);
-    if (!same(value, found[0][1])) throw configError("several in one kind", path, { value: label });
-  }
-  return found.length ? [found[0][0], checked(name, ...found[0])] : ["", null];
 }
 
 /**

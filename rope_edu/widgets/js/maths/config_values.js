@@ -1,5 +1,7 @@
 // Values of a config: their ranges, how a sentence shows them, and the objects that hold them.
+
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
+import { phraseOf } from "../lib/phrase.js";
 
 /** @type {any} */
 export const RULES = WRITTEN;
@@ -39,7 +41,7 @@ export function configError(reason, field, words = {}, choices = []) {
  * @param {string} sentence
  * @param {Record<string, any>} words
  */
-export const filled = (sentence, words) => sentence.replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
+export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
 
 /**
  * The entry of an object under a key of its own, such as a name from a file; undefined where it has none.
@@ -54,7 +56,7 @@ export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : 
  * @param {string} name
  */
 export const missing = (field, name) =>
-  configError("missing", field, { why: own(RULES.why_missing, name) ?? RULES.why_missing.rule });
+  configError("missing", field, { why: phraseOf(own(RULES.why_missing, name) ?? RULES.why_missing.rule) });
 
 /**
  * A value as sentences show it, at most 60 characters.
@@ -100,7 +102,7 @@ export function checked(name, path, value) {
   const whole = rule.list
     ? Array.isArray(value) && value.length >= 1 && value.length <= 65536 && value.every((each) => good(each, rule))
     : good(value, rule);
-  if (!whole) throw configError("out of range", path, { allowed: rule.allowed, value });
+  if (!whole) throw configError("out of range", path, { allowed: phraseOf(rule.allowed), value });
   return own(rule.same_as ?? {}, value) ?? value;
 }
 

@@ -1,5 +1,7 @@
 // A model of the page as a file: its settings, and every number that training goes on from, so that it goes on exactly.
 
+import { phrase } from "../lib/phrase.js";
+
 /** What a run is made of; lists of numbers. @typedef {{step: number, losses: Vector, weights: Float64Array, means: Float64Array, squares: Float64Array}} Kept */
 
 const FORMAT = "rope-edu model of the page";
@@ -67,21 +69,22 @@ export function readFile(text, sizeOf) {
   try {
     all = JSON.parse(text);
   } catch {
-    throw new Error("This file is no JSON: it must be one that “Save the model” wrote.");
+    throw new Error(phrase`This file is no JSON: it must be one that “Save the model” wrote.`);
   }
-  if (all?.format !== FORMAT) throw new Error("This file holds no model of this page.");
+  if (all?.format !== FORMAT) throw new Error(phrase`This file holds no model of this page.`);
   if (all.version !== VERSION)
-    throw new Error(`This file has version ${all.version}; this page reads version ${VERSION}.`);
+    throw new Error(phrase`This file has version ${all.version}; this page reads version ${VERSION}.`);
   const { settings, losses } = all;
   const wanted = sizeOf(settings ?? {});
   const lists = LISTS.map((name) => /** @type {const} */ ([name, unpacked(all[name])]));
   for (const [name, numbers] of lists) {
     const found = numbers ? `${numbers.length} numbers` : "no numbers";
-    if (numbers?.length !== wanted) throw new Error(`This file is broken: its ${name} are ${found}, not ${wanted}.`);
-    if (!numbers?.every(Number.isFinite)) throw new Error(`This file is broken: its ${name} are not all finite.`);
+    if (numbers?.length !== wanted)
+      throw new Error(phrase`This file is broken: its ${name} are ${found}, not ${wanted}.`);
+    if (!numbers?.every(Number.isFinite)) throw new Error(phrase`This file is broken: its ${name} are not all finite.`);
   }
   const known = Array.isArray(losses) && losses.length <= 2000 && losses.every(Number.isFinite);
-  if (!known) throw new Error("This file is broken: its losses must be at most 2000 numbers.");
+  if (!known) throw new Error(phrase`This file is broken: its losses must be at most 2000 numbers.`);
   const kept = /** @type {Kept} */ ({ step: losses.length, losses, ...Object.fromEntries(lists) });
   return { settings, kept };
 }

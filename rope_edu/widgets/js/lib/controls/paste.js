@@ -1,6 +1,7 @@
 // A longer text, typed, pasted or dropped as a file. The page's address does not hold it, and the file stays in the page.
 import { html, say } from "../dom.js";
 import { textOf } from "../gguf.js";
+import { phrase } from "../phrase.js";
 
 /** @type {ControlKind} */
 export const paste = {
@@ -10,7 +11,7 @@ export const paste = {
 
   make(control, move, tell) {
     const area = html("textarea", { rows: "3", autocomplete: "off", spellcheck: "false" });
-    const chosen = html("input", { type: "file", "aria-label": `${control.label}, or a file` });
+    const chosen = html("input", { type: "file", "aria-label": phrase`${control.label}, or a file` });
     const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell speaks it
     area.addEventListener("input", () => {
       say(note, "");
@@ -29,14 +30,14 @@ export const paste = {
       if (!file) return;
       try {
         move(await textOf(file, control.most));
-        say(note, `${file.name} is read.`);
+        say(note, phrase`${file.name} is read.`);
       } catch (error) {
-        say(note, `${file.name} is not read: ${/** @type {Error} */ (error).message}.`);
+        say(note, phrase`${file.name} is not read: ${/** @type {Error} */ (error).message}.`);
       }
       tell(note.textContent);
     }
     const typed = html("label", {}, html("span", {}, control.label), area);
-    const file = html("label", { class: "rl-file" }, html("span", {}, "or a file"), chosen);
+    const file = html("label", { class: "rl-file" }, html("span", {}, phrase`or a file`), chosen);
     return {
       element: html("div", { class: "rl-control rl-paste" }, typed, file, note),
       show(value) {

@@ -1,5 +1,6 @@
 // A short text.
 import { html, say, typing } from "../dom.js";
+import { phrase } from "../phrase.js";
 import { graphemes } from "../words.js";
 
 const LETTERS = 16; // in a word, as the library counts them: code points
@@ -43,7 +44,7 @@ export const sentence = {
       const typed = wordsIn(input.value).join(" ");
       const short = sentence.allowed(control, typed, typed) !== typed;
       move(input.value);
-      say(note, short ? `Shortened: at most ${control.max_words} words of ${LETTERS} letters.` : "");
+      say(note, short ? phrase`Shortened: at most ${control.max_words} words of ${LETTERS} letters.` : "");
       if (short) tell(note.textContent);
     });
     return {

@@ -1,6 +1,7 @@
 // A line drawn by hand: by a pencil in the picture, or by two sliders, one for how far it goes and one for its end.
 import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
+import { phrase } from "../phrase.js";
 
 /**
  * The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
@@ -35,8 +36,8 @@ export const sketch = {
       const input = html("input", { type: "range", min: low, max: high, step: 1, "aria-label": `${label}, ${words}` });
       return [html("label", {}, html("span", {}, words, " ", shown), input), input, shown];
     }
-    const [far, farther, farWords] = part("how far", 0, most);
-    const [high, higher, highWords] = part("height", -100, 100);
+    const [far, farther, farWords] = part(phrase`how far`, 0, most);
+    const [high, higher, highWords] = part(phrase`height`, -100, 100);
     const end = () => line.at(-1) ?? 0;
     farther.addEventListener("input", () => {
       const to = Number(farther.value);
@@ -53,7 +54,7 @@ export const sketch = {
       element: html("fieldset", { class: "rl-control rl-sketch" }, html("legend", {}, label), far, high),
       show(value) {
         line = value;
-        const words = [`${line.length} of ${most}`, `${Math.round(100 * end())} %`];
+        const words = [phrase`${line.length} of ${most}`, `${Math.round(100 * end())} %`];
         farther.value = String(line.length);
         if (line.length) higher.value = String(Math.round(100 * end()));
         say(farWords, words[0]);
