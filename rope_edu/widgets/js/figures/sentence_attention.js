@@ -266,7 +266,7 @@ function readout(state) {
   const view = seen(state);
   const { words, now, change, most, still, where } = view;
   const last = state.start + words.length - 1;
-  const span = words.length > 1 ? `positions ${state.start} to ${last}` : `position ${state.start}`;
+  const span = words.length > 1 ? phrase`positions ${state.start} to ${last}` : phrase`position ${state.start}`;
   const how = phrase`${HOW[state.encoding]}; the words are at ${span}.`;
   const what = state.show === "weights" ? phrase`weight` : phrase`score`;
   if (state.against === "start" && state.start === 0)

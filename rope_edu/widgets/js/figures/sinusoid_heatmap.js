@@ -81,7 +81,7 @@ function drawField(pen, state, box) {
   const bottom = box.y + box.h;
   pen.rect(X(2 * i), bottom + 2, X(2 * i + 2) - X(2 * i), 5, { fill: ink.text });
   const middle = clamp(X(2 * i + 1), box.x + 22, box.x + box.w - 22);
-  pen.text(middle, bottom + 21, `pair ${i}`, { anchor: "middle", size: 12, weight: 600 });
+  pen.text(middle, bottom + 21, phrase`pair ${i}`, { anchor: "middle", size: 12, weight: 600 });
   const first = middle - box.x > 40 ? "0" : "";
   const last = box.x + box.w - middle > 50 ? d_model - 1 : "";
   pen.text(box.x, bottom + 21, first, { anchor: "middle", size: 12, fill: ink.muted });
