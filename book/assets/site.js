@@ -183,7 +183,7 @@
       for (const hand of HANDS) slot.removeEventListener(hand, touched);
     };
     slot.addEventListener("change", ({ target }) => {
-      const goesOn = target.type === "checkbox" && target.checked && !/Pause/.test(button.textContent);
+      const goesOn = target.type === "checkbox" && target.checked && !button.classList.contains("rl-plays");
       if (goesOn) button.dispatchEvent(new MouseEvent("click")); // who switches it on wants to see it turn
     });
     const HANDS = ["pointerdown", "keydown"];

@@ -367,7 +367,7 @@ FRAMES = (
 # figure is drawn as wide as its place is, and through some frames all is where it was; or else, what moves still
 STILL = """(patience) => new Promise((done) => {
     const end = Date.now() + 1000 * patience;
-    const plays = (part) => /Pause/.test(part.closest(".rope-live")?.querySelector(".rl-play")?.textContent);
+    const plays = (part) => Boolean(part.closest(".rope-live")?.querySelector(".rl-play.rl-plays"));
     const misfits = () => [...document.querySelectorAll(".rope-live:not(.rl-held) .rl-picture")].filter((place) => {
         const wide = Math.round(Math.min(760, Math.max(240, place.clientWidth)));
         return place.clientWidth && Number(place.querySelector("svg").getAttribute("width")) !== wide;
