@@ -5,6 +5,7 @@
   const DOOR = "book/wrong"; // the page ordered by symptom
   const CHINESE = "book/zh/"; // pages with an index of their own, which the Chinese search page has
   const FEW = 10; // pages with all the words; if there are fewer, pages that lack some are listed too
+  const LONG = { bf16: "bfloat16", fp16: "float16", fp32: "float32" }; // as headings write them
 
   // Words are looked up in plain objects, where "constructor" finds what every object has: tables that hold their own
   // words and nothing else.
@@ -55,7 +56,7 @@
     let best = { count: 0, title, anchor };
     for (const [heading, places] of Object.entries(alltitles)) {
       const stems = new Set(splitQuery(heading.toLowerCase()).map((word) => stemmer.stemWord(word)));
-      const count = [...words].filter((word) => stems.has(word)).length;
+      const count = [...words].filter((word) => stems.has(word) || stems.has(LONG[word])).length;
       for (const [at, id] of places) {
         if (docnames[at] === page && id && count > best.count) {
           best = { count, title: `${title} > ${heading}`, anchor: `#${id}` };

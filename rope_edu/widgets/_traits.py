@@ -193,6 +193,26 @@ class Sentence(Control):
         return super().describe() | {"max_words": self.max_words}
 
 
+class Text(Control):
+    """A text of at most ``most`` characters, each one of ``letters``; it may be empty."""
+
+    kind = "text"
+
+    def __init__(self, default: str, most: int, letters: str, *, label: str, unit: str = "") -> None:
+        super().__init__(default, label=label, unit=unit)
+        self.most, self.letters = most, letters
+
+    def clean(self, value: Any) -> str:
+        """Return the text as it is."""
+        if not isinstance(value, str) or len(value) > self.most or not set(value) <= set(self.letters):
+            raise ValueError(f"a text of at most {self.most} characters, each one of {self.letters!r}")
+        return value
+
+    def describe(self) -> dict[str, Any]:
+        """Add the characters and how many of them are allowed."""
+        return super().describe() | {"most": self.most, "letters": self.letters}
+
+
 class Paste(Control):
     """A longer text, typed or pasted, of at most ``most`` characters; it stays out of the page's address."""
 

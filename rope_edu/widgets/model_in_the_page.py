@@ -1,12 +1,13 @@
 """Chapter 18: a trained model that runs in the page, on texts longer than it was trained on."""
 
+import string
 from typing import ClassVar
 
 from rope_edu.encodings import RopeSpec
 from rope_edu.results.page_models import load_page_models
 
 from ._rules import AtMost, OnlyIf
-from ._traits import Choice, Slider
+from ._traits import Choice, Slider, Text
 from .base import LiveFigure
 from .maths.long_text import SETTINGS, page_rope
 
@@ -22,6 +23,7 @@ RULES = {
 }
 STEP = 0.1  # turns, between two ends of the ramp at least
 BY_PARTS = ("by-parts", "yarn", "llama3")
+LETTERS = " !\"'(),-.:;?" + string.digits + string.ascii_letters  # of the alphabet of "text", on one line
 
 
 class ModelInThePage(LiveFigure):
@@ -35,7 +37,8 @@ class ModelInThePage(LiveFigure):
     cos and sin, times YaRN's own. Pairs of features count from 1, the fastest; those outside ``first_pair`` to
     ``last_pair`` stand still. Bars show ``measure``, "right" or "loss", by place, over four texts; below are the
     attention of one ``head`` ("layer.head") over the first of them, with the row of the query at ``place``, and
-    what angles the training never showed.
+    what angles the training never showed. The model of "text" also reads a text of your ``own``, of at most 192 of
+    the characters that it knows: under each is a tick where the model said it, or else what the model said.
 
     Parts of the picture, for ``only``: "bars", "attention" and "angles", and "row", the query's.
 
@@ -75,6 +78,7 @@ class ModelInThePage(LiveFigure):
         "2.1", {f"{n}.{h}": f"layer {n}, head {h}" for n in (1, 2) for h in (1, 2)}, label="Attention of"
     )
     place = Slider(200, 1, 1024, log=True, label="Query at place")
+    own = Text("", 192, LETTERS, label="A text of your own").under(OnlyIf("task", ("text",)))
 
     @property
     def rope(self) -> RopeSpec:

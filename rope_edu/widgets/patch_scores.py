@@ -11,8 +11,8 @@ class PatchScores(LiveFigure):
     ``scheme`` deals the frequencies to height and width: "axial" gives either the same row of them, "mixed" turns
     the two axes by ``direction`` (degrees), "contiguous" and "interleaved" cut one row into two sections.
     Query and key are all ones, so that a score is a sum of cosines of position alone, whatever the picture over the
-    patches shows. ``query`` counts the
-    21 × 21 patches row by row, from 0; 220 is in the middle.
+    patches shows. The query is the patch at ``row`` and ``column`` of 21 × 21, from 0 at the upper left; a click on
+    any patch makes that one the query.
 
     Values out of range raise TraitError with a sentence.
 
@@ -32,7 +32,8 @@ class PatchScores(LiveFigure):
         },
         label="Scheme",
     )
-    query = Slider(220, 0, 440, label="Query patch", unit="")
+    row = Slider(10, 0, 20, label="Row of the query", unit="")
+    column = Slider(10, 0, 20, label="Column of the query", unit="")
     direction = Slider(45, 0, 90, label="Direction, φ", unit="degrees").under(OnlyIf("scheme", ("mixed",)))
     head_dim = Choice(64, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128)}, label="Head width, d")
     base = Slider(100.0, 2.0, 1_000_000.0, log=True, label="Base, b")

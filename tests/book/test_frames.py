@@ -38,6 +38,8 @@ def drawn(control: Control, chance: random.Random) -> object:
         return chance.random() < 0.5
     if control.kind == "paste":
         return chance.choice(["", "", "{", PASTED, PASTED.replace("su", "sue"), PASTED.replace("8", "-8")])
+    if control.kind == "text":
+        return "".join(chance.choices(control.letters, k=chance.choice([0, chance.randint(1, control.most)])))
     if control.kind == "sketch":
         count = chance.choice([0, control.most, chance.randint(0, control.most)])
         return [round(chance.uniform(-1, 1), 2) for _ in range(count)]

@@ -198,3 +198,27 @@ def test_a_ring_is_as_large_as_its_thing(opened):
     rail = opened("WordsOnARail").figure
     for ring in rail.evaluate(RINGS):
         assert f"{ring['width']:g} {ring['ink']}" in rail.evaluate(DISCS)
+
+
+def test_a_click_on_a_patch_makes_it_the_query_and_a_drag_brings_it_on(opened):
+    seen = opened("PatchScores")
+    centre(seen.figure.locator(".rl-field"))
+    box = seen.figure.locator(".rl-field").bounding_box()
+    cell = box["width"] / 21
+    seen.page.mouse.click(box["x"] + 4.5 * cell, box["y"] + 15.5 * cell)
+    readout = seen.figure.locator(".rl-readout")
+    expect(readout).to_contain_text("Seen from row 15, column 4,", timeout=20_000)
+    assert "PatchScores(row=15, column=4)" in line(seen)
+    at_rest(seen.page)
+    drag(seen, 0, (3 * cell, -5 * cell))
+    expect(readout).to_contain_text("Seen from row 10, column 7,", timeout=20_000)
+    seen.assert_clean()
+
+
+def test_on_a_phone_a_name_in_the_list_takes_its_model(opened):
+    seen = opened("BaseBound", **PHONE)
+    names = seen.figure.locator(".rl-tap")
+    seen.page.touchscreen.tap(*centre(names.last))  # the last of nine: it has no equal among the dots
+    expect(seen.figure.locator(".rl-readout")).to_contain_text("With base 10,000,000", timeout=20_000)
+    assert "model='Qwen2.5 7B 1M'" in line(seen)
+    seen.assert_clean()

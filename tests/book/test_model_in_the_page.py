@@ -1,6 +1,7 @@
 """The trained model in the page: it answers at once, and its picture fills in."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,32 @@ def test_a_control_answers_at_once_and_the_picture_fills_in(figure):
     assert seen["atOnce"]
     assert seen["pictures"] >= 3
     assert seen["spoken"] == ""  # of work that goes on nothing is said
+
+
+TYPED = """async (text) => {
+    await rested();
+    const input = root.querySelector("[data-trait=own] input");
+    input.value = text;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    await rested();
+    const words = [...root.querySelectorAll("svg text")].map((each) => each.textContent);
+    const said = (selector) => root.querySelector(selector).textContent;
+    return { words, readout: said(".rl-readout"), line: said(".rl-python code"), left: input.value,
+        note: said("[data-trait=own] .rl-note") };
+}"""
+
+
+def test_a_reader_types_a_text_and_the_model_says_it_letter_by_letter(figure):
+    page = figure(times=1, task="text")
+    seen = page.evaluate(TYPED, "the caf\u00e9 of the " * 5)
+    assert seen["left"] == "the caf of the " * 5
+    assert seen["note"] == "Left out, since the model does not know them: \u00e9."
+    assert "own='the caf of the the caf" in seen["line"]
+    said = re.search(r"your text the model says (\d+) of 64 .* and (\d+) of 10 beyond them", seen["readout"])
+    assert 0 < int(said[1]) < 64
+    assert any(words.startswith("Your text. A tick") for words in seen["words"])
+    assert seen["words"].count("f") >= 10, "its letters are not in the picture"
+    assert "own" not in page.evaluate(TYPED, "")["line"]
 
 
 def test_a_new_move_ends_the_work_of_the_one_before(figure):

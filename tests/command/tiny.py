@@ -54,19 +54,19 @@ LATENT = (
     *("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite", "glm_moe_dsa"),
     *("minicpm3", "youtu"),
 )
-DEEPER = ("lfm3", "olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
+HYBRID = ("olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
 ALTERNATING = ["sliding_attention", "full_attention"]
 PLAIN = {"rope_type": "default", "rope_theta": 1e4}
 OTHERWISE = {  # what an architecture needs besides
     **{name: {"head_dim": None, "num_key_value_heads": 4} for name in LATENT},
-    **{name: {"num_hidden_layers": 4} for name in DEEPER},
+    **{name: {"layer_types": ["linear_attention", "full_attention"]} for name in HYBRID},
+    "lfm3": {"num_hidden_layers": 4},
     "flint": {"num_hidden_layers": 8},
     "falcon": {"head_dim": None},
     "longcat_flash": {"num_key_value_heads": 4},
     "mimo_v2_flash": {"head_dim": 24},
     "qwen4_exp_text": {
-        "num_hidden_layers": 4,
-        "layer_types": ["linear_attention", "indexed_attention"] * 2,
+        "layer_types": ["linear_attention", "indexed_attention"],
         "linear_key_head_dim": 16,
         "linear_value_head_dim": 16,
         "linear_num_key_heads": 2,

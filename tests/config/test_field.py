@@ -1,6 +1,7 @@
 """Every rotating config class of the installed transformers is read as its own rotary module computes it."""
 
 import copy
+import functools
 import importlib
 import inspect
 import json
@@ -41,8 +42,13 @@ NOT_MADE = {
 }  # their defaults make no module
 
 
+@functools.cache
 def classes():
-    """Yield (config class, rotary module class), as the modeling files pair them."""
+    """Return each (config class, rotary module class), as the modeling files pair them."""
+    return tuple(paired())
+
+
+def paired():
     for file in sorted(MODELS.glob("*/modeling_*.py")):
         names = [name for name in EMBEDDING.findall(file.read_text("utf-8")) if not ELSEWHERE.search(name)]
         module = (

@@ -147,6 +147,18 @@ def of_long_text() -> Iterator[Call]:
         yield Call("likeliest", [logits], int(logits.argmax()), exactly=True)
 
 
+def of_own_text(made: TinyTransformer, rope: dict, alphabet: str) -> Iterator[Call]:
+    """Texts that a reader may type, shorter and longer than the trained ones."""
+    read = "const own = ownTextOf('text', rope, text); for (const _ of own.steps());"
+    for text in ("T", "The dog", "Does it matter where a word is? It does: " * 4):
+        tokens = np.array([len(alphabet) - 1, *map(alphabet.index, text)])
+        said = logits_of(made, tokens).argmax(-1)
+        right = [n > 0 and bool(said[n] == token) for n, token in enumerate(tokens[1:])]
+        yield Call(f"(rope, text) => {{ {read} return own.said; }}", [rope, text], said, exactly=True)
+        call = f"(rope, text) => {{ {read} return own.foretold().map(Number); }}"
+        yield Call(call, [rope, text], np.array(right, dtype=int), exactly=True)
+
+
 @room
 def of_reading() -> Iterator[Call]:
     read = "const reading = readingOf(task, rope); for (const _ of reading.steps(places, 1, 0));"
@@ -178,5 +190,7 @@ def of_reading() -> Iterator[Call]:
         size = -(-places // 128)
         field = f"{start} return Array.from(reading.field(places, 1, 0).values); }}"
         yield Call(field, given, long_text.pooled(weights, size).ravel())
+        if task == "text":
+            yield from of_own_text(made, turning(spec), model.alphabet)
         again = f"{start} return new Reading(task, rope).attention(0, 0, 0) === undefined; }}"
         yield Call(again, given, True, exactly=True)

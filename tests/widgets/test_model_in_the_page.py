@@ -4,8 +4,9 @@ import pytest
 import traitlets
 
 from rope_edu import ntk_aware, yarn
+from rope_edu.results import load_page_models
 from rope_edu.widgets import ModelInThePage
-from rope_edu.widgets.model_in_the_page import RULES
+from rope_edu.widgets.model_in_the_page import LETTERS, RULES
 
 
 @pytest.mark.parametrize(("given", "ramp"), [
@@ -47,3 +48,13 @@ def test_rope_equals_the_librarys():
 def test_a_value_out_of_range_is_refused_with_a_sentence(name):
     with pytest.raises(traitlets.TraitError, match=rf"ModelInThePage\.{name} must be a .* from .*, got 99\."):
         ModelInThePage(**{name: 99})
+
+
+def test_a_text_of_ones_own_has_the_characters_that_the_model_knows():
+    first, line_break = "^", "\n"
+    assert sorted(LETTERS + line_break + first) == sorted(load_page_models()["text"].alphabet)
+    assert ModelInThePage(task="text", own="Is it so?").own == "Is it so?"
+    with pytest.raises(
+        traitlets.TraitError, match=r"own must be a text of at most 192 characters, each one of .+, got 'ca"
+    ):
+        ModelInThePage(own="caf\u00e9")

@@ -42,6 +42,8 @@ def drawn(control: Control, chance: random.Random) -> object:
         return chance.random() < 0.5
     if control.kind == "point":
         return [chance.uniform(-control.limit, control.limit) for _ in "xy"]
+    if control.kind == "text":
+        return "".join(chance.choices(control.letters, k=chance.randint(0, control.most)))
     if control.kind == "sketch":
         return [chance.uniform(-1, 1) for _ in range(chance.randint(0, control.most))]
     return " ".join(chance.choices(["one", "other", "word"], k=chance.randint(1, control.max_words)))

@@ -31,6 +31,8 @@ def allowed(control) -> list:
         return list(control.options)
     if control.kind == "toggle":
         return [True, False]
+    if control.kind == "text":
+        return ["", "It is, isn't it?", control.letters[-1] * control.most]
     if control.kind == "paste":
         return ["", '{"rope_theta": 1e4}', "x" * control.most]
     if control.kind == "sketch":
@@ -70,6 +72,8 @@ def refused(control) -> list:
         return ["no such option", None, -12345, True]
     if control.kind == "toggle":
         return [1, "True", None]
+    if control.kind == "text":
+        return [control.letters[-1] * (control.most + 1), "na\u00efve", "two\nlines", None, 3]
     if control.kind == "paste":
         return ["x" * (control.most + 1), None, 3]
     if control.kind == "sketch":

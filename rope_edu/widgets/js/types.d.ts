@@ -66,19 +66,21 @@ interface Handle {
   x: number;
   y: number;
   at: (px: number, py: number) => unknown;
+  several?: boolean; // at gives several traits: {trait: value}
   ink?: string; // the colour of the thing
   box?: number[]; // its width and height, where it is no dot
   ring?: number; // radius of what is seen, where its thing is larger or smaller than a dot
   trait?: string; // what it moves, where that is not its name
 }
 
-/** A box of a picture that can be clicked, and what a click sets. */
+/** A box of a picture that can be clicked, and what a click sets, wherever it is or by its place. */
 interface Tap {
   x: number;
   y: number;
   w: number;
   h: number;
-  set: State;
+  set?: State;
+  at?: (px: number, py: number) => State;
 }
 
 /** Between two states: the first one, and the share of the way, from 0 to 1. */
@@ -105,6 +107,7 @@ interface Control {
   buttons?: boolean;
   max_words: number;
   most: number;
+  letters: string;
   rules?: ControlRule[];
 }
 

@@ -2,11 +2,12 @@ import { BASES } from "../data/bases.js";
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { centred, inLines, Labels, spotsAround } from "../lib/labels.js";
+import { centred, inLines, Labels } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { textWidth } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
+import { distance } from "../maths/complex.js";
 import { meanCosine } from "../maths/decay.js";
 import { invFreq } from "../maths/frequencies.js";
 
@@ -24,7 +25,20 @@ const curveOf = memo((headDim, base) => {
   return { first, distances, means: meanCosine(invFreq(headDim, base), distances) };
 });
 
-const height = (width) => (width < 480 ? 610 : 640);
+const narrow = (width) => width < 560;
+const PLANE = { top: 330, wide: 310, narrow: 290 }; // pixels: where it begins, and its height with its legend
+const [LINE, CHIP] = [32, 26]; // pixels: of the list of models, from line to line, and of a name
+/** The names of all models with their numbers, in lines: on a phone the dots have numbers. */
+const listed = (width) =>
+  inLines(
+    BASES.models.map(({ name }, i) => ({ words: `${i + 1} ${name}`, name })),
+    width - 4,
+    { sample: 14, gap: 8, bold: true },
+  );
+const height = (width) =>
+  narrow(width)
+    ? PLANE.top + PLANE.narrow + 22 + LINE * ((listed(width).at(-1)?.line ?? 0) + 1)
+    : PLANE.top + PLANE.wide;
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 
 /** @type {(value: number) => string} */
@@ -81,36 +95,74 @@ const LEGEND = [
   { words: "this state", sign: "cross" },
 ];
 
-/** The models' names beside their dots. */
-function nameModels(pen, models, box, { X, Y, path, here }) {
+/** Spots to either side of a dot, level with it and ever farther up and down. @type {(at: Pair, width: number) => Pair[]} */
+const spotsBeside = ([x, y], width) =>
+  [12, 26, 44, 64].flatMap((out) =>
+    [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => [
+      /** @type {Pair} */ ([x + out, y - 8 + lift]),
+      /** @type {Pair} */ ([x - out - width, y - 8 + lift]),
+    ]),
+  );
+
+/** The models' names beside their dots, or their numbers where names have no room; a name can be pressed as its dot. */
+function nameModels(pen, models, box, { X, Y, path, here, numbered }) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
   labels.avoidDot(here, 12);
   labels.avoid(here[0] - 3, box.y, here[0] + 3, box.y + box.h); // the line of this base
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
-  const places = models.map((m) => ({ name: m.name, at: /** @type {Pair} */ ([X(m.base), Y(powerOf(m.context))]) }));
+  const numberOf = (model) => String(BASES.models.indexOf(model) + 1);
+  const highest = [...models].sort((a, b) => b.context - a.context); // its name above it, those below under theirs
+  const places = highest.map((m) => ({
+    name: m.name,
+    words: numbered ? numberOf(m) : m.name,
+    at: /** @type {Pair} */ ([X(m.base), Y(powerOf(m.context))]),
+  }));
   for (const { at } of places) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
-  for (const { name, at } of places) {
-    const wide = textWidth(name, 12);
-    const { left, baseline } = labels.place(wide, spotsAround(at, wide));
-    pen.text(left, baseline, name, { size: 12, fill: ink.muted });
-  }
+  return places.map(({ name, words, at }) => {
+    const wide = textWidth(words, 12);
+    const { left, baseline } = labels.place(wide, spotsBeside(at, wide));
+    pen.text(left, baseline, words, { size: 12, fill: ink.text });
+    const near = /** @type {Pair} */ ([clamp(at[0], left, left + wide), clamp(at[1], baseline - 9, baseline)]);
+    if (distance(near, at) > 13) pen.line(...near, ...at, { stroke: ink.muted, width: 1 });
+    return [`the name ${name}`, { x: left - 2, y: baseline - 13, w: wide + 4, h: 17, set: { model: name } }];
+  });
 }
 
-/** Below: the first negative distance of every base, models, and this state. */
-function drawPlane(pen, { base, head_dim, context, model }, width) {
-  const top = 330;
+/** All models by number and name, to be pressed; the one that is shown is framed. */
+function listModels(pen, { model }, width, top) {
+  return listed(width).map(({ words, name, x, line }) => {
+    const y = top + LINE * line;
+    const own = name === model;
+    const wide = textWidth(words, 13, true) + 12;
+    const frame = { stroke: own ? ink.text : ink.muted, width: own ? 2 : 1, radius: 5 };
+    pen.rect(x + 2, y, wide, CHIP, frame);
+    pen.text(x + 8, y + 17, words, { weight: own ? 600 : 400 });
+    return [`the name ${name}`, { x: x + 2, y, w: wide, h: CHIP, set: { model: name } }];
+  });
+}
+
+/** What the signs of the plane are, in so many lines. */
+function drawLegend(pen, width) {
   const placed = inLines(LEGEND, width, { sample: 30 });
-  const lines = placed.at(-1).line + 1;
   for (const { words, sign, x, line } of placed) {
-    const y = top + 2 + 20 * line;
+    const y = PLANE.top + 2 + 20 * line;
     if (sign === "line") pen.line(x + 2, y - 4, x + 24, y - 4, { stroke: ink.text, width: 2 });
     if (sign === "dot") pen.circle(x + 14, y - 4, 4.5, { fill: ink.value, stroke: ink.text, width: 1 });
     if (sign === "cross") pen.circle(x + 14, y - 4, 6, { fill: ink.position, stroke: ink.text, width: 1.5 });
     pen.text(x + 30, y, words);
   }
+  return placed.at(-1).line + 1;
+}
+
+/** Below: the first negative distance of every base, models, and this state. */
+function drawPlane(pen, state, width) {
+  const { base, head_dim, context, model } = state;
+  const { top } = PLANE;
+  const lines = drawLegend(pen, width);
   const box = { x: 48, y: top + 22 + 20 * lines, w: width - 68, h: 0 };
-  box.h = height(width) - box.y - 46;
+  const bottom = top + (narrow(width) ? PLANE.narrow : PLANE.wide);
+  box.h = bottom - box.y - 46;
   const { X, Y, at } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
     xLabel: width < 480 ? "base b" : "base b (logarithmic)",
     yLabel: width < 480 ? "Context (tokens)" : "Context (tokens, logarithmic)",
@@ -142,8 +194,10 @@ function drawPlane(pen, { base, head_dim, context, model }, width) {
       { x: X(m.base) - 11, y: Y(powerOf(m.context)) - 11, w: 22, h: 22, set: { model: m.name } },
     ]),
   );
-  if (width >= 560) nameModels(pen, others, box, { X, Y, path, here: [cx, cy] });
-  return { base: { x: cx, y: cy, at: (px) => Number(at(px).toPrecision(3)) }, taps };
+  const names = nameModels(pen, others, box, { X, Y, path, here: [cx, cy], numbered: narrow(width) });
+  const pressed = narrow(width) ? listModels(pen, state, width, bottom + 18) : names;
+  const handle = { x: cx, y: cy, at: (px) => Number(at(px).toPrecision(3)) };
+  return { base: handle, taps: { ...taps, ...Object.fromEntries(pressed) } };
 }
 
 function draw(pen, state, { width }) {

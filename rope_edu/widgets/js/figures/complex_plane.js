@@ -9,6 +9,7 @@ import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
 
+const RINGED = 14; // pixels: the ring of a handle and some air
 const FORMULA = {
   turn: "f(q, m) = q e^(imθ)",
   head_start: "f(q, m) = q e^(i(mθ + 0.5))",
@@ -197,7 +198,7 @@ function nameAxes(pen, labels, { x, y, side, cx, cy, unit }) {
 
 /** Names just beyond the tips, inside the plane, the last arrow's first; no name covers a tip, an axis's name or another. */
 function nameArrows(pen, labels, arrows, at, centre) {
-  for (const { z } of arrows) labels.avoidDot(at(z), 8);
+  for (const { z, dash } of arrows) labels.avoidDot(at(z), dash ? RINGED : 8); // a pair as given has a ring to drag it by
   for (const { z, name, words } of [...arrows].reverse()) {
     const bold = name.length > 1;
     const width = textWidth(name, 13, bold);

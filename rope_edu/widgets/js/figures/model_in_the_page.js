@@ -3,12 +3,12 @@ import { bitmap } from "../lib/bitmap.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
-import { UNSEEN as NEW } from "../lib/marks.js";
+import { BEYOND, UNSEEN as NEW, SEEN } from "../lib/marks.js";
 import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
-import { counted, quoted } from "../lib/words.js";
+import { counted, quoted, wrapped } from "../lib/words.js";
 import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
 import { pageModel } from "../maths/page_models.js";
-import { readingOf } from "../maths/reading.js";
+import { ownTextOf, readingOf } from "../maths/reading.js";
 
 const PITCH = 12; // pixels of one pair
 const PAIRS = 16;
@@ -16,6 +16,11 @@ const CHART = 150; // pixels: height of the bars
 const LEAST = -4; // of the axis of angles: 10^LEAST turns
 const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: where the ramp begins and ends
 const UNSEEN = { " ": "␣", "\n": "↵" };
+const OWN = {
+  cell: 14,
+  line: 38,
+  words: "Your text. A tick: the model said this letter; otherwise below it what it said",
+};
 
 const narrow = (width) => width < 520;
 /** @type {(state: State) => number} */
@@ -34,6 +39,9 @@ function rotations(state) {
   };
 }
 const readingFor = (state) => readingOf(state.task, rotations(state).now);
+/** The reader's own text, where the model of this task reads one. */
+const ownOf = ({ own, ...state }) =>
+  own && state.task === "text" ? ownTextOf(state.task, rotations(state).now, own) : undefined;
 
 /** A letter as a reader sees it. */
 const letter = ({ task }, token) => {
@@ -75,13 +83,21 @@ function plan(width, state) {
     field: { x: 2, y: second, w: side, h: side },
     pairs: { x: x + 22, y: second, w: width - x - 22 - 52, h: PITCH * PAIRS },
     row: { x: 4, y: third + 16, w: width - 8, h: 56 },
+    own: { x: 4, y: third + 116, w: width - 8 },
   };
+}
+/** How the reader's own text is laid out: the lines above it, the letters of a line, the lines. */
+function ownPlan({ own, task }, w) {
+  const head = wrapped(OWN.words, w);
+  const columns = Math.floor(w / OWN.cell);
+  const lines = task === "text" ? Math.ceil(own.length / columns) : 0;
+  return { head, columns, lines, h: lines && 18 * head.length + OWN.line * lines + 8 };
 }
 /** Whether the bars are all that is shown. */
 const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
 function height(width, state, view) {
-  const { chart, row } = plan(width, state);
-  return barsAlone(view) ? chart.y + chart.h + 46 : row.y + 84;
+  const { chart, row, own } = plan(width, state);
+  return barsAlone(view) ? chart.y + chart.h + 46 : row.y + 84 + ownPlan(state, own.w).h;
 }
 
 /** What was measured, by place. */
@@ -250,6 +266,40 @@ function drawLetters(pen, state, first, count, middle, baseline) {
   });
 }
 
+/** The reader's own text, letter by letter: on the ground of the places that it has, and below it a tick or what was said. */
+function drawOwn(pen, state, { x, y, w }) {
+  const own = ownOf(state);
+  const { head, columns } = ownPlan(state, w);
+  if (!own) return;
+  for (const [i, words] of head.entries()) pen.text(x, y + 18 * i, words);
+  const top = y + 18 * head.length - 8;
+  const foretold = own.foretold();
+  const cells = foretold.map((right, n) => {
+    const [left, above] = [x + OWN.cell * (n % columns), top + OWN.line * Math.floor(n / columns)];
+    return { right, left, above, n, middle: left + OWN.cell / 2 };
+  });
+  const { length } = pageModel(state.task);
+  const ground = (some) =>
+    some.map(({ left, above }) => /** @type {Segment} */ ([left, above, OWN.cell, OWN.line - 6]));
+  pen.rects(ground(cells.filter(({ n }) => n <= length)), SEEN);
+  pen.rects(ground(cells.filter(({ n }) => n > length)), { ...BEYOND, opacity: 0.35 });
+  const tick = ({ middle, above }) =>
+    [
+      [-4, 24],
+      [-1, 27],
+      [4, 19],
+    ].map(([dx, dy]) => /** @type {Pair} */ ([middle + dx, above + dy]));
+  pen.curves(cells.filter(({ right }) => right).map(tick), { stroke: ink.text, width: 2 });
+  pen.part(() => {
+    for (const { right, middle, above, n } of cells) {
+      const style = { anchor: "middle", size: 12 };
+      pen.text(middle, above + 12, letter(state, own.tokens[n + 1]), { ...style, weight: right ? 700 : 400 });
+      if (n && !right && n < own.said.length)
+        pen.text(middle, above + 28, letter(state, own.said[n]), { ...style, fill: ink.muted });
+    }
+  });
+}
+
 function draw(pen, state, view) {
   const { width } = view;
   const parts = plan(width, state);
@@ -259,6 +309,7 @@ function draw(pen, state, view) {
   drawField(pen, state, parts.field, width);
   drawPairs(pen, state, parts.pairs, width);
   drawRow(pen, state, parts.row, width);
+  drawOwn(pen, state, parts.own);
   return { place };
 }
 
@@ -280,6 +331,21 @@ function told(state) {
   return `${looks}; ${quoted(letter(state, answer))} is right, ${verdict}.`;
 }
 
+/** What the model says of the reader's own text. */
+function toldOwn(state) {
+  const own = ownOf(state);
+  if (state.task === "text" && !own) return " Under More you can type a text of your own.";
+  if (!own || own.said.length < own.tokens.length) return "";
+  const { length } = pageModel(state.task);
+  const [, ...asked] = own.foretold();
+  const right = (some) => `${some.filter(Boolean).length} of ${some.length}`;
+  const beyond = asked.length > length ? ` and ${right(asked.slice(length))} beyond them` : "";
+  const counts = asked.length
+    ? `Of your text the model says ${right(asked.slice(0, length))} letters at trained places${beyond}; next`
+    : "After your letter";
+  return ` ${counts} it would write ${quoted(letter(state, own.said.at(-1)))}.`;
+}
+
 /** How many pairs come to angles that they have not shown in training. */
 function toldAngles(state) {
   const { was, is } = reached(state);
@@ -296,7 +362,13 @@ function readout(state, view) {
     state.measure === "loss" ? `${fmt(value, 2)} nats of loss` : `${fmt(100 * value, 0)} % right`;
   const more = state.times > 1 ? `, ${say(beyond)} at the ${grouped(lengthOf(state) - length)} new ones` : "";
   if (barsAlone(view)) return `${say(trained)} at the ${length} trained places${more}.`;
-  return `${say(trained)} at the ${length} trained places${more}. ${toldAngles(state)} ${told(state)}`;
+  return `${say(trained)} at the ${length} trained places${more}. ${toldAngles(state)} ${told(state)}${toldOwn(state)}`;
+}
+
+/** The reader's own text first: it follows the keys. */
+function* work(state) {
+  yield* ownOf(state)?.steps() ?? [];
+  yield* readingFor(state).steps(lengthOf(state) + 1, ...headOf(state));
 }
 
 /** A factor that equals the length goes with it: a matter of the hand, since the two may differ. */
@@ -310,7 +382,7 @@ export default live({
   draw,
   readout,
   follow,
-  work: (state) => readingFor(state).steps(lengthOf(state) + 1, ...headOf(state)),
+  work,
   buttons: [
     {
       label: "Published ramp",

@@ -18,17 +18,18 @@ const NEAR = {
 };
 
 const frequenciesOf = memo((scheme, headDim, base, direction) => schemeFrequencies(scheme, headDim, base, direction));
-const scoresOf = memo((query, scheme, headDim, base, direction) =>
-  patchScores(PLACES[query], PLACES, frequenciesOf(scheme, headDim, base, direction)),
+const scoresOf = memo((place, scheme, headDim, base, direction) =>
+  patchScores(place, PLACES, frequenciesOf(scheme, headDim, base, direction)),
 );
 
 /** What a state shows: frequencies, the query's place, every patch's score. */
-function seen({ scheme, query, head_dim, base, direction }) {
+function seen({ scheme, row, column, head_dim, base, direction }) {
+  const place = /** @type {Pair} */ ([row, column]);
   const turned = scheme === "mixed" ? direction : 0;
   return {
     frequencies: frequenciesOf(scheme, head_dim, base, turned),
-    place: PLACES[query],
-    scores: scoresOf(query, scheme, head_dim, base, turned),
+    place,
+    scores: scoresOf(place, scheme, head_dim, base, turned),
   };
 }
 
@@ -106,20 +107,29 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   const [left, top] = [x + place[1] * cell, y + place[0] * cell];
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.q, width: 2.5 });
+  const [across, down] = [left + cell / 2, top + cell / 2];
+  pen.lines(
+    [
+      [x - 4, down, x, down],
+      [across, y + side, across, y + side + 4],
+    ],
+    { stroke: ink.q, width: 3 },
+  );
   pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127, diverging);
   pen.text(x, scaleTop + 27, "−1", muted);
   pen.text(x + side / 2, scaleTop + 27, "0", { ...muted, anchor: "middle" });
   pen.text(x + side, scaleTop + 27, "1 (own)", { ...muted, anchor: "end" });
   const index = (at, start) => clamp(Math.floor((at - start) / cell), 0, SIDE - 1);
-  const at = (px, py) => index(py, y) * SIDE + index(px, x);
-  const around = ([down, right]) => ({
-    x: left + right * cell - 2,
-    y: top + down * cell - 2,
+  const at = (px, py) => ({ row: index(py, y), column: index(px, x) });
+  const around = ([rows, columns]) => ({
+    x: left + columns * cell - 2,
+    y: top + rows * cell - 2,
     w: cell + 4,
     h: cell + 4,
   });
   const marks = Object.fromEntries(Object.entries(NEAR).map(([name, by]) => [name, around(by)]));
-  return { query: { x: left + cell / 2, y: top + cell / 2, at, box: [cell + 8, cell + 8] }, marks };
+  const query = { x: across, y: down, at, several: true, box: [cell + 8, cell + 8] };
+  return { query, marks, taps: { patch: { x, y, w: side, h: side, at } } };
 }
 
 /** One line for each pair: where it turns fastest, and how fast. */
@@ -169,18 +179,12 @@ function readout(state) {
   );
 }
 
-/** A move by whole rows that stays on the grid. */
-const byRows = (rows) => (state) => ({ query: clamp(state.query + rows * SIDE, state.query % SIDE, lastOf(state)) });
-const lastOf = ({ query }) => SIDE * (SIDE - 1) + (query % SIDE);
-
 export default live({
   name: "PatchScores",
   title: "How one patch of an image scores all others, and by which coordinates the pairs turn",
   height: (width) => places(width).height,
   draw,
   readout,
-  buttons: [
-    { label: "Row up", move: byRows(-1) },
-    { label: "Row down", move: byRows(1) },
-  ],
+  smooth: ["row", "column"],
+  unfolds: true,
 });

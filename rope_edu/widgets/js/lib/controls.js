@@ -7,13 +7,14 @@ import { point } from "./controls/point.js";
 import { sentence } from "./controls/sentence.js";
 import { sketch } from "./controls/sketch.js";
 import { slider } from "./controls/slider.js";
+import { text } from "./controls/text.js";
 import { toggle } from "./controls/toggle.js";
 import { html } from "./dom.js";
 import { placed, withFew } from "./leads.js";
 import { phrase } from "./phrase.js";
 
 /** @type {Record<string, ControlKind>} */
-const KINDS = { slider, point, choice, toggle, sentence, paste, sketch };
+const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch };
 
 /**
  * The value nearest to `value` that the control allows; `current` where it is no value at all.

@@ -7,7 +7,7 @@ const [RADIUS, RING] = [20, 11]; // pixels: where a hand may take it, at least, 
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of things that are no positions
 
-/** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, at: Handle["at"]}} Grip */
+/** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, several?: boolean, at: Handle["at"]}} Grip */
 
 /** @type {(grip: Grip, wanted: Handle) => void} */
 function put({ circle, ring: seen, trait }, { x, y, ink: colour = INKS[trait] ?? ink.position, box, ring }) {
@@ -34,7 +34,7 @@ export function spotOf(picture, event) {
 /**
  * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, ring, trait}}; `moved({trait:
  * value})` is called when a hand drags. A ring is round, as large as `ring` says, unless its thing is a box of [width, height];
- * several things that move one trait have names of their own.
+ * several things that move one trait have names of their own. With `several`, at gives traits and their values.
  * @param {SVGSVGElement} picture
  * @param {Moved} moved
  * @param {AbortSignal} signal
@@ -65,8 +65,8 @@ export function makeHandles(picture, moved, signal) {
   function drag(event) {
     if (!held || event.pointerId !== held.pointer || !handles[held.name]) return;
     const [x, y] = spotOf(picture, event);
-    const { trait, at } = handles[held.name];
-    moved({ [trait]: at(x, y) });
+    const { trait, several, at } = handles[held.name];
+    moved(several ? /** @type {State} */ (at(x, y)) : { [trait]: at(x, y) });
   }
   element.addEventListener("pointermove", drag, { signal });
   /** @type {(event: PointerEvent) => void} */
@@ -82,11 +82,11 @@ export function makeHandles(picture, moved, signal) {
     /** @type {SVGGElement | null} */
     let next = null; // the order stays, whatever comes and goes: of two that overlap, a hand takes the later one
     for (const name of Object.keys(wanted).reverse()) {
-      const { at, trait = name } = wanted[name];
+      const { at, several, trait = name } = wanted[name];
       const grip = handles[name] ?? make(name, at);
       if (!handles[name]) element.insertBefore(grip.grip, next);
       next = grip.grip;
-      handles[name] = Object.assign(grip, { at, trait });
+      handles[name] = Object.assign(grip, { at, several, trait });
       put(grip, wanted[name]);
     }
     for (const name in handles) {

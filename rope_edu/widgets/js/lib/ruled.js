@@ -1,4 +1,5 @@
 // Rules on the numbers of an answer, as rope_edu/check/ruled.py makes trees of them.
+import { phraseOf } from "./phrase.js";
 
 /** @typedef {Record<string, number>} Names */
 /** @typedef {(names: Names) => any} Formula */
@@ -78,6 +79,13 @@ const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(
 export function ruled({ values, rules }, given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
   const [, sentence] = rules.find(([condition]) => formula(condition)(names)) ?? [];
-  const word = (/** @type {any} */ part) => (typeof part === "string" ? part : FORMS[part[1]](formula(part[0])(names)));
-  return sentence?.map(word).join("");
+  return sentence && told(sentence, names);
+}
+
+/** A sentence in parts, in the language of the page: its numbers are {0}, {1} … there. @type {(parts: any[], names: Names) => string} */
+function told(parts, names) {
+  const values = parts.filter((part) => typeof part !== "string");
+  const key = parts.map((part) => (typeof part === "string" ? part : `{${values.indexOf(part)}}`)).join("");
+  const written = values.map(([tree, form]) => FORMS[form](formula(tree)(names)));
+  return phraseOf(key).replace(/\{(\d)\}/g, (_, n) => written[n]);
 }

@@ -1,7 +1,7 @@
 // The texts of a model as it reads them, a step at a time: the numbers of rope_edu/widgets/maths/long_text.py.
 import { memo } from "../lib/memo.js";
 import { likeliest, lossOf } from "./long_text.js";
-import { pageModel } from "./page_models.js";
+import { pageModel, tokensOf } from "./page_models.js";
 import { Reader } from "./transformer.js";
 
 /** @import { Rotation } from "./long_text.js" */
@@ -112,6 +112,36 @@ export class Reading {
     return field;
   }
 }
+
+/** A text of the reader's own, as far as it is read: `said` has the likeliest token after each place, the first token's among them. */
+class OwnText {
+  /**
+   * @param {string} task
+   * @param {Rotation} rope
+   * @param {string} text
+   */
+  constructor(task, rope, text) {
+    const { model, alphabet } = pageModel(task);
+    this.tokens = [alphabet.length - 1, ...tokensOf(text, alphabet)];
+    this.reader = new Reader(model, rope);
+    this.said = /** @type {number[]} */ ([]);
+  }
+
+  /** Read on, a token a step. */
+  *steps() {
+    for (; this.said.length < this.tokens.length; yield)
+      this.said.push(likeliest(this.reader.read(this.tokens[this.said.length])));
+  }
+
+  /** Whether the model said each letter from those before it; the first one has none before it. */
+  foretold() {
+    const [, ...letters] = this.tokens;
+    return letters.map((letter, n) => n > 0 && this.said[n] === letter);
+  }
+}
+
+/** What a model says of a text, kept while a reader types. @type {(task: string, rope: Rotation, text: string) => OwnText} */
+export const ownTextOf = memo((task, rope, text) => new OwnText(task, rope, text), 12);
 
 /** The reading of a task under a rotation, kept while a reader goes back and forth. @type {(task: string, rope: Rotation) => Reading} */
 export const readingOf = memo((task, rope) => new Reading(task, rope), 12);

@@ -1,0 +1,119 @@
+"""Put earlier versions of the book beside the built one: python book/tools/versions.py FOLDER
+
+FOLDER holds zips of the site as releases attach them, ``rope-turn-by-turn-0.1.0.zip``. Each is unpacked into
+``_build/html/v0.1.0/``; the foot of every page then leads to the same page of the other versions, or to their first
+page where they lack it. Plain links in the page: no script, and the zip of the newest version, which was made
+before, knows of none. An old version stays out of search engines and says on each page which one is the newest.
+Running it twice changes nothing.
+"""
+
+import os
+import re
+import shutil
+import sys
+import tomllib
+import zipfile
+from html import escape
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parents[2]
+ZIP = re.compile(r"rope-turn-by-turn-(\d+(?:\.\d+)*)\.zip")
+UNPACKED = re.compile(r"v\d+(\.\d+)*")
+FOOT = re.compile(
+    r'(<footer class="bd-footer-content">\s*)(?:<details class="rl-versions">.*?</details>\s*)?', re.DOTALL
+)
+ROBOTS = '<meta name="robots" content="noindex" />'
+FIRST = "book/index.html"
+
+
+def number(version: str) -> tuple[int, ...]:
+    """Return what versions are ordered by."""
+    return tuple(int(part) for part in version.split("."))
+
+
+def unpack(archive: Path, target: Path) -> None:
+    """Unpack a site; ValueError if the zip is damaged or holds a file that would leave its folder."""
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            if damaged := packed.testzip():
+                raise ValueError(f"{archive.name} is damaged: {damaged} cannot be read")
+            for entry in packed.infolist():
+                path = PurePosixPath(entry.filename)
+                if path.parts[:1] != (archive.stem,) or ".." in path.parts or "\\" in entry.filename:
+                    raise ValueError(
+                        f"{archive.name} holds {entry.filename!r}, which is not in {archive.stem}/"
+                    )
+            packed.extractall(target.parent / f".{target.name}")
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{archive.name} is no zip: {error}") from None
+    shutil.rmtree(target, ignore_errors=True)
+    (target.parent / f".{target.name}" / archive.stem).rename(target)
+    (target.parent / f".{target.name}").rmdir()
+
+
+def pages(site: Path) -> list[str]:
+    """Return the pages of one version."""
+    every = (path.relative_to(site) for path in site.rglob("*.html"))
+    return sorted(
+        path.as_posix()
+        for path in every
+        if "_static" not in path.parts and not UNPACKED.fullmatch(path.parts[0])
+    )
+
+
+def link(page: str, root: str, site: Path) -> str:
+    """Return the address of a page in another version, whose root is so far from the page."""
+    return f"{root}{page if (site / page).is_file() else FIRST}"
+
+
+def switch(page: str, version: str, sites: dict[str, Path]) -> str:
+    """Return what the foot of a page says of versions: its own, and links to the others, newest first."""
+    here = sites[version]
+    rows = []
+    for other in sorted(sites, key=number, reverse=True):
+        root = os.path.relpath(sites[other], (here / page).parent).replace(os.sep, "/") + "/"
+        rows.append(
+            f"<li>{escape(other)}, this one</li>"
+            if other == version
+            else f'<li><a href="{link(page, root, sites[other])}">{escape(other)}</a></li>'
+        )
+    newest = max(sites, key=number)
+    old = "" if version == newest else f"; the newest is {escape(newest)}"
+    summary = f"<summary>Version {escape(version)}{old}</summary>"
+    return f'<details class="rl-versions">{summary}<ul>{"".join(rows)}</ul></details>\n'
+
+
+def mark(version: str, sites: dict[str, Path]) -> None:
+    """Write the switch into each page of a version, and keep an old one out of search engines."""
+    old = version != max(sites, key=number)
+    for page in pages(sites[version]):
+        path = sites[version] / page
+        text = FOOT.sub(
+            lambda foot, page=page: foot[1] + switch(page, version, sites), path.read_text(encoding="utf-8")
+        )
+        if old and ROBOTS not in text:
+            text = text.replace("<head>", f"<head>{ROBOTS}", 1)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def main(arguments: list[str], built: Path = ROOT / "_build" / "html") -> None:
+    """Unpack what is older than the built book, and link all of them; without an older one change nothing."""
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        sys.exit("give the folder that holds the zips of earlier versions: versions.py FOLDER")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    sites = {project["version"]: built}
+    for archive in sorted(Path(arguments[0]).iterdir()):
+        found = ZIP.fullmatch(archive.name)
+        if found and number(found[1]) < number(project["version"]):
+            sites[found[1]] = built / f"v{found[1]}"
+            try:
+                unpack(archive, sites[found[1]])
+            except ValueError as error:
+                sys.exit(str(error))
+    for version in sites if len(sites) > 1 else ():
+        mark(version, sites)
+    print(f"{len(sites) - 1} earlier versions: {', '.join(sorted(sites, key=number)[:-1]) or 'none'}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

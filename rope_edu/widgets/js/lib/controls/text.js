@@ -1,0 +1,42 @@
+// A text of characters that its reader knows, typed: the picture follows each key.
+import { html, say } from "../dom.js";
+
+/** @type {(control: Control, typed: string) => string[]} */
+const known = ({ letters }, typed) => [...typed].filter((letter) => letters.includes(letter));
+
+/**
+ * What a typed text loses, as a sentence; nothing where it stays whole.
+ * @param {Control} control
+ * @param {string} typed
+ */
+function lost(control, typed) {
+  const odd = [...new Set(typed)].filter((letter) => !control.letters.includes(letter));
+  const out = odd.length ? `Left out, since the model does not know them: ${odd.join(" ")}.` : "";
+  const cut = known(control, typed).length > control.most ? `Cut: at most ${control.most} characters.` : "";
+  return [out, cut].filter(Boolean).join(" ");
+}
+
+/** @type {ControlKind} */
+export const text = {
+  allowed: (control, value) => known(control, String(value)).slice(0, control.most).join(""),
+
+  parse: String,
+
+  make(control, move, tell) {
+    const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+    const note = html("span", { class: "rl-note", "aria-hidden": "true" }); // tell speaks it
+    function typed(/** @type {Event} */ event) {
+      if (event instanceof InputEvent && event.isComposing) return; // a letter that is not done yet
+      say(note, lost(control, input.value));
+      if (note.textContent) tell(note.textContent);
+      move(input.value);
+    }
+    for (const type of ["input", "compositionend"]) input.addEventListener(type, typed);
+    return {
+      element: html("label", { class: "rl-control rl-sentence" }, html("span", {}, control.label), input, note),
+      show(value) {
+        if (input.value !== value) input.value = value;
+      },
+    };
+  },
+};
