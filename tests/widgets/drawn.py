@@ -77,6 +77,8 @@ def moved(control: Control, chance: random.Random) -> Any:
         return [round(chance.uniform(-1, 1), 2) for _ in range(count)]
     if control.kind == "paste":
         return chance.choice(["", "", "{", PASTED, PASTED.replace("8", "-8")])
+    if control.kind == "text":
+        return "".join(chance.choices(control.letters, k=chance.randint(0, 20)))
     words = ["the", "dog", "chases", "the", "pig", "now"][: chance.randint(1, control.max_words)]
     return " ".join(chance.sample(words, len(words)))
 

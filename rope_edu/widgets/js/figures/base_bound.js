@@ -5,6 +5,7 @@ import { live } from "../lib/figure.js";
 import { centred, inLines, Labels } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { textWidth } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
 import { distance } from "../maths/complex.js";
@@ -62,8 +63,8 @@ function drawCurve(pen, { base, head_dim, context }, width) {
   const box = { x: 48, y: 78, w: width - 68, h: 190 };
   const { first, distances, means } = curveOf(head_dim, base);
   const { X, Y, at } = axes(pen, box, [1, FARTHEST], [-0.25, 1], {
-    xLabel: width < 480 ? "distance r (tokens)" : "distance r (tokens, logarithmic)",
-    yLabel: width < 480 ? "Mean of cos(r·θ)" : `Mean of cos(r·θ) over ${head_dim / 2} pairs`,
+    xLabel: width < 480 ? phrase`distance r (tokens)` : phrase`distance r (tokens, logarithmic)`,
+    yLabel: width < 480 ? phrase`Mean of cos(r·θ)` : phrase`Mean of cos(r·θ) over ${head_dim / 2} pairs`,
     xLog: true,
     xTicks: LOG_TICKS,
     xFormat: asPower,
@@ -76,12 +77,12 @@ function drawCurve(pen, { base, head_dim, context }, width) {
 
   const cx = X(context);
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  const words = `context ${grouped(context)}`;
+  const words = phrase`context ${grouped(context)}`;
   const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
   pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
   const fx = X(first);
   pen.line(fx, Y(0) - 6, fx, Y(0) + 6, { stroke: ink.text, width: 2.5 });
-  const found = `first negative: ${grouped(first)}`;
+  const found = phrase`first negative: ${grouped(first)}`;
   const middle = centred(fx, found, box.x, width - 2);
   const half = textWidth(found) / 2;
   pen.rect(middle - half, box.y + box.h - 17, 2 * half, 15, { fill: ink.paper, opacity: 0.8 });
@@ -90,9 +91,9 @@ function drawCurve(pen, { base, head_dim, context }, width) {
 }
 
 const LEGEND = [
-  { words: "first negative distance", sign: "line" },
-  { words: "a model", sign: "dot" },
-  { words: "this state", sign: "cross" },
+  { words: phrase`first negative distance`, sign: "line" },
+  { words: phrase`a model`, sign: "dot" },
+  { words: phrase`this state`, sign: "cross" },
 ];
 
 /** Spots to either side of a dot, level with it and ever farther up and down. @type {(at: Pair, width: number) => Pair[]} */
@@ -164,8 +165,8 @@ function drawPlane(pen, state, width) {
   const bottom = top + (narrow(width) ? PLANE.narrow : PLANE.wide);
   box.h = bottom - box.y - 46;
   const { X, Y, at } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
-    xLabel: width < 480 ? "base b" : "base b (logarithmic)",
-    yLabel: width < 480 ? "Context (tokens)" : "Context (tokens, logarithmic)",
+    xLabel: width < 480 ? phrase`base b` : phrase`base b (logarithmic)`,
+    yLabel: width < 480 ? phrase`Context (tokens)` : phrase`Context (tokens, logarithmic)`,
     xLog: true,
     xTicks: LOG_TICKS.slice(3).concat(HIGHEST),
     xFormat: asPower,
@@ -187,7 +188,7 @@ function drawPlane(pen, state, width) {
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   pen.circle(cx, cy, 7, { fill: ink.position, stroke: ink.text, width: 1.5 });
   const words = { anchor: "end", size: 12, fill: ink.positionWords };
-  pen.text(box.x + box.w - 6, box.y + box.h - 8, "safe below the line", words);
+  pen.text(box.x + box.w - 6, box.y + box.h - 8, phrase`safe below the line`, words);
   const taps = Object.fromEntries(
     others.map((m) => [
       m.name,
@@ -201,7 +202,7 @@ function drawPlane(pen, state, width) {
 }
 
 function draw(pen, state, { width }) {
-  pen.text(2, 15, state.model === "own" ? "A head of your own" : state.model, { weight: 600 });
+  pen.text(2, 15, state.model === "own" ? phrase`A head of your own` : state.model, { weight: 600 });
   return { ...drawCurve(pen, state, width), ...drawPlane(pen, state, width) };
 }
 
@@ -210,18 +211,16 @@ function readout({ base, head_dim, context }) {
   const [at] = meanCosine(invFreq(head_dim, base), [context]);
   const verdict =
     first >= context
-      ? `No distance within a context of ${grouped(context)} tokens is negative.`
-      : `A context of ${grouped(context)} tokens reaches ${fmt(context / first, 1)} times as far.`;
-  return (
-    `With base ${grouped(base)} and ${head_dim / 2} pairs the expected score of like vectors is negative first at distance ` +
-    `${grouped(first)}. ${verdict} At ${grouped(context)} the mean cosine is ${fmt(at, 3)}.`
-  );
+      ? phrase`No distance within a context of ${grouped(context)} tokens is negative.`
+      : phrase`A context of ${grouped(context)} tokens reaches ${fmt(context / first, 1)} times as far.`;
+  return phrase`With base ${grouped(base)} and ${head_dim / 2} pairs the expected score of like vectors is negative first at distance
+    ${grouped(first)}. ${verdict} At ${grouped(context)} the mean cosine is ${fmt(at, 3)}.`;
 }
 
 /** A model that is chosen brings its numbers; numbers that are not its own make it the reader's. */
 export default live({
   name: "BaseBound",
-  title: "The base of RoPE, the first distance at which like vectors score below zero, and the contexts of models",
+  title: phrase`The base of RoPE, the first distance at which like vectors score below zero, and the contexts of models`,
   height,
   draw,
   readout,

@@ -5,6 +5,7 @@ import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { BEYOND, UNSEEN as NEW, SEEN } from "../lib/marks.js";
 import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { counted, quoted, wrapped } from "../lib/words.js";
 import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
 import { pageModel } from "../maths/page_models.js";
@@ -19,7 +20,7 @@ const UNSEEN = { " ": "␣", "\n": "↵" };
 const OWN = {
   cell: 14,
   line: 38,
-  words: "Your text. A tick: the model said this letter; otherwise below it what it said",
+  words: phrase`Your text. A tick: the model said this letter; otherwise below it what it said`,
 };
 
 const narrow = (width) => width < 520;
@@ -40,8 +41,8 @@ function rotations(state) {
 }
 const readingFor = (state) => readingOf(state.task, rotations(state).now);
 /** The reader's own text, where the model of this task reads one. */
-const ownOf = ({ own, ...state }) =>
-  own && state.task === "text" ? ownTextOf(state.task, rotations(state).now, own) : undefined;
+const ownOf = (state) =>
+  state.own && state.task === "text" ? ownTextOf(state.task, rotations(state).now, state.own) : undefined;
 
 /** A letter as a reader sees it. */
 const letter = ({ task }, token) => {
@@ -62,11 +63,11 @@ function measured(state, measure = state.measure) {
 /** The parts of the legend, line by line. */
 function legend({ task, measure }, width) {
   const { reached } = pageModel(task);
-  const level = measure === "loss" ? `${fmt(reached.loss, 2)} nats` : `${fmt(100 * reached.accuracy, 0)} %`;
+  const level = measure === "loss" ? phrase`${fmt(reached.loss, 2)} nats` : `${fmt(100 * reached.accuracy, 0)} %`;
   const items = [
-    { words: "trained places", fill: ink.position },
-    { words: "new places", fill: NEW.fill },
-    { words: `after training: ${level}`, fill: "" },
+    { words: phrase`trained places`, fill: ink.position },
+    { words: phrase`new places`, fill: NEW.fill },
+    { words: phrase`after training: ${level}`, fill: "" },
   ];
   return inLines(items, width - 4, { sample: 30 });
 }
@@ -115,9 +116,11 @@ function drawChart(pen, state, box, width, alone) {
   const most = loss ? Math.max(3, ...bars.filter((bar) => bar > 0)) : 100;
   const { X, Y, at } = axes(pen, box, [0, total], [0, loss ? 1.05 * most : 100], {
     xLabel: narrow(width)
-      ? "place in the text"
-      : `place in the text (${state.task === "text" ? "characters" : "letters"})`,
-    yLabel: loss ? "Loss (nats)" : "Right answers (%)",
+      ? phrase`place in the text`
+      : state.task === "text"
+        ? phrase`place in the text (characters)`
+        : phrase`place in the text (letters)`,
+    yLabel: loss ? phrase`Loss (nats)` : phrase`Right answers (%)`,
     xTicks: range(0, total, total / 4),
     xFormat: grouped,
     yTicks: loss ? ticks(0, most, 4) : [0, 25, 50, 75, 100],
@@ -161,19 +164,19 @@ function drawField(pen, state, { x, y, w }, width) {
   const places = lengthOf(state) + 1;
   const field = readingFor(state).field(places, ...headOf(state));
   const unit = w / (field.cells * field.size);
-  pen.text(x, y - 9, narrow(width) ? `Head ${state.head}` : `Attention, head ${state.head}`);
+  pen.text(x, y - 9, narrow(width) ? phrase`Head ${state.head}` : phrase`Attention, head ${state.head}`);
   pen.raster(x, y, w, w, pictureOf(field));
   const corner = Math.min(w, unit * (pageModel(state.task).length + 1));
   pen.rect(x, y, corner, corner, { stroke: ink.position, width: 2 });
   const row = y + unit * (placeOf(state) + 0.5);
   pen.line(x, row, x + w, row, { stroke: ink.q, width: 1.5, dash: "3 3" });
-  pen.text(x + w / 2, y + w + 17, "keys →", { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(x + w + 14, y + w / 2, "queries →", { anchor: "middle", size: 12, fill: ink.muted, turn: 90 });
+  pen.text(x + w / 2, y + w + 17, phrase`keys →`, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(x + w + 14, y + w / 2, phrase`queries →`, { anchor: "middle", size: 12, fill: ink.muted, turn: 90 });
 }
 
 /** How many times slower a pair turns than in training. */
 function slower(now, trained) {
-  if (now === 0) return "still";
+  if (now === 0) return phrase`still`;
   const ratio = trained / now;
   if (ratio === 1) return "÷ 1";
   return ratio < 0.995 ? `× ${fmt(1 / ratio, 1)}` : `÷ ${fmt(ratio, ratio < 9.95 ? 1 : 0)}`;
@@ -193,9 +196,10 @@ function reached(state) {
 function drawPairs(pen, state, { x, y, w, h }, width) {
   const { now, trained, was, is } = reached(state);
   const X = (turns) => x + (w * (clamp(powerOf(turns || 1e-9), LEAST, 0) - LEAST)) / -LEAST;
-  const title = width < 300 ? "Turns" : narrow(width) ? "Angles (turns)" : "Farthest angle of each pair (turns)";
+  const title =
+    width < 300 ? phrase`Turns` : narrow(width) ? phrase`Angles (turns)` : phrase`Farthest angle of each pair (turns)`;
   pen.text(x, y - 9, title);
-  if (!narrow(width)) pen.text(x + w + 50, y - 9, "slower", { anchor: "end" });
+  if (!narrow(width)) pen.text(x + w + 50, y - 9, phrase`slower`, { anchor: "end" });
   const ticks = narrow(width) ? [-3, -1] : range(LEAST, 0);
   for (const power of ticks) {
     const at = x + (w * (power - LEAST)) / -LEAST;
@@ -235,8 +239,8 @@ function drawRow(pen, state, { x, y, w, h }, width) {
   const first = place + 1 - count;
   const step = w / room;
   const left = (i) => x + w - step * (count - i);
-  const who = narrow(width) ? `Place ${place}` : `The query at place ${place}`;
-  pen.text(x, y - 24, `${who} attends to (%)`, { fill: ink.qWords });
+  const who = narrow(width) ? phrase`Place ${place}` : phrase`The query at place ${place}`;
+  pen.text(x, y - 24, phrase`${who} attends to (%)`, { fill: ink.qWords });
   pen.line(x, y + h, x + w, y + h, { stroke: ink.muted, width: 1 });
   pen.part(() => {
     if (!weights) return;
@@ -248,7 +252,7 @@ function drawRow(pen, state, { x, y, w, h }, width) {
       pen.text(left(i) + step / 2, y + h - h * weight - 5, fmt(100 * weight, 0), { anchor: "middle", size: 12 });
     }
     const rest = sum([...weights.slice(0, first)]);
-    if (first) pen.text(x + w, y - 24, `earlier: ${fmt(100 * rest, 0)} %`, { anchor: "end", fill: ink.kWords });
+    if (first) pen.text(x + w, y - 24, phrase`earlier: ${fmt(100 * rest, 0)} %`, { anchor: "end", fill: ink.kWords });
   });
   drawLetters(pen, state, first, count, (i) => left(i) + step / 2, y + h + 16);
 }
@@ -324,45 +328,51 @@ function told(state) {
   const [answer, says] = [pageModel(state.task).answers[0][place], reading.said[place]];
   const top = Math.max(...weights);
   const far = place - weights.indexOf(top);
-  const where = far ? `${counted(far, "place")} back` : "itself";
-  const looks = `From place ${place} head ${state.head} looks most at ${far ? "the letter " : ""}${where}, with ${fmt(100 * top, 0)} %`;
-  if (answer < 0) return `${looks}.`;
-  const verdict = says === answer ? "and the model says it" : `the model says ${quoted(letter(state, says))}`;
-  return `${looks}; ${quoted(letter(state, answer))} is right, ${verdict}.`;
+  const [who, much, back] = [state.head, fmt(100 * top, 0), counted(far, "place")];
+  const looks = far
+    ? phrase`From place ${place} head ${who} looks most at the letter ${back} back, with ${much} %`
+    : phrase`From place ${place} head ${who} looks most at itself, with ${much} %`;
+  if (answer < 0) return phrase`${looks}.`;
+  const wanted = quoted(letter(state, answer));
+  return says === answer
+    ? phrase`${looks}; ${wanted} is right, and the model says it.`
+    : phrase`${looks}; ${wanted} is right, the model says ${quoted(letter(state, says))}.`;
 }
 
 /** What the model says of the reader's own text. */
 function toldOwn(state) {
   const own = ownOf(state);
-  if (state.task === "text" && !own) return " Under More you can type a text of your own.";
+  if (state.task === "text" && !own) return phrase` Under More you can type a text of your own.`;
   if (!own || own.said.length < own.tokens.length) return "";
   const { length } = pageModel(state.task);
   const [, ...asked] = own.foretold();
-  const right = (some) => `${some.filter(Boolean).length} of ${some.length}`;
-  const beyond = asked.length > length ? ` and ${right(asked.slice(length))} beyond them` : "";
-  const counts = asked.length
-    ? `Of your text the model says ${right(asked.slice(0, length))} letters at trained places${beyond}; next`
-    : "After your letter";
-  return ` ${counts} it would write ${quoted(letter(state, own.said.at(-1)))}.`;
+  const right = (some) => phrase`${some.filter(Boolean).length} of ${some.length}`;
+  const next = quoted(letter(state, own.said.at(-1)));
+  if (!asked.length) return phrase` After your letter it would write ${next}.`;
+  const known = right(asked.slice(0, length));
+  return asked.length > length
+    ? phrase` Of your text the model says ${known} letters at trained places and ${right(asked.slice(length))} beyond them; next it
+        would write ${next}.`
+    : phrase` Of your text the model says ${known} letters at trained places; next it would write ${next}.`;
 }
 
 /** How many pairs come to angles that they have not shown in training. */
 function toldAngles(state) {
   const { was, is } = reached(state);
   const fresh = is.filter((turns, i) => turns > 1.001 * was[i]).length;
-  if (!fresh) return "No pair meets an angle that is new to it.";
-  return `${fresh} of ${PAIRS} pairs meet angles that are new to them.`;
+  if (!fresh) return phrase`No pair meets an angle that is new to it.`;
+  return phrase`${fresh} of ${PAIRS} pairs meet angles that are new to them.`;
 }
 
 function readout(state, view) {
   const { length, texts } = pageModel(state.task);
-  if (!isRead(state)) return `Reading ${texts.length} texts of ${grouped(lengthOf(state))} places.`;
+  if (!isRead(state)) return phrase`Reading ${texts.length} texts of ${grouped(lengthOf(state))} places.`;
   const { trained, beyond } = measured(state);
   const say = (value) =>
-    state.measure === "loss" ? `${fmt(value, 2)} nats of loss` : `${fmt(100 * value, 0)} % right`;
-  const more = state.times > 1 ? `, ${say(beyond)} at the ${grouped(lengthOf(state) - length)} new ones` : "";
-  if (barsAlone(view)) return `${say(trained)} at the ${length} trained places${more}.`;
-  return `${say(trained)} at the ${length} trained places${more}. ${toldAngles(state)} ${told(state)}${toldOwn(state)}`;
+    state.measure === "loss" ? phrase`${fmt(value, 2)} nats of loss` : phrase`${fmt(100 * value, 0)} % right`;
+  const more = state.times > 1 ? phrase`, ${say(beyond)} at the ${grouped(lengthOf(state) - length)} new ones` : "";
+  if (barsAlone(view)) return phrase`${say(trained)} at the ${length} trained places${more}.`;
+  return phrase`${say(trained)} at the ${length} trained places${more}. ${toldAngles(state)} ${told(state)}${toldOwn(state)}`;
 }
 
 /** The reader's own text first: it follows the keys. */
@@ -377,15 +387,19 @@ const follow = (before, held) =>
 
 export default live({
   name: "ModelInThePage",
-  title: "A trained transformer on texts longer than it was trained on, under a rule of your choice",
+  title: phrase`A trained transformer on texts longer than it was trained on, under a rule of your choice`,
   height,
   draw,
   readout,
   follow,
   work,
+  panel: (width, state, view) => [
+    ownOf(state) ? plan(width, state).own.y - 20 : 0, // a reader who types sees what becomes of it
+    height(width, state, view),
+  ],
   buttons: [
     {
-      label: "Published ramp",
+      label: phrase`Published ramp`,
       move: ({ rule }) => {
         const [from, to] = PUBLISHED[rule] ?? PUBLISHED["by-parts"];
         return { rule: rule in PUBLISHED ? rule : "by-parts", ramp_from: from, ramp_to: to };

@@ -2,6 +2,7 @@ import { diverging, ink, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
+import { phrase } from "../lib/phrase.js";
 import { arrowPlace, gridCoordinates, patchScores, schemeFrequencies } from "../maths/spatial.js";
 
 const SIDE = 21; // patches
@@ -94,15 +95,15 @@ function drawPicture(pen, { x, y, side }) {
 /** Every patch in the colour of its score, the query framed. */
 function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   const cell = side / SIDE;
-  pen.text(x, y - 10, side < 260 ? "Score with every patch" : "Score with every patch of a picture");
+  pen.text(x, y - 10, side < 260 ? phrase`Score with every patch` : phrase`Score with every patch of a picture`);
   pen.raster(x, y, side, side, SIDE, SIDE, (row, column) => signedPlace(scores[row * SIDE + column]), diverging);
   const muted = { size: 12, fill: ink.muted };
   for (const n of range(0, SIDE - 1, 5)) {
     pen.text(x + (n + 0.5) * cell, y + side + 15, n, { ...muted, anchor: "middle" });
     pen.text(x - 6, y + (n + 0.5) * cell + 4, n, { ...muted, anchor: "end" });
   }
-  pen.text(x + side / 2, y + side + 31, "column (patches)", { anchor: "middle" });
-  pen.text(11, y + side / 2, "row (patches)", { anchor: "middle", turn: -90 });
+  pen.text(x + side / 2, y + side + 31, phrase`column (patches)`, { anchor: "middle" });
+  pen.text(11, y + side / 2, phrase`row (patches)`, { anchor: "middle", turn: -90 });
   drawPicture(pen, { x, y, side });
   const [left, top] = [x + place[1] * cell, y + place[0] * cell];
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.paper, width: 5 });
@@ -118,7 +119,7 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127, diverging);
   pen.text(x, scaleTop + 27, "−1", muted);
   pen.text(x + side / 2, scaleTop + 27, "0", { ...muted, anchor: "middle" });
-  pen.text(x + side, scaleTop + 27, "1 (own)", { ...muted, anchor: "end" });
+  pen.text(x + side, scaleTop + 27, phrase`1 (own)`, { ...muted, anchor: "end" });
   const index = (at, start) => clamp(Math.floor((at - start) / cell), 0, SIDE - 1);
   const at = (px, py) => ({ row: index(py, y), column: index(px, x) });
   const around = ([rows, columns]) => ({
@@ -136,7 +137,7 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
 function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
   const [cx, cy] = centre;
   const [byHeight, byWidth] = frequencies;
-  pen.text(cx, cy - radius - 38, "Each pair turns by", { anchor: "middle" });
+  pen.text(cx, cy - radius - 38, phrase`Each pair turns by`, { anchor: "middle" });
   pen.circle(cx, cy, radius, { stroke: ink.grid, width: 1 });
   const ends = byHeight.map((frequency, i) => {
     const [dx, dy] = arrowPlace(frequency, byWidth[i], base);
@@ -148,10 +149,10 @@ function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
     ends.map(([x, y]) => [x, y, 3]),
     { fill: ink.position },
   );
-  pen.text(cx, cy + radius + 20, "height ↓", { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(cx, cy - radius - 18, "width →", { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(cx, cy + radius + 44, "rim: 1 radian per patch", { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(cx, cy + radius + 61, "inwards: slower", { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy + radius + 20, phrase`height ↓`, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy - radius - 18, phrase`width →`, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy + radius + 44, phrase`rim: 1 radian per patch`, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(cx, cy + radius + 61, phrase`inwards: slower`, { anchor: "middle", size: 12, fill: ink.muted });
 }
 
 function draw(pen, state, { width }) {
@@ -162,10 +163,10 @@ function draw(pen, state, { width }) {
 }
 
 const SAID = {
-  axial: () => "Half of the pairs turn by height and half by width: the field is a cross along row and column",
-  mixed: ({ direction }) => `The pairs turn along ${direction}° and across it: the cross is turned as far`,
-  contiguous: () => "Height has the fast pairs and width the slow ones: the field is a band along the row",
-  interleaved: () => "Fast and slow pairs are dealt in turn: a cross, height a step faster than width",
+  axial: () => phrase`Half of the pairs turn by height and half by width: the field is a cross along row and column`,
+  mixed: ({ direction }) => phrase`The pairs turn along ${direction}° and across it: the cross is turned as far`,
+  contiguous: () => phrase`Height has the fast pairs and width the slow ones: the field is a band along the row`,
+  interleaved: () => phrase`Fast and slow pairs are dealt in turn: a cross, height a step faster than width`,
 };
 
 function readout(state) {
@@ -173,15 +174,14 @@ function readout(state) {
   const way = (at) => (at + STEP < SIDE ? STEP : -STEP);
   const [down, right] = place.map(way);
   const score = (dy, dx) => fmt(scores[(place[0] + dy) * SIDE + place[1] + dx], 2);
-  return (
-    `${SAID[state.scheme](state)}. Seen from row ${place[0]}, column ${place[1]}, the patch ${STEP} away in its row scores ` +
-    `${score(0, right)} of what it scores itself, ${STEP} away in its column ${score(down, 0)}, and ${STEP} away in both ${score(down, right)}.`
-  );
+  const [across, along, both] = [score(0, right), score(down, 0), score(down, right)];
+  return phrase`${SAID[state.scheme](state)}. Seen from row ${place[0]}, column ${place[1]}, the patch ${STEP} away in its row scores
+    ${across} of what it scores itself, ${STEP} away in its column ${along}, and ${STEP} away in both ${both}.`;
 }
 
 export default live({
   name: "PatchScores",
-  title: "How one patch of an image scores all others, and by which coordinates the pairs turn",
+  title: phrase`How one patch of an image scores all others, and by which coordinates the pairs turn`,
   height: (width) => places(width).height,
   draw,
   readout,

@@ -1,6 +1,8 @@
 // Words of a question: *a* in italics, `a` as code.
 import { html } from "./dom.js";
 
+const CHINESE = /[\u3400-\u9fff]/; // letters lean, Chinese characters get dots
+
 /**
  * The nodes of a text.
  * @param {string} text
@@ -9,7 +11,8 @@ import { html } from "./dom.js";
 export const rich = (text) =>
   text.split(/(\*[^*]+\*|`[^`]+`)/).map((part, place) => {
     if (place % 2 === 0) return part;
-    return html(part[0] === "*" ? "em" : "code", {}, part.slice(1, -1));
+    const words = part.slice(1, -1);
+    return part[0] === "*" ? html("em", CHINESE.test(words) ? {} : { class: "latin" }, words) : html("code", {}, words);
   });
 
 /**

@@ -1,5 +1,6 @@
 // A text of characters that its reader knows, typed: the picture follows each key.
 import { html, say } from "../dom.js";
+import { phrase } from "../phrase.js";
 
 /** @type {(control: Control, typed: string) => string[]} */
 const known = ({ letters }, typed) => [...typed].filter((letter) => letters.includes(letter));
@@ -11,8 +12,8 @@ const known = ({ letters }, typed) => [...typed].filter((letter) => letters.incl
  */
 function lost(control, typed) {
   const odd = [...new Set(typed)].filter((letter) => !control.letters.includes(letter));
-  const out = odd.length ? `Left out, since the model does not know them: ${odd.join(" ")}.` : "";
-  const cut = known(control, typed).length > control.most ? `Cut: at most ${control.most} characters.` : "";
+  const out = odd.length ? phrase`Left out, since the model does not know them: ${odd.join(" ")}.` : "";
+  const cut = known(control, typed).length > control.most ? phrase`Cut: at most ${control.most} characters.` : "";
   return [out, cut].filter(Boolean).join(" ");
 }
 
