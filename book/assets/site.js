@@ -5,9 +5,7 @@
   // What a script says, in the page's language: a Chinese page carries its words (book/zh/page.toml).
   const said = JSON.parse(document.getElementById("page-words")?.textContent ?? "{}");
   const say = (text, value = "") => (said[text] ?? text).replace("{0}", value);
-  if (typeof Documentation !== "undefined") {
-    Documentation.addTranslations({ messages: said, locale: document.documentElement.lang, plural_expr: "0" });
-  }
+  if (typeof Documentation !== "undefined") Object.assign(Documentation.TRANSLATIONS, said); // what Sphinx's scripts say
 
   // The sidebar, logo included, becomes a named landmark.
   const sidebar = document.querySelector(".bd-sidebar-primary");
@@ -185,7 +183,7 @@
       for (const hand of HANDS) slot.removeEventListener(hand, touched);
     };
     slot.addEventListener("change", ({ target }) => {
-      const goesOn = target.type === "checkbox" && target.checked && !/Pause/.test(button.textContent);
+      const goesOn = target.type === "checkbox" && target.checked && !button.classList.contains("rl-plays");
       if (goesOn) button.dispatchEvent(new MouseEvent("click")); // who switches it on wants to see it turn
     });
     const HANDS = ["pointerdown", "keydown"];

@@ -61,20 +61,19 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def as_trees(exercise_id: str) -> dict[str, Any]:
-    """Return the rules of an exercise as the page reads them: conditions as trees, sentences in parts."""
+    """Return the rules of an exercise for the page: a tree, a sentence with {0}, {1}, …, and these numbers."""
     entry = entries()[exercise_id]
 
     def told(formula: str) -> Any:
         return tree(formula, entry.get("where", {}))
 
-    rules = [
-        [
-            told(condition),
-            [part if isinstance(part, str) else [told(part[0]), part[1]] for part in _parts(sentence)],
-        ]
-        for condition, sentence in entry["rules"]
-    ]
-    return {"values": entry["values"], "rules": rules}
+    def rule(condition: str, sentence: str) -> list[Any]:
+        parts = _parts(sentence)
+        numbers = [part for part in parts if not isinstance(part, str)]
+        words = "".join(part if isinstance(part, str) else f"{{{numbers.index(part)}}}" for part in parts)
+        return [told(condition), words, [[told(formula), form] for formula, form in numbers]]
+
+    return {"values": entry["values"], "rules": [rule(*both) for both in entry["rules"]]}
 
 
 def tree(formula: str, where: Mapping[str, str] = MappingProxyType({})) -> Any:

@@ -34,6 +34,7 @@ PAGES = sorted(
     if "_static" not in page.relative_to(SITE).parts
     and "<a data-moved" not in page.read_text(encoding="utf-8")
 )  # without those that only lead on from an old address
+CHINESE = "book/zh/"
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 WHERE = {
     name: page
@@ -41,6 +42,14 @@ WHERE = {
     for name in re.findall(r'"_anywidget_id": "[\w.]+\.(\w+)"', (SITE / page).read_text(encoding="utf-8"))
     if name not in ("Question", "Review")  # no figures
 }  # the first chapter of each figure
+
+
+def english(page: str) -> str:
+    """Return the English twin of a Chinese page, any other page as it is."""
+    name = page.removeprefix(CHINESE)
+    if name == page or name == "search.html":
+        return name
+    return f"notebooks/{name}" if name[:2].isdigit() else f"book/{name}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -358,7 +367,7 @@ FRAMES = (
 # figure is drawn as wide as its place is, and through some frames all is where it was; or else, what moves still
 STILL = """(patience) => new Promise((done) => {
     const end = Date.now() + 1000 * patience;
-    const plays = (part) => /Pause/.test(part.closest(".rope-live")?.querySelector(".rl-play")?.textContent);
+    const plays = (part) => Boolean(part.closest(".rope-live")?.querySelector(".rl-play.rl-plays"));
     const misfits = () => [...document.querySelectorAll(".rope-live:not(.rl-held) .rl-picture")].filter((place) => {
         const wide = Math.round(Math.min(760, Math.max(240, place.clientWidth)));
         return place.clientWidth && Number(place.querySelector("svg").getAttribute("width")) !== wide;

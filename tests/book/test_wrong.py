@@ -174,6 +174,18 @@ def test_search_leaves_ordinary_words_to_the_chapters(visit):
 
 
 @pytest.mark.browser
+def test_words_that_are_searched_for_begin_beside_the_magnifier(visit):
+    field = visit("search.html", wait=False).page.locator(".bd-search-container .bd-search")
+    field.locator("input").wait_for()
+    gap = field.evaluate("""(field) => {
+        const input = field.querySelector("input");
+        const begin = input.getBoundingClientRect().left + parseFloat(getComputedStyle(input).paddingLeft);
+        return begin - field.querySelector(".fa-magnifying-glass").getBoundingClientRect().right;
+    }""")
+    assert 0 < gap < 20
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("symptom", WALKS)
 def test_a_symptom_ends_at_its_causes_in_three_clicks(visit, symptom):
     *lines, wanted = WALKS[symptom]

@@ -1,5 +1,6 @@
 """Exercises in the page: their answers and mistakes are judged by the page as `check` judges them."""
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -26,6 +27,7 @@ of_each = pytest.mark.parametrize("asked", ROWS.values(), ids=ROWS)
 of_each_table = pytest.mark.parametrize("asked", TABLES.values(), ids=TABLES)
 ENTRIES = entries()
 KNOWN = Path(__file__).parents[1] / "check" / "cases"
+BOOK = Path(__file__).parents[2] / "book"
 SOLVED = {name: answer for chapter in PATHS for name, answer in answers_of(chapter).items()}
 TINY = 1e-12
 
@@ -192,3 +194,25 @@ TYPED += [("17,206, 2,794", [17206, 2794]), ("8/3 16/3", [8 / 3, 16 / 3]), ("", 
 @pytest.mark.parametrize(("text", "numbers"), TYPED)
 def test_several_numbers_are_read_as_people_type_them(text, numbers, page):
     assert page.answer([("numbersOf", [text])])[0] == pytest.approx(numbers)
+
+
+def test_sentences_of_rules_are_found_in_the_language_of_the_page_with_their_numbers(page):
+    words = json.loads((BOOK / "zh" / "questions" / "exercises.json").read_text(encoding="utf-8"))
+    holes = re.compile(r"\{\d\}")
+    assert {
+        english: chinese
+        for english, chinese in words.items()
+        if holes.findall(english) != holes.findall(chinese)
+    } == {}
+    for name in ("4.3", "5.2", "5.4"):  # those of chapters that have a Chinese page
+        asked = RULED[name]
+        said = {
+            asked["ask"],
+            asked["because"],
+            *asked["hints"],
+            *(rule[1] for rule in asked["rules"]["rules"]),
+        }
+        assert said <= words.keys()
+    page.evaluate(f"((words) => (globalThis.RopeWords = words))({json.dumps(words)})")
+    assert verdict(page, RULED["4.3"], [10, 6])["why"] == "这时 m − n 是 4，而 9 − 4 = 5。"
+    page.evaluate("(globalThis.RopeWords = undefined) ?? 0")

@@ -264,10 +264,10 @@ interface Asked {
   places?: string[];
   control?: string;
 }
-/** The numbers of an answer by name, and rules: [a condition as a tree, the sentence in parts: words, or [tree, format]]. */
+/** The numbers of an answer by name, and rules: [a condition as a tree, a sentence with {0}, {1}, …, [tree, format] for each of them]. */
 interface Ruled {
   values: string[];
-  rules: [any, any[]][];
+  rules: [any, string, any[][]][];
 }
 type Give = (given: any) => void;
 

@@ -64,6 +64,7 @@ function drawPlane(pen, state, x, y, size) {
   for (const { tip, words, name } of both) {
     const width = textWidth(name, 13, true);
     const { left, baseline } = labels.place(width, spotsBeyond(at(tip), [cx, cy], width));
+    pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // over the ways of the tips
     pen.text(left, baseline, name, { fill: words, weight: 600 });
   }
 }

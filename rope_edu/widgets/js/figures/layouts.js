@@ -93,6 +93,8 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
     const own = seats.filter(({ seat }) => home(seat) === pair);
     pen.rects([...own.map(bar), ...own.map(({ left }) => [left, tab, inner, TAB])], {
       fill: speedShade(speedOf(pair, pairs)),
+      stroke: ink.muted,
+      width: 0.7,
     });
   }
   pen.lines(
@@ -133,8 +135,10 @@ function draw(pen, state, { width }) {
   const isChosen = (seat) => trained.includes(from[seat]);
   for (const seat of [...places.filter((s) => !isChosen(s)), ...places.filter(isChosen)]) {
     const tint = speedShade(speedOf(pairOf(from[seat]), pairs));
-    const style = isChosen(seat) ? { width: 5 } : { width: 2, opacity: 0.8 };
-    pen.line(centre(from[seat]), UPPER + 18 + BAR + TAB, centre(seat), LOWER, { stroke: tint, ...style });
+    const style = isChosen(seat) ? { width: 5 } : { width: 2 };
+    const ends = [centre(from[seat]), UPPER + 18 + BAR + TAB, centre(seat), LOWER];
+    pen.line(...ends, { stroke: ink.muted, width: style.width + 1.2 }); // an edge: one end of the ramp is dark, the other light
+    pen.line(...ends, { stroke: tint, ...style });
   }
   drawRow(pen, { values: upper, feature: places, pairs, lit: trained }, x, cell, UPPER, false);
   drawRow(pen, { values: lower, feature: from, pairs, lit: joined }, x, cell, LOWER, true);

@@ -41,8 +41,8 @@ function rotations(state) {
 }
 const readingFor = (state) => readingOf(state.task, rotations(state).now);
 /** The reader's own text, where the model of this task reads one. */
-const ownOf = ({ own, ...state }) =>
-  own && state.task === "text" ? ownTextOf(state.task, rotations(state).now, own) : undefined;
+const ownOf = (state) =>
+  state.own && state.task === "text" ? ownTextOf(state.task, rotations(state).now, state.own) : undefined;
 
 /** A letter as a reader sees it. */
 const letter = ({ task }, token) => {
@@ -393,6 +393,10 @@ export default live({
   readout,
   follow,
   work,
+  panel: (width, state, view) => [
+    ownOf(state) ? plan(width, state).own.y - 20 : 0, // a reader who types sees what becomes of it
+    height(width, state, view),
+  ],
   buttons: [
     {
       label: phrase`Published ramp`,

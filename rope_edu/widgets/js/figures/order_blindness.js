@@ -299,6 +299,7 @@ function readout(state, { shows }) {
   const place = to[looked];
   if (place < 0) {
     const shared = to.filter((n) => n >= 0).length;
+    if (!shared) return phrase`Sentence 2 has none of the words of sentence 1, so no output can be compared.`;
     return phrase`${word} does not appear in sentence 2. Now ${shared - seen.unmoved} of the ${shared} outputs that can be compared
       moved: attention sees which words there are.`;
   }

@@ -64,13 +64,15 @@ function drawLegend(pen, all, width) {
   });
 }
 
+const TOP = 1.12; // of the vertical axis: a knee at 1 keeps clear of its name
+
 /** The axes, and where pair i with a value of a rule lies. */
 function drawAxes(pen, state, all, box, width) {
   const { head_dim, beta_fast, factor, shown, across } = state;
   const last = head_dim / 2 - 1;
   const most = 1.25 * beta_fast;
   const byPair = across === "pair";
-  const { X, Y, at } = axes(pen, box, byPair ? [0, last] : [0, most], [0, 1], {
+  const { X, Y, at } = axes(pen, box, byPair ? [0, last] : [0, most], [0, TOP], {
     xLabel: byPair ? phrase`pair i (fast to slow)` : phrase`turns in the trained length (linear)`,
     yLabel:
       shown === "kept" ? phrase`Share of θ kept, γ` : width < 480 ? "θ′ / θ" : phrase`What θ is multiplied by, θ′ / θ`,

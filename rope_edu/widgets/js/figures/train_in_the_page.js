@@ -10,7 +10,7 @@ import { makeHelper } from "../lib/helper.js";
 import { inLines } from "../lib/labels.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
-import { counted, listed } from "../lib/words.js";
+import { counted, listed, textWidth } from "../lib/words.js";
 import { binSize, means } from "../maths/long_text.js";
 import { answer } from "../maths/page_answer.js";
 import { trainedRope } from "../maths/page_doors.js";
@@ -249,8 +249,11 @@ function drawPlaces(pen, state, all, box) {
     const [from, to] = 2 * trained < total ? [edge, box.x + box.w] : [box.x, edge]; // clear of the line between
     const middle = (from + to) / 2;
     const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
+    const lines = settings(state, to - from < 140);
+    const wide = 12 + Math.max(textWidth(words, 15, true), ...lines.map((line) => textWidth(line)));
+    pen.rect(middle - wide / 2, box.y + 34, wide, 28 + 18 * lines.length, { fill: ink.paper, radius: 5 }); // over the grid
     pen.text(middle, box.y + 50, words, { anchor: "middle", weight: 600, size: 15 });
-    for (const [i, line] of settings(state, to - from < 140).entries()) {
+    for (const [i, line] of lines.entries()) {
       pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
     }
   });

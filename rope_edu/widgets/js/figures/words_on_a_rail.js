@@ -128,7 +128,7 @@ function readout({ dog, pig, lock, start }) {
     : phrase`Each word has turned its arrow by 30° times its position.`;
   return lock
     ? phrase`${first} Dog and pig are ${far} apart, and their score is ${score}, wherever they are.`
-    : phrase`${first} Dog and pig are ${far} apart, and their score is ${score}.`;
+    : phrase`${first} Dog and pig are ${far} apart, and that distance alone sets their score, ${score}.`;
 }
 
 /** The lock keeps both together; a word that is dropped on the other passes it; without the lock Play lets the pig stroll. */

@@ -78,14 +78,8 @@ const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(
  */
 export function ruled({ values, rules }, given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
-  const [, sentence] = rules.find(([condition]) => formula(condition)(names)) ?? [];
-  return sentence && told(sentence, names);
-}
-
-/** A sentence in parts, in the language of the page: its numbers are {0}, {1} … there. @type {(parts: any[], names: Names) => string} */
-function told(parts, names) {
-  const values = parts.filter((part) => typeof part !== "string");
-  const key = parts.map((part) => (typeof part === "string" ? part : `{${values.indexOf(part)}}`)).join("");
-  const written = values.map(([tree, form]) => FORMS[form](formula(tree)(names)));
-  return phraseOf(key).replace(/\{(\d)\}/g, (_, n) => written[n]);
+  const [, sentence, numbers] = rules.find(([condition]) => formula(condition)(names)) ?? [];
+  const number = (/** @type {string} */ _, /** @type {number} */ n) =>
+    FORMS[numbers?.[n][1]](formula(numbers?.[n][0])(names));
+  return sentence && phraseOf(sentence).replace(/\{(\d)\}/g, number);
 }
