@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rope_edu.widgets import LiveFigure
 from rope_edu.widgets._bundle import scopes, style
+from rope_edu.widgets._data import DATA
 from rope_edu.widgets._modules import constant
 
 ELEMENT = Path(__file__).resolve().parents[1] / "assets" / "embed.js"
@@ -25,6 +26,11 @@ GIVEN = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # what a module returns und
 STRICT = '"use strict";'  # once for all modules of a file
 COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
 TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc within a line
+MODULE = re.compile(r"\$(?:lib|maths|data|figures)\$\w+")  # the constant that a module becomes
+SCOPE = re.compile(r"^(?=const \$\w+\$\w+ = \(\(\) => \{)", re.MULTILINE)  # where a module begins
+LEADS = re.compile(r"(?<=const LEADS = )\{.*\}(?=;)")  # of all figures, of which a file needs one
+UNITS = re.compile(r"([^{}]+)\{([^{}]*)\}")  # a rule of a style sheet: selectors, declarations
+CLASS = re.compile(r"\.(rl-[\w-]+)")
 REMARK = re.compile(r" // [^\"'`]*$")  # behind code; with a quote in it, it may be the end of a text
 
 
@@ -57,20 +63,49 @@ def own_style() -> str:
     return re.sub(r" ?([{};]) ?|(?<=[:,]) ", r"\1", text).replace(";}", "}")
 
 
+def of_use(sheet: str, body: str) -> str:
+    """Return a style sheet without the rules for classes that no module of a figure names, such as a question's.
+
+    >>> of_use(".rl-a,.rl-b .c{left:0}.rl-c{top:0}", 'class: "rl-b"')
+    '.rl-b .c{left:0}'
+    """
+
+    def rule(found: re.Match[str]) -> str:
+        if "(" in found[1]:  # :is(…) may name one class that is there and one that is not
+            return found[0]
+        selectors = [one for one in found[1].split(",") if all(name in body for name in CLASS.findall(one))]
+        return f"{','.join(selectors)}{{{found[2]}}}" if selectors else ""
+
+    return UNITS.sub(rule, sheet)
+
+
+def data_first(body: str) -> str:
+    """Return modules in an order in which code lies near code: so it is packed tighter. Data ask for no module."""
+    return "".join(sorted(SCOPE.split(body), key=lambda module: not module.startswith("const $data$")))
+
+
+def short(script: str) -> str:
+    """Return a script whose modules have names of a letter or two."""
+    names = {name: f"${number:x}" for number, name in enumerate(dict.fromkeys(MODULE.findall(script)))}
+    return MODULE.sub(lambda name: names[name[0]], script)
+
+
 def script(figure: type[LiveFigure]) -> str:
     """Return the file of a figure."""
     name = f"figures/{figure.module_name()}"
     state = figure().get_state()
     kept = {key: state[key] for key in ("_controls", *figure.controls())}
+    body = data_first(lean(scopes(name, "lib/controls")).replace(f"{STRICT}\n", ""))
+    own = {name: leads for name, leads in DATA["leads"]().items() if name == figure.__name__}
+    body = LEADS.sub(lambda _: json.dumps(own, separators=(",", ":")), body)
     given = ", ".join(
         (
             f"state: {json.dumps(kept, ensure_ascii=False, separators=(',', ':'))}",
-            f"style: {json.dumps(own_style())}",
+            f"style: {json.dumps(of_use(own_style(), body))}",
             f"controls: {constant('lib/controls')}",
         )
     )
-    body = lean(scopes(name, "lib/controls")).replace(f"{STRICT}\n", "")
-    return (
+    return short(
         f"// {figure.__name__}, a live figure of RoPE, Turn by Turn. MIT licence.\n"
         f"{lean(ELEMENT.read_text(encoding='utf-8'))}"
         f"(() => {{\n{STRICT}\n{body}\n"
