@@ -22,6 +22,7 @@ LEADS_ON = """<!DOCTYPE html>
     <meta name="robots" content="noindex" />
     <meta http-equiv="refresh" content="0; url={target}" />
     <link rel="canonical" href="{target}" />
+    <link rel="icon" href="{icon}" />
     <title>{title} has moved</title>
     <script defer src="{script}"></script>
   </head>
@@ -30,6 +31,23 @@ LEADS_ON = """<!DOCTYPE html>
       <h1>This page has moved</h1>
       <p>Go on to <a data-moved href="{target}">{title}</a>.</p>
       {sections}
+    </main>
+  </body>
+</html>
+"""
+
+# Whoever asks for the site comes to its first page. It names an icon: else a browser asks for one that is not there
+FIRST = """<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta http-equiv="refresh" content="0; url={target}" />
+    <link rel="icon" href="_static/logo.svg" />
+    <title>{title}</title>
+  </head>
+  <body>
+    <main>
+      <h1><a href="{target}">{title}</a></h1>
     </main>
   </body>
 </html>
@@ -73,14 +91,18 @@ def leading_on(page: str, sections: dict[str, str], title: str) -> str:
         target=relative(page, sections[""]),
         title=html.escape(title),
         script="../" * page.count("/") + "_static/site.js",
+        icon="../" * page.count("/") + "_static/logo.svg",
         sections=island(page, sections),
     )
 
 
 def write_pages(app: Sphinx, error: Exception | None) -> None:
-    """Write a page that leads on in the place of every page that is gone."""
+    """Write a page that leads on in the place of every page that is gone, and one that leads to the first."""
     if error or app.builder.format != "html":
         return
+    root = app.config.root_doc
+    first = FIRST.format(target=f"{root}.html", title=html.escape(app.env.titles[root].astext()))
+    (Path(app.outdir) / "index.html").write_text(first, encoding="utf-8")
     for page, sections in table().items():
         if "" not in sections or page in app.env.found_docs:
             continue
