@@ -79,7 +79,7 @@ def _presets() -> list[dict[str, Any]]:
 
 DATA: dict[str, Callable[[], Any]] = {
     "bases": _bases,
-    "config_rules": lambda: {name: rule for name, rule in RULES.items() if name not in ("format", "source")},
+    "config_rules": lambda: RULES,
     "decoding": lambda: {
         "headDim": decoding.HEAD_DIM,
         "base": decoding.BASE,
