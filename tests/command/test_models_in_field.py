@@ -13,8 +13,6 @@ from rope_edu.clinic import check_decoder, check_model  # noqa: E402
 from .faults import DECODERS, MODELS  # noqa: E402
 from .tiny import tiny  # noqa: E402
 
-pytestmark = pytest.mark.long
-
 ARCHITECTURES = [
     "afmoe",
     "apertus",

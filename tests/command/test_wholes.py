@@ -9,8 +9,6 @@ from rope_edu.clinic import check_decoder, check_model
 
 from .wholes import SECTIONS, behind_a_picture, whole
 
-pytestmark = pytest.mark.long
-
 WHOLES = [
     "gemma3",
     "gemma4",
