@@ -79,7 +79,7 @@ def as_trees(exercise_id: str) -> dict[str, Any]:
 def tree(formula: str, where: Mapping[str, str] = MappingProxyType({})) -> Any:
     """Return a formula as a tree: a number, a name, or a list of what is done and to what.
 
-    Arguments: `where` the formulas that stand behind some names. ValueError names what the page cannot compute.
+    Arguments: `where` the formulas behind some names. ValueError names what the page cannot compute.
 
     >>> tree("abs(m - 5) < far", {"far": "2"}), tree("sum(cos(r) for r in range(3, 9))")
     (['<', ['abs', ['-', 'm', 5]], 2], ['sum', 'r', 3, 9, ['cos', 'r']])

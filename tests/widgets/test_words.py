@@ -172,13 +172,21 @@ SMALL = {
 }  # the forms of the ten minutes
 
 
-@pytest.fixture(scope="module", params=DONE)
-def marked(request):
-    """A figure whose templates are seen."""
-    figure = Drawn(request.param, MARKED)
-    figure.name = request.param
-    yield figure
-    figure.close()
+def drawn_with(words):
+    """Return a fixture: each figure in turn, where these words are given."""
+
+    @pytest.fixture(scope="module", params=DONE)
+    def figure(request):
+        made = Drawn(request.param, words)
+        made.name = request.param
+        yield made
+        made.close()
+
+    return figure
+
+
+marked = drawn_with(MARKED)
+chinese = drawn_with(f"globalThis.RopeWords = {json.dumps(WORDS)};\n")
 
 
 def test_nothing_is_drawn_or_told_in_english_alone(marked):
@@ -199,18 +207,6 @@ def test_nothing_is_drawn_or_told_in_english_alone(marked):
                     if found := not_said(text, known):
                         faults[text] = found
     assert faults == {}
-
-
-CHINESE = f"globalThis.RopeWords = {json.dumps(WORDS)};\n"
-
-
-@pytest.fixture(scope="module", params=DONE)
-def chinese(request):
-    """A figure on a Chinese page."""
-    figure = Drawn(request.param, CHINESE)
-    figure.name = request.param
-    yield figure
-    figure.close()
 
 
 @pytest.mark.parametrize("width", [760, 328])
