@@ -33,6 +33,9 @@ serve: book  ## build the book, serve it on localhost and print the address
 check: lint  ## lint, and the tests of what changed since main (ROOM=config for one room): two minutes
 	$(BIN)/python tests/of_change.py $(ROOM)
 
+# There are as many workers as cores: more threads in each would wait for one another. tests/arithmetic.py runs others.
+test check library: export OMP_NUM_THREADS ?= 1
+
 test: lint  ## everything that CI runs
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(LIBRARY)
 	$(BIN)/python -m pytest -n auto $(REST)
