@@ -210,7 +210,8 @@ class WebKit(WebDriver):
         os.close(writer)
         with os.fdopen(reader) as said:
             number = said.readline().strip()
-        plain = {"GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1", "WEBKIT_DISABLE_COMPOSITING_MODE": "1"}  # without a GPU
+        # layers that a GPU would lay over each other take the processor long
+        plain = {"GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1", "WEBKIT_DISABLE_COMPOSITING_MODE": "1"}
         environment = {**os.environ, "DISPLAY": f":{number}", **plain}
         for _ in range(5):  # somebody else may have taken the port by then: the driver ends at once
             self.port = free_port()
