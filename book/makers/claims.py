@@ -1,6 +1,6 @@
 r"""Measure what claims of chapter 23 need: times of attention, learned rows, encodings switched, linear attention.
 
-    PYTHONPATH=book python -m makers.claims                   # about 20 minutes on one core
+    PYTHONPATH=book python -m makers.claims                   # about 25 minutes on one core
     PYTHONPATH=book python -m makers.claims times rows        # some of the parts, into the same file
 
 Expected before the first run: T5's bias costs less than twice attention without position at 2,048 tokens, and RoPE
@@ -10,8 +10,8 @@ attention learns *back* earlier with RoPE than without position, and *text* a li
 
 Seen: T5's bias made anew costs far more than twice, one at hand a little less; neighbouring rows came together on
 *copy* and *text*, not on *back*; switched models fell far but stayed above chance, and *text* was mended in part;
-linear attention learned *back* earlier than without position, and with sinusoids earlier still. On *text* linear
-attention was not run.
+linear attention learned *back* earlier than without position, and with sinusoids earlier still. *text*, which was
+run later: the same order in every seed, RoPE 3 points ahead of no position and at most 1.2 behind sinusoids.
 """
 
 from __future__ import annotations

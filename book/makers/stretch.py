@@ -1,6 +1,6 @@
 r"""Train at one length, test at 2, 4 and 16 times it: every rule, without training and after a little.
 
-    PYTHONPATH=book python -m makers.stretch                                  # all: 2 tasks and a probe × 8 seeds
+    PYTHONPATH=book python -m makers.stretch                                  # all: 3 tasks × 8 seeds
     PYTHONPATH=book python -m makers.stretch --tasks text --seeds 2 --out mine.json
 
 Each task begins with what is chosen, by the loss on tuning texts of a model that is never reported: the learning
@@ -11,8 +11,7 @@ fine-tune. Then for each of the seeds 0, 1, … a model is trained at the task's
 - after a fine-tune with each rule set for the longest: a tenth of the steps, on texts 4 and on texts 16 times as
   long, with as many tokens a step as before;
 
-beside a model trained from the start with a base of 500,000 (ABF). On the probe, needle, models are judged without
-a fine-tune. Longer texts are scored at their new places
+beside a model trained from the start with a base of 500,000 (ABF). Longer texts are scored at their new places
 alone. The same weights are then read otherwise, without training: `makers.readings`. Last, two rules are
 fine-tuned once more, each with a rate chosen from four, on tuning texts as long as those that it is tuned on.
 
@@ -55,8 +54,7 @@ from rope_edu.training.loop import TrainingConfig, make_model, score, train
 from rope_edu.training.tasks import make_task
 
 DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "stretch.json"
-STRETCHED_TASKS = ("text", "copy")
-PROBES = ("needle",)  # tasks on which the trained models are judged without a fine-tune
+STRETCHED_TASKS = ("text", "copy", "needle")
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 TUNED_RATES = (1e-3, 3e-3)  # of a fine-tune
 TUNING_SEED = 1000  # the reported seeds count from 0
@@ -339,8 +337,6 @@ def run_seed(bench: Bench, seed: int) -> list[list]:
     """Return all scores of one seed."""
     model = bench.base(seed)
     rows = zero_shot(bench, model)
-    if bench.name in PROBES:
-        return rows
     for multiple in bench.plan.tuned_on:
         for rule in RULES:
             tuned = bench.tuned(model, seed, rule, multiple)
@@ -386,8 +382,7 @@ def choose(task: str, plan: Plan) -> Fit:
     slow, fast = choose_thresholds(bench(), model)
     chosen = {"learning_rate": rate, "slow": slow, "fast": fast}
     lists = {factor: choose_list(bench(**chosen), model, factor) for factor in plan.multiples[1:]}
-    tuned = () if task in PROBES else RULES
-    tuned_rates = {rule: choose_rate(bench(**chosen, lists=lists), model, rule) for rule in tuned}
+    tuned_rates = {rule: choose_rate(bench(**chosen, lists=lists), model, rule) for rule in RULES}
     return Fit(**chosen, lists=lists, tuned_rates=tuned_rates)
 
 
@@ -489,7 +484,7 @@ def describe_settings(size: str) -> dict:
 
     def of_task(name: str) -> dict:
         task, steps = make_task(name), make_config(name, 0, plan, 1.0).steps
-        tuned = 0 if name in PROBES else make_config(name, 0, plan, 1.0, share=plan.share).steps
+        tuned = make_config(name, 0, plan, 1.0, share=plan.share).steps
         lengths = {"length": task.length, "tokens": task.trained_places, "unit": task.unit}
         return {**lengths, "steps": steps, "tuned_steps": tuned}
 
@@ -506,7 +501,6 @@ def describe_settings(size: str) -> dict:
     return {
         "size": size,
         "tasks": {name: of_task(name) for name in STRETCHED_TASKS},
-        "probes": {name: of_task(name) for name in PROBES},
         "multiples": list(plan.multiples),
         "tuned_on": list(plan.tuned_on),
         "rows": plan.rows,
@@ -538,11 +532,9 @@ def run(
 
     add_missing(file, "readings", _work, items("read", {}), jobs)
     add_missing(file, "runs", _work, items("run", {}), jobs)
-    tuned = [task for task in tasks if task not in PROBES]
-    add_missing(file, "rates", _choose_rates, {(task,): (task, size, fits[task]) for task in tuned}, jobs)
+    add_missing(file, "rates", _choose_rates, {(task,): (task, size, fits[task]) for task in tasks}, jobs)
     rates = {row["task"]: (row["rates"],) for row in file.rows["rates"]}
-    retunes = {key: item for key, item in items("retune", rates).items() if key[0] in tuned}
-    add_missing(file, "retuned", _work, retunes, jobs)
+    add_missing(file, "retuned", _work, items("retune", rates), jobs)
 
 
 def add_missing(file: RunsFile, table: str, work: Callable, wanted: dict[tuple, tuple], jobs: int) -> None:
@@ -569,7 +561,7 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    known = STRETCHED_TASKS + PROBES
+    known = STRETCHED_TASKS
     parser.add_argument("--tasks", nargs="+", choices=known, default=list(known),
                         metavar="TASK", help=f"which of {', '.join(known)} (all)")  # fmt: skip
     parser.add_argument("--seeds", type=int, default=8, help="how many, from 0 (8)")

@@ -20,7 +20,8 @@ def load_claims(path: str | Path | None = None) -> dict[str, list[dict[str, Any]
     Returns:
         Table -> rows. `times`: length (tokens), way, milliseconds, ratio to attention without position. `rows`:
         mean cosine of learned rows `offset` apart at the start, as trained, and in what training added. `swaps`:
-        share of right answers at home, switched to RoPE, and tuned. `linear`: area under the learning curve.
+        share of right answers at home, switched to RoPE, and tuned. `linear`: area under the learning curve of
+        linear attention on *back* and *text*, with each encoding.
 
     Raises:
         ValueError: the file is not one of that maker, or lacks a table.

@@ -55,11 +55,6 @@ class Stretch:
         return tuple(task for task in self.meta["tasks"] if any(task == known for known, _ in self.scores))
 
     @property
-    def probes(self) -> tuple[str, ...]:
-        """Return the tasks on which models were judged without a fine-tune."""
-        return tuple(self.meta["probes"])
-
-    @property
     def multiples(self) -> tuple[int, ...]:
         """Return the lengths of the tests, in trained lengths."""
         return tuple(self.meta["multiples"])
