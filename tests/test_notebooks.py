@@ -102,6 +102,23 @@ def test_chapter_has_its_parts(path, notebook):
 
 
 @of_chapters
+def test_chapter_states_the_times_that_are_counted(path, notebook):
+    found = re.search(
+        r"^Time: (\d+) minutes for the spine, (\d+) for its exercises, (\d+) with everything\.",
+        notebook.cells[0].source,
+        re.MULTILINE,
+    )
+    spine, practice, everything = words_of.stated(words_of.read(path))
+    counted = (
+        f"Time: {spine} minutes for the spine, {practice} for its exercises, {everything} with everything."
+    )
+    assert found, counted
+    assert abs(int(found[1]) - spine) <= 1, counted  # a sentence more or less is no reason to state it anew
+    assert int(found[2]) == practice, counted
+    assert abs(int(found[3]) - everything) <= 5, counted
+
+
+@of_chapters
 def test_chapter_has_three_exercises_whose_solutions_pass(path, notebook):
     (solution,) = tagged(notebook, "solution")
     assert solution.source.startswith("# @title Solutions")
@@ -285,7 +302,7 @@ def test_parameters_that_a_figure_shares_move_it(path, notebook):
     assert moves or path.name[:2] not in MOVED_BY_PARAMETERS
 
 
-def test_what_a_tag_folds_shows_something_and_teaches_nothing_that_the_spine_needs(path, notebook):
+def test_what_a_tag_folds_shows_or_checks_something_and_teaches_nothing_that_the_spine_needs(path, notebook):
     spine, folded = words_of.Chapter(), {}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -297,7 +314,8 @@ def test_what_a_tag_folds_shows_something_and_teaches_nothing_that_the_spine_nee
         before = len(spine.code)
         spine.add_code(cell.source, tags)
         if "hide-input" in tags:
-            assert cell.outputs, f"{cell.id} shows nothing"
+            checks = any(isinstance(node, ast.Assert) for node in ast.walk(tree))
+            assert cell.outputs or checks, f"{cell.id} shows nothing and checks nothing"
             assert "parameters" not in tags, f"{cell.id} folds what a reader can change"
             assert not re.search(r"^check\(", cell.source, re.MULTILINE), f"{cell.id} folds an exercise"
             assert not made & set(dir(plain)), f"{cell.id} folds a function of the library"

@@ -22,8 +22,8 @@ SESSIONS = [(course["name"], session) for course in DATA["syllabi"] for session 
 @pytest.mark.parametrize(
     ("course", "session"), SESSIONS, ids=[f"{name}-{s['about'][:20]}" for name, s in SESSIONS]
 )
-def test_the_reading_of_a_session_fits_into_its_time(course, session):
-    assert teach.minutes(ROOT, session) <= session["slot"]
+def test_the_reading_and_the_exercises_of_a_session_fit_into_its_time(course, session):
+    assert teach.minutes(ROOT, session) + teach.practice(ROOT, session) <= session["slot"]
 
 
 def test_a_course_of_half_a_term_has_every_chapter_but_one():

@@ -5,6 +5,7 @@ the list of further reading. Headings stay, in the page and in its contents.
 """
 
 import html
+import re
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
@@ -18,7 +19,7 @@ BY_OUTPUT = {
     "rope-table": "Code that prints this table",
     "live-slot": "Code that makes this figure",
 }
-OTHERWISE = "Folded code"
+CHECKS, PRINTS, OTHERWISE = "Code that checks this", "Code that prints this", "Code that later cells use"
 DETOUR, READING = ("Detour:", "岔路："), ("Further reading", "延伸阅读")
 READING_WORDS = "Papers, code and threads"
 
@@ -68,7 +69,7 @@ def fold_section(section: nodes.section, kind: str) -> None:
 
 
 class NameFolds(SphinxPostTransform):
-    """Say on each fold what it holds: by its cell's tag, else by what the cell shows."""
+    """Say on each fold what it holds: by its cell's tag, by what the cell shows, or by whether it asserts."""
 
     default_priority = 200  # after MyST-NB has made the folds
     formats = ("html",)
@@ -85,7 +86,11 @@ def words_for(cell: nodes.container) -> str:
     shown = "".join(raw.astext() for raw in cell.findall(nodes.raw))
     by_tag = (words for tag, words in BY_TAG.items() if tag in cell["classes"])
     by_output = (words for mark, words in BY_OUTPUT.items() if mark in shown)
-    return next(by_tag, next(by_output, OTHERWISE))
+    prints = any("cell_output" in child["classes"] for child in cell.findall(nodes.container))
+    by_code = (
+        CHECKS if re.search(r"^ *assert ", cell.astext(), re.MULTILINE) else PRINTS if prints else OTHERWISE
+    )
+    return next(by_tag, next(by_output, by_code))
 
 
 def visit_fold(translator: HTML5Translator, fold: HideCodeCellNode) -> None:

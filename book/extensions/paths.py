@@ -37,9 +37,9 @@ def chapters(root: Path) -> list[str]:
     return [entry["file"] for part in parts if part.get("numbered") for entry in part["chapters"]]
 
 
-def minutes(root: Path, path: dict) -> int:
-    """Return how many minutes a path takes: the spines of its chapters, the longest where one is chosen."""
-    return sum(max(read(root / f"{page}.ipynb")["minutes"] for page in step) for step in path["steps"])
+def minutes(root: Path, path: dict, what: str = "minutes") -> int:
+    """Return the minutes of the spines on a path, or of their "practice": the most where one is chosen."""
+    return round(sum(max(read(root / f"{page}.ipynb")[what] for page in step) for step in path["steps"]))
 
 
 def spoken(count: int, page: str = "") -> str:
@@ -68,7 +68,11 @@ class Paths(SphinxDirective):
             here, said = self.env.docname, worded(path, self.env.docname)
             first = self.env.app.builder.get_relative_uri(here, beside(self.env, here, path["steps"][0][0]))
             link = nodes.reference("", said["name"], refuri=f"{first}?path={path['key']}", internal=True)
-            words = say(here, " (about {0}). {1}", spoken(minutes(root, path), here), said["text"])
+            takes, practice = (spoken(minutes(root, path, what), here) for what in ("minutes", "practice"))
+            if minutes(root, path, "practice"):
+                words = say(here, " (about {0}, and {1} of exercises). {2}", takes, practice, said["text"])
+            else:
+                words = say(here, " (about {0}). {1}", takes, said["text"])
             items.append(
                 nodes.list_item("", nodes.paragraph("", "", nodes.strong("", "", link), nodes.Text(words)))
             )

@@ -52,20 +52,30 @@ def link(root: Path, number: str) -> str:
 
 
 def minutes(root: Path, session: dict) -> int:
-    """Return the counted minutes of a session's pages, and those that it plans beside them."""
-    counted = sum(words.read(chapter(root, number))["minutes"] for number in session["pages"])
-    return counted + session.get("extra", 0)
+    """Return the counted minutes of the spines of a session's pages, and those that it plans beside them."""
+    return round(counted(root, session, "minutes")) + session.get("extra", 0)
+
+
+def practice(root: Path, session: dict) -> int:
+    """Return the minutes of the exercises on these spines."""
+    return round(counted(root, session, "practice"))
+
+
+def counted(root: Path, session: dict, what: str) -> float:
+    """Return what counting gives for the pages of a session."""
+    return sum(words.read(chapter(root, number))[what] for number in session["pages"])
 
 
 def syllabi(root: Path) -> Iterator[str]:
     """Yield the sessions of each course."""
     for course in data()["syllabi"]:
         yield from (f"### {course['name']}", "", course["text"].strip(), "")
-        yield from ("| Session | Pages | Reading, counted | It has |", "|---|---|---|---|")
+        yield from ("| Session | Pages | Reading | Exercises | It has |", "|---|---|---|---|---|")
         for session in course["sessions"]:
             pages = ", ".join([link(root, number) for number in session["pages"]])
             pages += f", {session['and']}" if "and" in session else ""
-            yield f"| {session['about']} | {pages} | {minutes(root, session)} min | {session['slot']} min |"
+            times = minutes(root, session), practice(root, session), session["slot"]
+            yield f"| {session['about']} | {pages} | {' min | '.join(map(str, times))} min |"
         yield from ("", f"At home: {course['home']}", "")
 
 

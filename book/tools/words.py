@@ -1,11 +1,18 @@
-"""Count the words of the book: those that a reader meets unfolded, the spine, and those that wait in folds.
+"""Count the words of the book and the minutes that they take: those of the spine, unfolded, and those in folds.
 
     python book/tools/words.py            # a row for each chapter
     python book/tools/words.py 18 A1      # of these only
 
 A word is a run of characters with a letter or a digit in it. A formula counts as one word, a link by what it says;
-code and what it prints do not count. `read` is the minutes of a slow reading of the spine, `PACE` words per minute;
-`done` adds a minute for each unfolded cell of code and another for each exercise.
+code and what it prints do not count. The other columns are minutes:
+
+    read        a slow reading of the spine, `PACE` words per minute
+    code        one for each cell of code in the spine, but for exercises
+    spine       read and code
+    practice    the exercises that are not in a detour, `PRACTICE` each: our guess
+    everything  spine and practice, and the same count of all that is folded
+
+The minutes are counted, nobody timed them. Each chapter states its own (`tests/test_notebooks.py`).
 """
 
 import re
@@ -15,9 +22,11 @@ from pathlib import Path
 import nbformat
 
 ROOT = Path(__file__).parents[2]
-PACE = 130
+PACE = 130  # words per minute
+PRACTICE = 5  # minutes of an exercise
 ALONE = ("00", "P")  # pages that are no chapters: that of ten minutes, the playground
 FOLDED_HEADING = re.compile(r"(#{2,4}) (Detour: .+|Further reading)$")
+FOLDING = {"hide-cell", "hide-input", "remove-input"}  # tags
 DETAILS = re.compile(r"<details>\s*(?:<summary>.*?</summary>)?(.*?)</details>", re.DOTALL)
 NOT_WORDS = (
     (re.compile(r"```.*?```", re.DOTALL), " "),
@@ -44,7 +53,10 @@ class Chapter:
     def __init__(self) -> None:
         self.spine: list[str] = []
         self.folds: list[str] = []
-        self.code: list[str] = []  # of unfolded cells
+        self.code: list[str] = []  # of unfolded cells, exercises among them
+        self.folded_code: list[
+            str
+        ] = []  # of folded cells whose code is worth a look, and of those in detours
         self.rank = self.blocks = (
             0  # of the folded section, and how many of its blocks are read; rank 0: none is
         )
@@ -63,18 +75,40 @@ class Chapter:
                 self.blocks += 2 if self.rank and line.endswith("Further reading") else 1
 
     def add_code(self, source: str, tags: list[str]) -> None:
-        """Read a cell of code."""
-        if not (self.rank or {"hide-cell", "hide-input", "remove-input"} & set(tags)):
+        """Read a cell of code: setup, solutions and questions are no reading."""
+        if not self.rank and not FOLDING & set(tags):
             self.code.append(source)
+        elif not {"hide-cell", "remove-input"} & set(tags):
+            self.folded_code.append(source)
 
-    def minutes(self) -> tuple[float, int]:
-        """Minutes of a slow reading of the spine: of its words, and with its cells and exercises."""
-        words = count("\n\n".join(self.spine)) / PACE
-        exercises = sum("\ncheck(" in source for source in self.code)
-        return words, round(words + len(self.code) + exercises)
+    def minutes(self) -> dict[str, float]:
+        """Minutes of the spine, of the exercises on it, and of everything."""
+        practice, folded_practice = (
+            PRACTICE * sum(map(is_exercise, c)) for c in (self.code, self.folded_code)
+        )
+        code = sum(not is_exercise(source) for source in self.code)
+        read = count("\n\n".join(self.spine)) / PACE
+        folds = count("\n\n".join(self.folds)) / PACE + folded_practice
+        folds += sum(not is_exercise(source) for source in self.folded_code)
+        return {
+            "read": read,
+            "code": code,
+            "minutes": read + code,
+            "practice": practice,
+            "everything": read + code + practice + folds,
+        }
 
 
-def read(path: Path) -> dict[str, int]:
+def is_exercise(source: str) -> bool:
+    """Return whether a cell asks for an answer.
+
+    >>> is_exercise('a = ...\\n\\ncheck("4.1", a)'), is_exercise("checked = 1")
+    (True, False)
+    """
+    return bool(re.search(r"^check\(", source, re.MULTILINE))
+
+
+def read(path: Path) -> dict[str, float]:
     """Words and minutes of one notebook."""
     chapter = Chapter()
     for cell in nbformat.read(path, as_version=4).cells:
@@ -83,22 +117,33 @@ def read(path: Path) -> dict[str, int]:
         else:
             chapter.add_code(cell.source, cell.metadata.get("tags", []))
     spine, folds = (count("\n\n".join(text)) for text in (chapter.spine, chapter.folds))
-    reading, minutes = chapter.minutes()
-    return {"spine": spine, "folds": folds, "read": reading, "minutes": minutes}
+    return {"words": spine + folds, "spine": spine, "folds": folds} | chapter.minutes()
+
+
+def stated(row: dict[str, float]) -> tuple[int, int, int]:
+    """Minutes as a chapter states them: of the spine, and, to five, of its exercises and of everything.
+
+    >>> stated({"minutes": 12.4, "practice": 15, "everything": 42.6})
+    (12, 15, 45)
+    """
+    return round(row["minutes"]), 5 * round(row["practice"] / 5), 5 * round(row["everything"] / 5)
 
 
 def main(wanted: list[str]) -> None:
-    """Print a row for each page, and the sum of the chapters."""
+    """Print a row for each page, and sums of the chapters."""
     rows = {path.stem: read(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
     rows = {name: row for name, row in rows.items() if not wanted or name.split("_")[0] in wanted}
-    chapters = [row for name, row in rows.items() if not name.startswith(ALONE)]
-    rows["chapters and appendices"] = {
-        key: sum(row[key] for row in chapters) for key in ("spine", "folds", "read", "minutes")
-    }
-    print(f"{'':34}{'whole':>8}{'spine':>8}{'folds':>8}{'read':>6}{'done':>6}")
+    for title, first in (("chapters", ("0", "1", "2")), ("chapters and appendices", ("0", "1", "2", "A"))):
+        summed = [row for name, row in rows.items() if name.startswith(first) and not name.startswith(ALONE)]
+        rows |= {title: {key: sum(row[key] for row in summed) for key in summed[0]}} if summed else {}
+    print(
+        f"{'':33}{'words':>8}{'spine':>8}{'folds':>8}{'read':>7}{'code':>6}{'spine':>7}{'practice':>10}{'everything':>12}"
+    )
     for name, row in rows.items():
-        whole = row["spine"] + row["folds"]
-        print(f"{name:34}{whole:8,}{row['spine']:8,}{row['folds']:8,}{row['read']:6.0f}{row['minutes']:6}")
+        print(
+            f"{name:33}{row['words']:8,}{row['spine']:8,}{row['folds']:8,}{row['read']:7.0f}{row['code']:6}"
+            f"{row['minutes']:7.0f}{row['practice']:10}{row['everything']:12.0f}"
+        )
 
 
 if __name__ == "__main__":

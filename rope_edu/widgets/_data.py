@@ -104,7 +104,7 @@ DATA: dict[str, Callable[[], Any]] = {
         "places": rail.PLACES,
         "apart": rail.APART,
         "arrows": rail.ARROWS,
-        "round": rail.ROUND,
+        "stay": rail.STAY,
         "pace": rail.PACE,
     },
     "questions": questions,

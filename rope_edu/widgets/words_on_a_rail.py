@@ -11,7 +11,7 @@ class WordsOnARail(LiveFigure):
     ``start`` words of other text come before the sentence, so the position of a word is ``start`` plus its place,
     and its arrow is turned by 30° times that. The needle shows the score of dog (its arrow is a query) and pig (a
     key), their dot product. With ``lock`` a word that is moved by hand takes the other along, 3 places away.
-    Without it the pig strolls while Play brings more text.
+    Without it the pig stays and walks in turns while Play brings more text.
 
     Values out of range raise TraitError with a sentence.
 

@@ -152,4 +152,20 @@ def test_the_page_says_its_line_and_opens_three_doors_with_counted_hours(visit):
     assert page.locator(".first-line").inner_text() == "Your words are clocks."
     doors = page.locator(".door")
     assert doors.count() == 3
-    assert re.search(r"\d½? hours .* \d+ minutes", doors.last.inner_text().replace("\n", " "))
+    assert re.search(r"\d½? hours\b.* \d+ minutes", doors.last.inner_text().replace("\n", " "))
+
+
+@pytest.mark.parametrize("width", [1280, 1024])
+def test_all_doors_and_the_switch_are_in_the_first_screen(visit, width):
+    page = visit(INDEX, maths=False, width=width, height=900).page
+    for each in [*page.locator(".door").all(), page.locator(f"{RAIL} .rl-toggle")]:
+        box = each.bounding_box()
+        assert box["y"] + box["height"] <= 900
+
+
+@pytest.mark.parametrize("width", [390, 700, 900, 1280])
+def test_doors_and_tries_are_in_one_row_or_in_one_column(visit, width):
+    page = visit(INDEX, maths=False, width=width).page
+    for cards in (".door", ".try"):
+        boxes = [each.bounding_box() for each in page.locator(cards).all()]
+        assert 1 in (len({box["x"] for box in boxes}), len({box["y"] for box in boxes}))

@@ -500,7 +500,7 @@ def of_rail():
         yield Call("passed", [dog, 2, pig], rail.passed(dog, 2, pig))
         yield Call("keptApart", [dog, pig], rail.kept_apart(dog, pig))
         yield Call("railScore", [pig - dog], rail.rail_score(pig - dog))
-        for start, more in itertools.product((0, 11.9, 12, 30, 47.5), (0.01, 0.3, 9)):
+        for start, more in itertools.product((0, 3.9, 4, 7.5, 12, 30, 47.5), (0.01, 0.3, 9)):
             yield Call("strolled", [dog, pig, start, more], rail.strolled(dog, pig, start, more))
     for word, position in itertools.product(rail.ARROWS, (0, 3, 7.25, 48)):
         yield Call("turnedArrow", [word, position], rail.turned_arrow(word, position))

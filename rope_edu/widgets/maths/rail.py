@@ -14,8 +14,10 @@ THETA = math.pi / 6  # radians per word
 PLACES = 8  # on the rail, counted from 0
 APART = 3  # dog and pig in "the dog chases the pig"
 ARROWS = {"dog": [0.6, 0.8], "pig": [1.0, 0.0], "the": [0.8, 0.6], "chases": [0.0, 1.0]}
-ROUND = 24.0  # words of the text in which a pig that nobody keeps strolls away and comes back
-PACE = 0.25  # places that it goes per word
+STAY = (
+    4.0  # words of the text for which a pig that nobody keeps stays where it is, and for which it then walks
+)
+PACE = 0.75  # places that it walks per word
 
 
 def other_places(dog: float, pig: float) -> list[int]:
@@ -53,14 +55,14 @@ def rail_score(distance: float) -> float:
 
 
 def strolled(dog: float, pig: float, start: float, words: float) -> float:
-    """Return where the pig is after ``words`` more words of text, on its side of the dog: out and back.
+    """Return where the pig is after ``words`` more words, on its side of the dog: it stays, walks, stays, returns.
 
-    >>> strolled(1, 4, 0, 1), strolled(1, 4, 13, 1), strolled(1, 6.9, 0, 1), strolled(5, 3, 13, 20)
-    (4.25, 3.75, 7.0, 0.0)
+    >>> [strolled(1, 4, start, 1) for start in (0, 4, 8, 12)], strolled(1, 6.9, 5, 1), strolled(5, 3, 13, 20)
+    ([4.0, 4.75, 4.0, 3.25], 7.0, 0.0)
 
     Chapter 12.
     """
-    way = 1 if start % ROUND < ROUND / 2 else -1
+    way = (0, 1, 0, -1)[int(start // STAY) % 4]
     low, high = (dog + 1, PLACES - 1) if pig > dog or dog < 1 else (0, dog - 1)
     return float(min(high, max(low, pig + way * PACE * words)))
 

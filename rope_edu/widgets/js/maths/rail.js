@@ -35,14 +35,14 @@ export function turnedArrow(word, position) {
 export const railScore = (distance) => dot(turnedArrow("dog", 0), turnedArrow("pig", distance));
 
 /**
- * Where the pig is after `words` more words of text, on its side of the dog: out and back.
+ * Where the pig is after `words` more words, on its side of the dog: it stays, walks, stays, walks back.
  * @param {number} dog
  * @param {number} pig
  * @param {number} start
  * @param {number} words
  */
 export function strolled(dog, pig, start, words) {
-  const way = start % RAIL.round < RAIL.round / 2 ? 1 : -1;
+  const way = [0, 1, 0, -1][Math.floor(start / RAIL.stay) % 4];
   const [low, high] = pig > dog || dog < 1 ? [dog + 1, LAST] : [0, dog - 1];
   return Math.min(high, Math.max(low, pig + way * RAIL.pace * words));
 }
