@@ -116,6 +116,31 @@ def test_the_sidebar_has_the_minutes_that_a_chapter_states():
     assert text.count('class="minutes"') >= len([page for page in CHAPTERS if "P1" not in page])
 
 
+FOLD = re.compile(r'<details class="fold[^"]*">\s*<summary>([^<]*)</summary>(.*?)</details>', re.DOTALL)
+
+
+def test_a_fold_of_code_says_what_its_code_does():
+    folds = [
+        (words, '<span class="k">assert</span>' in code)
+        for page in CHAPTERS
+        for words, code in FOLD.findall((SITE / page).read_text(encoding="utf-8"))
+    ]
+    shows = {
+        f"Code that {does} this {shown}"
+        for does, shown in [("draws", "picture"), ("prints", "table"), ("makes", "figure")]
+    }
+    silent = {"Code that prints this", "Code that later cells use"}
+    assert {words for words, _ in folds} == {
+        *shows,
+        *silent,
+        "Code that checks this",
+        "Solutions",
+        "Setup: the imports",
+    }
+    assert not [words for words, asserts in folds if asserts and words in silent]
+    assert all(asserts for words, asserts in folds if words == "Code that checks this")
+
+
 @pytest.mark.browser
 def test_paper_has_the_answers_at_the_end(visit):
     page = visit(FOURTH, maths=False).page
