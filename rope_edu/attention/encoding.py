@@ -220,8 +220,6 @@ class XPos(Rotary):
 
         q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   so that pair i of the score gains ζ_i^((m−n)/s)
 
-    Since ζ_i < 1, queries shrink with their position, keys grow, and the score falls with m − n.
-
     Args:
         rope, layout, attention_factor: as for `Rotary`.
         scale_base: s in tokens.

@@ -186,11 +186,16 @@ def as_real(name: str, values: Any) -> Any:
     return xp.astype(array, xp.float64, copy=False)
 
 
+def as_finite(name: str, values: Any) -> Any:
+    """Return `values` as `as_real` does, if all of them are finite."""
+    array = as_real(name, values)
+    check_finite(name, array)
+    return array
+
+
 def as_positions(positions: ArrayLike) -> Array:
     """Return positions (tokens) as a finite float64 array: int, list, range, NumPy or torch."""
-    array = as_real("positions", positions)
-    check_finite("positions", array)
-    return array
+    return as_finite("positions", positions)
 
 
 def as_kind_of(array: Any, like: Any) -> Any:

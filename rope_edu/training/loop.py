@@ -151,9 +151,6 @@ def train(
         test_lengths: lengths at which to test at the end; the task's own if None.
         progress: whether to show a bar.
 
-    Returns:
-        `TrainingResult`.
-
     Raises:
         ValueError: the checkpoint is damaged, or belongs to another configuration.
 
@@ -255,7 +252,7 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
 def score(
     model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
 ) -> tuple[float, float]:
-    r"""Return (loss, accuracy) of a model over unseen texts; of longer texts than trained, at their new places.
+    r"""Loss (nats) and share of right answers on unseen texts; of longer ones than trained, at their new places.
 
     Args:
         model: any.
@@ -263,9 +260,6 @@ def score(
         length: of the texts, in the task's unit.
         rows: texts.
         split: "test" or "tune".
-
-    Returns:
-        Cross-entropy in nats, and the share of right answers, over all places that count.
 
     >>> task = make_task("back")
     >>> loss, accuracy = score(TinyTransformer(task.vocab_size, d_model=8), task, 64, rows=2)
