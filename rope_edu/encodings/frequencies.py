@@ -98,7 +98,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
 
 def as_pairs(inv_freq: ArrayLike) -> Array:
     """Return `inv_freq` as float64 if it is finite and `(pairs,)`."""
-    frequencies: Array = as_finite("inv_freq", inv_freq)
+    frequencies = as_finite("inv_freq", inv_freq)
     if frequencies.ndim != 1:
         raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(frequencies.shape)}")
     return frequencies

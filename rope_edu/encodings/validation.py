@@ -186,9 +186,9 @@ def as_real(name: str, values: Any) -> Any:
     return xp.astype(array, xp.float64, copy=False)
 
 
-def as_finite(name: str, values: Any) -> Any:
+def as_finite(name: str, values: Any) -> Array:
     """Return `values` as `as_real` does, if all of them are finite."""
-    array = as_real(name, values)
+    array: Array = as_real(name, values)
     check_finite(name, array)
     return array
 

@@ -308,7 +308,8 @@ class _Run:
             yield self.step
 
     def _take_step(self) -> None:
-        batch = self._batch("train", self.config.seed, self.step, self.config.batch_size, self.config.length)
+        of = self.config
+        batch = _on(self.device, self.task.batch(of.seed, self.step, of.batch_size, of.length))
         self.step += 1
         for group in self.optimizer.param_groups:
             group["lr"] = group["rate"] * learning_rate(self.config, self.step)
@@ -326,9 +327,6 @@ class _Run:
     def test(self, rows: int, length: int) -> tuple[float, float]:
         """Return `score` of the model on texts of the split that this run is judged by."""
         return score(self.model, self.task, length, rows, split=self.config.evaluate_on)
-
-    def _batch(self, split: str, seed: int, step: int, rows: int, length: int) -> Batch:
-        return _on(self.device, self.task.batch(seed, step, rows, length, split=split))
 
     def save(self, path: Path) -> None:
         """Write a checkpoint so that the file is the old one or the new one at every moment."""
