@@ -10,8 +10,8 @@ from array_api_compat import array_namespace, is_array_api_obj
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import inv_freq, rope_angles
 from rope_edu.encodings.validation import (
+    as_finite,
     as_kind_of,
-    as_positions,
     check_even_dim,
     check_finite_number,
     check_positive_int,
@@ -100,7 +100,7 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
     Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.
     Plain form: `rope_edu.plain.sinusoidal`.
     """
-    positions = as_positions(positions)
+    positions = as_finite("positions", positions)
     xp = array_namespace(positions)
     angles = rope_angles(positions, inv_freq(d_model, base))  # (…, seq, pairs)
     pairs = xp.stack((xp.sin(angles), xp.cos(angles)), axis=-1)  # (…, seq, pairs, 2)

@@ -11,7 +11,6 @@ from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.validation import (
     as_finite,
     as_kind_of,
-    as_positions,
     check_base,
     check_even_dim,
     values_known,
@@ -88,7 +87,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6.
     Plain form: `rope_edu.plain.rope_angles`.
     """
-    places, frequencies = as_positions(positions), as_pairs(inv_freq)
+    places, frequencies = as_finite("positions", positions), as_pairs(inv_freq)
     if is_numpy_array(frequencies):
         frequencies = as_kind_of(frequencies, like=places)
     else:

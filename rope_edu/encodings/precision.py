@@ -8,7 +8,7 @@ import numpy as np
 
 from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import rope_angles
-from rope_edu.encodings.validation import as_positions, as_real, check_one_of, check_whole_number
+from rope_edu.encodings.validation import as_finite, as_real, check_one_of, check_whole_number
 
 SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
 NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
@@ -167,7 +167,7 @@ def angle_error(
     step = check_whole_number("step", step)
     kept = pipeline_cos_sin(positions, inv_freq, pipeline)
     if step:
-        kept = kept * pipeline_cos_sin(as_positions(positions) - step, inv_freq, pipeline).conj()
+        kept = kept * pipeline_cos_sin(as_finite("positions", positions) - step, inv_freq, pipeline).conj()
     angles = np.asarray(rope_angles(step or positions, inv_freq))
     cos, sin = np.cos(angles), np.sin(angles)  # in reals, so that equal angles differ by exactly 0
     return np.abs(np.arctan2(kept.imag * cos - kept.real * sin, kept.real * cos + kept.imag * sin))

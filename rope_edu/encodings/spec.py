@@ -12,8 +12,8 @@ from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
+    as_finite,
     as_kind_of,
-    as_positions,
     check_even_dim,
     check_positive_int,
     check_positive_number,
@@ -196,7 +196,7 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
 
 def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
     """The coordinate by which each pair turns, float64 `(…, seq, pairs)`; `(…, seq, 1)` where all turn by one."""
-    places = as_positions(positions)
+    places = as_finite("positions", positions)
     if spec.axes is None:
         return places[..., None]
     n_axes = max(spec.axes) + 1

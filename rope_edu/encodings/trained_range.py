@@ -8,7 +8,7 @@ import numpy as np
 
 from rope_edu.arrays import Array
 from rope_edu.encodings.frequencies import as_pairs
-from rope_edu.encodings.validation import as_positions, check_positive_int
+from rope_edu.encodings.validation import as_finite, check_positive_int
 
 _EDGE = 1 + 1e-12  # an angle at the very edge is known, however it is rounded
 
@@ -60,7 +60,7 @@ def meets_new_angle(
 
     Source: Liu 2023, arXiv 2310.05209, §4. Chapter 14.
     """
-    distances, now, then = np.array(as_positions(distances)), *_both(inv_freq, trained_inv_freq)
+    distances, now, then = np.array(as_finite("positions", distances)), *_both(inv_freq, trained_inv_freq)
     if distances.size and distances.min() < 0:
         raise ValueError(f"distances must not be negative, got {distances.min():g}")
     seen = check_positive_int("trained_length", trained_length) * then * _EDGE

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array, to_device
 
-from rope_edu.arrays import Array, ArrayLike
+from rope_edu.arrays import Array
 
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
@@ -191,11 +191,6 @@ def as_finite(name: str, values: Any) -> Array:
     array: Array = as_real(name, values)
     check_finite(name, array)
     return array
-
-
-def as_positions(positions: ArrayLike) -> Array:
-    """Return positions (tokens) as a finite float64 array: int, list, range, NumPy or torch."""
-    return as_finite("positions", positions)
 
 
 def as_kind_of(array: Any, like: Any) -> Any:

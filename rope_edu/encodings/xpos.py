@@ -5,7 +5,7 @@ from __future__ import annotations
 from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.validation import as_positions, check_even_dim, check_positive_number
+from rope_edu.encodings.validation import as_finite, check_even_dim, check_positive_number
 
 
 def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0) -> Array:
@@ -37,7 +37,7 @@ def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0)
     Source: Sun 2022, arXiv 2212.10554, eq. 9–10 and algorithm 1; its released code (torchscale). Chapter 19.
     Plain form: `rope_edu.plain.xpos_scale`.
     """
-    positions = as_positions(positions)
+    positions = as_finite("positions", positions)
     rotary_dim = check_even_dim("rotary_dim", rotary_dim)
     scale_base = check_positive_number("scale_base", scale_base)
     xp = array_namespace(positions)
