@@ -64,7 +64,7 @@ class KVCache:
         return 0 if self._k is None else self._k.shape[-2]
 
     def append(self, k: Array, v: Array) -> tuple[Any, Any]:
-        r"""Store the keys and values of new tokens and return all that the cache holds.
+        r"""Store the keys and values of new tokens and return all that the cache holds, `(all k, all v)`, as views.
 
         The oldest leave before anything is returned. So of a chunk that evicts, only the last query has
         the whole window of `capacity` tokens; append one token at a time for an exact sliding window.
@@ -72,9 +72,6 @@ class KVCache:
         Args:
             k: floats `(…, heads, new, head_dim)`, rotated by their own positions.
             v: floats `(…, heads, new, v_dim)`.
-
-        Returns:
-            `(all k, all v)`, `(…, heads, length, head_dim)` and `(…, heads, length, v_dim)`: views.
 
         Raises:
             ValueError: `k` and `v` do not fit each other or what is held, or there is no room for them.

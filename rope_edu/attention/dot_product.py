@@ -22,7 +22,7 @@ from rope_edu.encodings.validation import (
 
 
 def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
-    r"""Attention scores: how well each query matches each key, before the softmax, `(…, q_len, k_len)`.
+    r"""Attention scores, how well each query matches each key before the softmax: `(…, q_len, k_len)`.
 
         scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
 
@@ -30,9 +30,6 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
         q: floats `(…, q_len, head_dim)`, already rotated if RoPE is used.
         k: floats `(…, k_len, head_dim)`; leading axes broadcast with those of `q`.
         scale: a finite number; models that multiply logits (YaRN, DeepSeek) pass their own.
-
-    Returns:
-        `(…, q_len, k_len)`, kind and dtype of `q` and `k`.
 
     Raises:
         ValueError: `q` or `k` is not of floats or has fewer than 2 axes, their widths or leading axes
@@ -44,22 +41,19 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
 
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
     """
-    _check_sequences(q=q, k=k)
-    _check_equally_wide(q, k)
+    check_leading_axes("(…, seq, width)", q=q, k=k)
+    check_equally_wide(q, k)
     return _scores(q, k, None if scale is None else check_finite_number("scale", scale))
 
 
 def causal_mask(q_len: int, k_len: int) -> np.ndarray:
-    r"""Mask of the keys that each query may attend to, `(q_len, k_len)`; the queries are the last positions.
+    r"""Mask of the keys that each query may attend to, True = may attend: NumPy bool `(q_len, k_len)`.
 
         mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
 
     Args:
         q_len: number of queries, the last `q_len` of the `k_len` positions (with a KV cache: the new ones).
         k_len: number of keys.
-
-    Returns:
-        NumPy bool `(q_len, k_len)`, True = may attend.
 
     Raises:
         ValueError: a length is not a whole number ≥ 1, or there are more queries than keys.
@@ -77,7 +71,7 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
 
 def softmax(x: Array, axis: int = -1) -> Any:
-    r"""Turn scores into weights that sum to 1.
+    r"""Weights that sum to 1, from scores: shape, dtype and kind of `x` (halves are calculated in float32).
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
@@ -86,9 +80,6 @@ def softmax(x: Array, axis: int = -1) -> Any:
     Args:
         x: floats, any shape.
         axis: the axis whose weights sum to 1.
-
-    Returns:
-        Shape, dtype and kind of `x` (halves are calculated in float32).
 
     Raises:
         ValueError: `x` is not of floats.
@@ -149,7 +140,7 @@ def attention(
     Plain form: `rope_edu.plain.attention`.
     """
     check_qkv(q, k, v)
-    _check_equally_wide(q, k)
+    check_equally_wide(q, k)
     return attend(q, k, v, bias, mask, None if scale is None else check_finite_number("scale", scale))
 
 
@@ -176,25 +167,27 @@ def _scores(q: Any, k: Any, scale: float | None) -> Any:
     return (q * scale) @ k.mT  # (…, q_len, d) @ (…, d, k_len)
 
 
-def _check_equally_wide(q: Array, k: Array) -> None:
+def check_equally_wide(q: Array, k: Array) -> None:
+    """Refuse queries and keys of different widths."""
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q and k must be equally wide, got {q.shape[-1]} and {k.shape[-1]}")
 
 
 def check_qkv(q: Array, k: Array, v: Array) -> None:
     """Refuse arrays that are not sequences of floats, or a number of values other than that of the keys."""
-    _check_sequences(q=q, k=k, v=v)
+    check_leading_axes("(…, seq, width)", q=q, k=k, v=v)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")
 
 
-def _check_sequences(**arrays: Array) -> None:
-    """Refuse arrays that are not of floats, have no sequence axis, or whose leading axes do not broadcast."""
+def check_leading_axes(form: str, **arrays: Array) -> None:
+    """Refuse arrays that are not of floats, lack an axis of the form, or whose leading axes do not broadcast."""
+    axes = form.count(",")
     for name, x in arrays.items():
         check_floats(name, x)
-        if x.ndim < 2:
-            raise ValueError(f"{name} must be (…, seq, width), got shape {tuple(x.shape)}")
-    leading = {name: tuple(x.shape[:-2]) for name, x in arrays.items()}
+        if x.ndim < axes:
+            raise ValueError(f"{name} must be {form}, got shape {tuple(x.shape)}")
+    leading = {name: tuple(x.shape[:-axes]) for name, x in arrays.items()}
     try:
         np.broadcast_shapes(*leading.values())
     except ValueError:

@@ -19,7 +19,7 @@ from rope_edu.encodings.cos_sin import (
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import check_rotatable
 from rope_edu.encodings.spec import RopeSpec, check_width, rope_parts, spec_angles
-from rope_edu.encodings.validation import as_kind_of, as_positions, check_floats, compute_dtype, dtype_name
+from rope_edu.encodings.validation import as_finite, as_kind_of, check_floats, compute_dtype, dtype_name
 from rope_edu.encodings.xpos import xpos_scale
 
 
@@ -220,8 +220,6 @@ class XPos(Rotary):
 
         q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   so that pair i of the score gains ζ_i^((m−n)/s)
 
-    Since ζ_i < 1, queries shrink with their position, keys grow, and the score falls with m − n.
-
     Args:
         rope, layout, attention_factor: as for `Rotary`.
         scale_base: s in tokens.
@@ -250,7 +248,7 @@ class XPos(Rotary):
 
     def _turn(self, x: Array, positions: ArrayLike, sign: int) -> Any:
         turned = super().rotate_q(x, positions)
-        places = sign * as_positions(_as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
+        places = sign * as_finite("positions", _as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
         scale = xpos_scale(places, 2 * len(self.inv_freq), self.scale_base)  # (seq, pairs)
         return _scale_pairs(turned, scale, self.layout)
 
@@ -285,7 +283,7 @@ class DynamicRotary(PositionEncoding):
     )
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        places: Any = as_positions(positions)
+        places: Any = as_finite("positions", positions)
         return Rotary(self.rule(int(places.max()) + 1), self.layout).rotate_q(q, positions)
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:

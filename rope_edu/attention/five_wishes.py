@@ -58,13 +58,7 @@ def wishes(encoding: PositionEncoding) -> Wishes:
 
 
 def scorecard(encodings: Mapping[str, PositionEncoding]) -> dict[str, list[str | int]]:
-    r"""Return `wishes` as the columns of a table, one row for each encoding.
-
-    Args:
-        encodings: {name: encoding}, each as `wishes` takes it.
-
-    Returns:
-        {heading: values}, as `rope_edu.plots.Table` takes them; a wish is "yes" or "no", the cost counts numbers.
+    r"""`wishes` of {name: encoding} as the columns of a table, {heading: values}, for `rope_edu.plots.Table`.
 
     >>> from rope_edu.attention import NoPosition, Rotary
     >>> from rope_edu.plots import Table

@@ -15,7 +15,7 @@ from rope_edu.encodings.validation import check_finite_number, check_float_array
 def decoupled_scores(
     q: Array, k: Array, q_turned: Array, k_turned: Array, *, scale: float | None = None
 ) -> Any:
-    r"""Add a score of content without position and a score of position with one key for all heads.
+    r"""Scores of content, and of position with one key for all heads, added: `(…, heads, q_len, k_len)`.
 
         score_{mn} = scale · (⟨q_m, k_n⟩ + ⟨R_m q′_m, R_n k′_n⟩),   scale = 1/√(d + d′) unless given
 
@@ -29,9 +29,6 @@ def decoupled_scores(
         q_turned: second part of the queries, rotated, `(…, heads, q_len, d′)`.
         k_turned: second part of the keys, rotated, shared by the heads, `(…, k_len, d′)`.
         scale: a finite number; DeepSeek's YaRN multiplies it by mscale².
-
-    Returns:
-        `(…, heads, q_len, k_len)`, before mask and softmax.
 
     Raises:
         ValueError: widths or leading axes do not fit, or an argument is not of floats.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
 from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array
+from rope_edu.attention.dot_product import check_equally_wide, check_leading_axes
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.validation import check_float_array, check_positive_int, compute_dtype
@@ -35,15 +35,9 @@ class LinearState(NamedTuple):
 
 
 def elu_plus_one(x: Any) -> Any:
-    r"""Make features positive, so that their products can serve as weights.
+    r"""Features above 0, whose products can serve as weights: shape, dtype and kind of `x`, floats.
 
         φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
-
-    Args:
-        x: floats, any shape.
-
-    Returns:
-        Above 0; shape, dtype and kind of `x`.
 
     Raises:
         ValueError: `x` is not of floats.
@@ -110,7 +104,8 @@ def linear_attention(
     Plain form: `rope_edu.plain.linear_attention`.
     """
     chunk = check_positive_int("chunk", chunk)
-    _check(q, k, v, axes=2)
+    check_leading_axes("(…, seq, width)", q=q, k=k, v=v)
+    check_equally_wide(q, k)
     same = causal or angles is not None
     if k.shape[-2] != v.shape[-2] or (same and q.shape[-2] != k.shape[-2]):
         raise ValueError(
@@ -133,19 +128,18 @@ def linear_attention_step(
     layout: str = "interleaved",
     feature_map: Callable[[Array], Array] = elu_plus_one,
 ) -> tuple[Array, LinearState]:
-    r"""Take in one token and answer its query: constant time and memory, however long the text.
+    r"""One token taken in and its query answered, in constant time and memory, however long the text.
 
         kv ← kv + (R_n φ(k_n)) v_nᵀ,   norm ← norm + φ(k_n),   output = kvᵀ (R_n φ(q_n)) / ⟨norm, φ(q_n)⟩
+
+    Returns `(output, state)`: `(…, d_v)` in the dtype of `q`, and a new state (the old one is not changed), in
+    float32 for halves.
 
     Args:
         q: floats `(…, d)`, one token, not rotated; k: `(…, d)`; v: `(…, d_v)`.
         state: state returned by the step before; None at the start.
         angles: radians `(pairs,)` or broadcastable, of this token; None: no position.
         layout, feature_map: as for `linear_attention`.
-
-    Returns:
-        `(output, state)`: `(…, d_v)` in the dtype of `q`, and a new state (the old one is not changed), in
-        float32 for halves.
 
     Raises:
         ValueError: arrays that do not fit each other or the state, or `layout` is misspelt.
@@ -160,7 +154,8 @@ def linear_attention_step(
     Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter A2.
     Plain form: `rope_edu.plain.linear_attention_step`.
     """
-    _check(q, k, v, axes=1)
+    check_leading_axes("(…, width)", q=q, k=k, v=v)
+    check_equally_wide(q, k)
     xp = array_namespace(q)
     plain_q, plain_k, turned_q, turned_k, v = _features(q, k, v, angles, layout, feature_map)
     kv, norm = turned_k[..., :, None] * v[..., None, :], plain_k  # (…, d, d_v), (…, d)
@@ -221,22 +216,6 @@ def _divide(top: Any, bottom: Any) -> Any:
     xp = array_namespace(top)
     empty = bottom == 0
     return xp.where(empty[..., None], 0.0, top / xp.where(empty, 1.0, bottom)[..., None])
-
-
-def _check(q: Array, k: Array, v: Array, axes: int) -> None:
-    """Refuse arrays that are not of floats, lack an axis, or do not fit."""
-    for name, x in (("q", q), ("k", k), ("v", v)):
-        check_float_array(name, x)
-        if x.ndim < axes:
-            wanted = "(…, seq, width)" if axes == 2 else "(…, width)"
-            raise ValueError(f"{name} must be {wanted}, got shape {tuple(x.shape)}")
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q and k must be equally wide, got {q.shape[-1]} and {k.shape[-1]}")
-    leading = {name: tuple(x.shape[:-axes]) for name, x in (("q", q), ("k", k), ("v", v))}
-    try:
-        np.broadcast_shapes(*leading.values())
-    except ValueError:
-        raise ValueError(f"the leading axes must broadcast, got {leading}") from None
 
 
 def _check_state(state: LinearState, kv: Array, norm: Array) -> None:

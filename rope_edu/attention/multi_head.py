@@ -17,16 +17,9 @@ _NO_POSITION = NoPosition()
 
 
 def split_heads(x: Array, n_heads: int) -> Any:
-    r"""Cut the features into heads and put the heads before the sequence.
+    r"""Features cut into heads, and the heads put before the sequence; a view where the library allows one.
 
-        (…, seq, n·d)  ->  (…, n, seq, d)
-
-    Args:
-        x: `(…, seq, n_heads · head_dim)`.
-        n_heads: n.
-
-    Returns:
-        `(…, n_heads, seq, head_dim)`, a view where the library allows one.
+        (…, seq, n·d)  ->  (…, n, seq, d),   n = `n_heads`
 
     Raises:
         ValueError: `x` has fewer than 2 axes, or its width is no multiple of `n_heads`.
@@ -51,15 +44,9 @@ def _split(x: Any, n_heads: int) -> Any:
 
 
 def merge_heads(x: Array) -> Any:
-    r"""Put the heads side by side again: the inverse of `split_heads`.
+    r"""Heads put side by side again: the inverse of `split_heads`.
 
         (…, n, seq, d)  ->  (…, seq, n·d)
-
-    Args:
-        x: `(…, n_heads, seq, head_dim)`.
-
-    Returns:
-        `(…, seq, n_heads · head_dim)`.
 
     Raises:
         ValueError: `x` has fewer than 3 axes.

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+Answer = Callable[..., Any]  # a function that the reader wrote; its results are plain
 NOT_A_FUNCTION = "The answer is a function: give check the name, without parentheses."
 LONG = 1000  # rows; longer lists of numbers are read at once
 
@@ -165,7 +166,7 @@ def array(answer: Any, shape: tuple[int, ...] | None = None, ask: str = "") -> n
     return found
 
 
-def function(answer: Any, *, or_none: bool = False) -> Callable[..., Any]:
+def function(answer: Any, *, or_none: bool = False) -> Answer:
     """Return a function whose results are plain; reply with a sentence where it is none, or returns nothing.
 
     Arguments: `or_none` where None is an answer too. A stub's `...` ends the judging as not answered yet.

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from rope_edu.attention import attention, causal_mask
-from rope_edu.check.answers import numbers, of_function, plain, truth
+from rope_edu.check.answers import Answer, numbers, of_function, plain, truth
 from rope_edu.check.exercise import Verdict, close, judges
 
 WORDS = ("we", "saw", "a", "big", "dog")
@@ -58,7 +57,7 @@ def _layers() -> list[tuple[str, Layer, bool]]:
 
 @judges("1.1")
 @of_function
-def _finds_blindness(is_order_blind: Callable[[Layer, np.ndarray], Any]) -> Verdict:
+def _finds_blindness(is_order_blind: Answer) -> Verdict:
     """Judge exercise 1.1 on twelve layers, each with several inputs of 4 to 6 rows."""
     rng = np.random.default_rng(11)
     for what, layer, blind in _layers():

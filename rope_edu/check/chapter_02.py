@@ -1,11 +1,8 @@
 """Exercises of chapter 2: add a position."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from rope_edu.check.answers import array, names, number, of_function
+from rope_edu.check.answers import Answer, array, names, number, of_function
 from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import inv_freq, sinusoidal, wavelength
 
@@ -15,7 +12,7 @@ MOVING = {"word-place", "place-word"}  # what still changes when place · W · p
 
 @judges("2.1")
 @of_function
-def _encodes(encode: Callable[[int, int, float], Any]) -> Verdict:
+def _encodes(encode: Answer) -> Verdict:
     """Judge exercise 2.1 on small and large positions, widths and bases."""
     for position, d_model, base in [(0, 4, 100.0), (1, 4, 10_000.0), (7, 8, 10_000.0), (5000, 64, 500_000.0)]:
         expected = sinusoidal([position], d_model, base)[0]
@@ -35,7 +32,7 @@ def _encodes(encode: Callable[[int, int, float], Any]) -> Verdict:
 
 @judges("2.2")
 @of_function
-def _finds_the_pair(first_slow_pair: Callable[[int, float, float], Any]) -> Verdict:
+def _finds_the_pair(first_slow_pair: Answer) -> Verdict:
     """Judge exercise 2.2: the first pair of which a full turn takes more than `tokens`."""
     cases = [(64, 10_000.0, 1000), (128, 10_000.0, 4096), (64, 500_000.0, 1000), (16, 100.0, 5)]
     found = [number(first_slow_pair(*case), "It must return the number of one pair.") for case in cases]
@@ -68,7 +65,7 @@ def _pairs(frequency: float, moved_by: float) -> np.ndarray:
 
 @judges("2.3")
 @of_function
-def _moves(move: Callable[[float, float], Any]) -> Verdict:
+def _moves(move: Answer) -> Verdict:
     """Judge exercise 2.3: a 2 × 2 matrix that carries (sin pθ, cos pθ) to (sin (p+k)θ, cos (p+k)θ) for every p."""
     for k, frequency in [(12, 0.1), (1, 1.0), (-3, 0.7), (1000, 0.01)]:
         matrix = array(move(k, frequency), (2, 2), "The answer is a 2 × 2 matrix.")

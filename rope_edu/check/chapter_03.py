@@ -1,12 +1,11 @@
 """Exercises of chapter 3: bias by distance."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import array, number, numbers, of_function
+from rope_edu.check.answers import Answer, array, number, numbers, of_function
 from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import alibi_slopes, shaw_index, t5_bucket
 
@@ -39,7 +38,7 @@ def _sorts_by_hand(answer: object) -> Verdict:
 
 @judges("3.2")
 @of_function
-def _finds_first_distance(first: Callable[[int, int, int], Any]) -> Verdict:
+def _finds_first_distance(first: Answer) -> Verdict:
     """Judge exercise 3.2: the smallest distance of every causal bucket, for three tables."""
     for size, far in ((32, 128), (16, 100), (24, 200)):
         buckets = _buckets(np.arange(far + 1), size, far)
@@ -85,7 +84,7 @@ def _has_six_slopes(answer: object) -> Verdict:
 
 @judges("3.4")
 @of_function
-def _finds_where_it_goes_blind(blind_from: Callable[[float], Any]) -> Verdict:
+def _finds_where_it_goes_blind(blind_from: Answer) -> Verdict:
     """Judge exercise 3.4: the first distance whose weight is below 1 % of the neighbour's."""
     for slope in (0.5, 0.25, 0.1, 1 / 64, 1 / 256):
         expected = math.floor(1 + math.log(100) / slope) + 1
@@ -103,7 +102,7 @@ def _finds_where_it_goes_blind(blind_from: Callable[[float], Any]) -> Verdict:
 
 @judges("3.5")
 @of_function
-def _builds_index(index: Callable[[int, int], Any]) -> Verdict:
+def _builds_index(index: Answer) -> Verdict:
     """Judge exercise 3.5: Shaw's index matrix for several lengths and K."""
     for length, clip in ((4, 2), (9, 3), (5, 8), (7, 1)):
         expected = shaw_index(length, length, clip)

@@ -1,11 +1,9 @@
 """Exercises of chapter 4: rotate one pair."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.answers import Answer, array, number, numbers, of_function
+from rope_edu.check.exercise import Verdict, against, close, judges
 from rope_edu.check.ruled import ruled
 from rope_edu.plain import rotate_pair
 
@@ -20,7 +18,7 @@ def _score(q: tuple[float, float], m: int, k: tuple[float, float], n: int) -> fl
 
 @judges("4.1")
 @of_function
-def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
+def _rotates(rotate: Answer) -> Verdict:
     """Judge exercise 4.1 on a quarter turn, both senses, a skew angle and more than a turn."""
     ask = "It must return the new pair, two numbers."
     across, up = (array(rotate(pair, 0.7), (2,), ask) for pair in ((1.0, 0.0), (0.0, 1.0)))
@@ -43,15 +41,17 @@ def _rotates(rotate: Callable[[tuple[float, float], float], Any]) -> Verdict:
 @judges("4.2")
 def _is_half(score: object) -> Verdict:
     """Judge exercise 4.2: q = (1, 0) at 5 and k = (0, 1) at 4 score sin(π/6) = 1/2."""
-    expected = _score((1.0, 0.0), 5, (0.0, 1.0), 4)
-    score = number(score)
-    if close(score, -expected):
-        return "The size is right, the sign is not."
-    if close(score, 0):
-        return "That is their score without positions: q and k turn by different angles."
-    if close(score, math.cos(math.pi / 6)):
-        return "That would be q against itself one token away; k stands at a right angle to it."
-    return close(score, expected) or f"{score:g} it is not: one sine, of the angle that one token turns."
+    score, expected = number(score), _score((1.0, 0.0), 5, (0.0, 1.0), 4)
+    slips = {
+        "The size is right, the sign is not.": -expected,
+        "That is their score without positions: q and k turn by different angles.": 0,
+        "That would be q against itself one token away; k stands at a right angle to it.": math.cos(
+            math.pi / 6
+        ),
+    }
+    return against(
+        score, expected, slips, f"{score:g} it is not: one sine, of the angle that one token turns."
+    )
 
 
 @judges("4.3")

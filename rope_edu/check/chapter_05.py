@@ -3,11 +3,11 @@
 import cmath
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from rope_edu.check.answers import (
+    Answer,
     Reply,
     array,
     complex_number,
@@ -36,7 +36,7 @@ def _rope(x: list[float], position: int, inv_freq: list[float]) -> list[float]:
 
 @judges("5.1")
 @of_function
-def _is_rope(rope: Callable[[Any, Any, Any], Any]) -> Verdict:
+def _is_rope(rope: Answer) -> Verdict:
     """Judge exercise 5.1 on one pair and on three, near and far."""
     cases = [
         ([1.0, 0.0], 1, [math.pi / 2]),

@@ -1,13 +1,11 @@
 """Exercises of chapter 6: many clocks."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import number, of_function, whole
-from rope_edu.check.exercise import Verdict, judges
+from rope_edu.check.answers import Answer, number, of_function, whole
+from rope_edu.check.exercise import Verdict, against, judges
 from rope_edu.encodings import completes_turn, inv_freq, wavelength
 
 HANDS = (1.0, 0.1, 0.01, 0.001)  # radians per token, exercise 6.3
@@ -17,7 +15,7 @@ MISREAD = 0.2  # radians
 
 @judges("6.1")
 @of_function
-def _outlasts(smallest_base: Callable[[float, int], Any]) -> Verdict:
+def _outlasts(smallest_base: Answer) -> Verdict:
     """Judge exercise 6.1 on three lengths and widths: the slowest turn takes exactly that long."""
     for length, head_dim in [(131_072, 128), (4096, 64), (1000, 8)]:
         base = number(smallest_base(length, head_dim), "A base is one number.")
@@ -46,20 +44,19 @@ def _counts_llama_3(pairs: object) -> Verdict:
     pairs = number(pairs, "The answer is a number of pairs.")
     if pairs % 1:
         return "A number of pairs is whole: all pairs up to that i complete a turn."
-    if pairs == expected - 1:
-        return "That is the last pair that completes a turn; how many are there, from 0 to it?"
-    if pairs == 2 * expected:
-        return "Those are features; two of them make a pair."
-    if pairs == 64 - expected:
-        return "Those are the ones that do not complete a turn."
-    if pairs == completes_turn(inv_freq(128), 8192).sum():
-        return "That is so for a base of 10,000; Llama-3's is 500,000."
-    return pairs == expected or f"{pairs:g} of 64 it is not: which i has a wavelength of 8192?"
+    usual = completes_turn(inv_freq(128), 8192).sum()
+    slips = {
+        "That is the last pair that completes a turn; how many are there, from 0 to it?": expected - 1,
+        "Those are features; two of them make a pair.": 2 * expected,
+        "Those are the ones that do not complete a turn.": 64 - expected,
+        "That is so for a base of 10,000; Llama-3's is 500,000.": usual,
+    }
+    return against(pairs, expected, slips, f"{pairs:g} of 64 it is not: which i has a wavelength of 8192?")
 
 
 @judges("6.3")
 @of_function
-def _reads_the_clock(decode: Callable[[Any], Any]) -> Verdict:
+def _reads_the_clock(decode: Answer) -> Verdict:
     """Judge exercise 6.3 on exact angles first, then on angles that are up to 0.2 rad wrong."""
     exact = np.outer(np.arange(POSITIONS), HANDS)
     misread = np.random.default_rng(6).uniform(-MISREAD, MISREAD, size=(20, *exact.shape))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import array, number, of_function
+from rope_edu.check.answers import Answer, array, number, of_function
 from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
@@ -55,7 +55,7 @@ def _rotates_interleaved(rotate: Rotation) -> Verdict:
 
 @judges("7.2")
 @of_function
-def _counts(nonzeros: Callable[[int, int], Any]) -> Verdict:
+def _counts(nonzeros: Answer) -> Verdict:
     """Judge exercise 7.2: two entries in each rotated row, one in each row of the tail."""
     cases = [(8, 8), (2, 2), (8, 4), (64, 16), (128, 126)]
     found = [number(nonzeros(d, r), "It must return one number.") for d, r in cases]
@@ -77,7 +77,7 @@ def _counts(nonzeros: Callable[[int, int], Any]) -> Verdict:
 
 @judges("7.3")
 @of_function
-def _fits(fit_angles: Callable[[np.ndarray], Any]) -> Verdict:
+def _fits(fit_angles: Answer) -> Verdict:
     """Judge exercise 7.3 with sizes that differ and with sizes that are all equal."""
     for batch, seq, heads in [(2, 5, 3), (4, 4, 4), (1, 3, 3), (3, 3, 2)]:
         positions = np.arange(seq) + 10 * np.arange(batch)[:, None]  # (batch, seq), each sentence its own

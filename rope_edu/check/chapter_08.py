@@ -1,11 +1,10 @@
 """Exercises of chapter 8: tell two layouts apart."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import array, numbers, of_function
+from rope_edu.check.answers import Answer, array, numbers, of_function
 from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.check.ruled import ruled
 from rope_edu.encodings import apply_rope, convert_projection, inv_freq, layout_permutation, rope_angles
@@ -15,7 +14,7 @@ Rope = Callable[[np.ndarray, float], np.ndarray]
 
 @judges("8.1")
 @of_function
-def _is_way_back(way_back: Callable[[int], Any]) -> Verdict:
+def _is_way_back(way_back: Answer) -> Verdict:
     """Judge exercise 8.1 on three widths; the way there is the likely mistake."""
     for d in (8, 4, 12):
         seats = array(way_back(d), (d,), f"For d = {d} it must return {d} features, one for each seat.")
@@ -36,7 +35,7 @@ def _is_way_back(way_back: Callable[[int], Any]) -> Verdict:
 
 @judges("8.2")
 @of_function
-def _converts_back(to_interleaved: Callable[[np.ndarray, int, int], Any]) -> Verdict:
+def _converts_back(to_interleaved: Answer) -> Verdict:
     """Judge exercise 8.2 on weights and biases of one and more heads, rotated in full and in part."""
     rng = np.random.default_rng(8)
     for n_heads, head_dim, rotary_dim, columns in [
@@ -90,7 +89,7 @@ def _black_box(layout: str, base: float, sign: int, calls: list[int]) -> Rope:
 
 @judges("8.3")
 @of_function
-def _finds_layout(layout_of: Callable[[Rope], Any]) -> Verdict:
+def _finds_layout(layout_of: Answer) -> Verdict:
     """Judge exercise 8.3 on black boxes of both layouts, both signs and three bases."""
     boxes = [
         (name, base, sign)

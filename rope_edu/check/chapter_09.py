@@ -1,12 +1,9 @@
 """Exercises of chapter 9: score against distance."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from rope_edu.check.answers import array, number, of_function
-from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.answers import Answer, array, number, of_function
+from rope_edu.check.exercise import Known, Verdict, close, judges, of_cases
 from rope_edu.check.ruled import ruled
 from rope_edu.encodings import inv_freq, mean_cosine, score_curve
 
@@ -16,7 +13,7 @@ DISTANCES = np.arange(-500, 501)
 
 @judges("9.1")
 @of_function
-def _finds_the_key(query_for: Callable[[np.ndarray, np.ndarray, int], Any]) -> Verdict:
+def _finds_the_key(query_for: Answer) -> Verdict:
     """Judge exercise 9.1: the score of the query and a random key is highest at p, and only there."""
     keys = np.random.default_rng(9).normal(size=(3, 64))
     for key, p in zip(keys, (50, 3, 321), strict=True):
@@ -36,32 +33,19 @@ def _finds_the_key(query_for: Callable[[np.ndarray, np.ndarray, int], Any]) -> V
 
 
 @judges("9.2")
-@of_function
-def _counts_rises(rises: Callable[[int, float, int], Any]) -> Verdict:
+@of_cases(((128, 10_000.0, 256), (64, 500_000.0, 100), (16, 100.0, 7)), "It must return one number of steps.")
+def _counts_rises(found: float, head_dim: int, base: float, far: int) -> Known:
     """Judge exercise 9.2 on three heads."""
-    for head_dim, base, far in ((128, 10_000.0, 256), (64, 500_000.0, 100), (16, 100.0, 7)):
-        found = number(rises(head_dim, base, far), "It must return one number of steps.")
-        steps = np.diff(mean_cosine(inv_freq(head_dim, base), np.arange(far + 1)))
-        if close(found, far - int((steps > 0).sum())):
-            return "These are the steps on which it falls."
-        if not close(found, int((steps > 0).sum())):
-            case = f"rises({head_dim}, {base:,.0f}, {far})"
-            why = _why_not_so_many(found, head_dim, base, far, steps)
-            return f"{case} gave {found}: how many of its {far} steps lead up?{why}"
-    return True
-
-
-def _why_not_so_many(found: float, head_dim: int, base: float, far: int, steps: np.ndarray) -> str:
-    """Say what was counted instead, if that is known."""
-    curve = mean_cosine(inv_freq(head_dim, base), np.arange(far + 1))
-    usual = np.diff(mean_cosine(inv_freq(head_dim), np.arange(far + 1)))
+    curve, usual = (mean_cosine(inv_freq(head_dim, b), np.arange(far + 1)) for b in (base, 10_000.0))
+    up = np.diff(curve) > 0
+    case = f"rises({head_dim}, {base:,.0f}, {far}) gave {found}: how many of its {far} steps lead up?"
     slips = {
-        " To count the last one too, you need the curve at far + 1 places.": (steps[:-1] > 0).sum(),
-        " A score above 0 is no rise: compare each with the one before.": (curve > 0).sum(),
-        " Does the base reach inv_freq?": (usual > 0).sum(),
-        " Those are all steps.": far,
+        f"{case} To count the last one too, you need the curve at far + 1 places.": up[:-1].sum(),
+        f"{case} A score above 0 is no rise: compare each with the one before.": (curve > 0).sum(),
+        f"{case} Does the base reach inv_freq?": (np.diff(usual) > 0).sum(),
+        f"{case} Those are all steps.": far,
     }
-    return slip_of(found, slips)
+    return up.sum(), {"These are the steps on which it falls.": far - up.sum()} | slips, case
 
 
 @judges("9.3")
@@ -72,7 +56,7 @@ def _keeps_three_tenths(base: object) -> Verdict:
 
 @judges("9.4")
 @of_function
-def _averages_to_zero(average_score: Callable[[int, int, int], Any]) -> Verdict:
+def _averages_to_zero(average_score: Answer) -> Verdict:
     """Judge exercise 9.4: means of n scores have spread 1/√n, no drift, and feel the distance."""
 
     def average(n: int, distance: int, seed: int) -> float:

@@ -7,62 +7,47 @@ from typing import Any
 import numpy as np
 
 from rope_edu.attention import attention, causal_mask
-from rope_edu.check.answers import array, of_function, plain, row, truth
-from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.answers import Answer, array, of_function, plain, row, truth
+from rope_edu.check.exercise import Verdict, against, close, judges
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles, sinusoidal
 
 Layer = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _head(
-    x: np.ndarray, w: np.ndarray, frequencies: np.ndarray, start: int, *, turn_v: bool = False
-) -> np.ndarray:
-    """Compute the causal head with RoPE that 10.1 asks for; w holds W_q, W_k, W_v."""
-    angles = rope_angles(np.arange(start, start + len(x)), frequencies)
-    q, k, v = (x @ matrix.T for matrix in w)
-    v = apply_rope(v, angles) if turn_v else v
-    mask = causal_mask(len(x), len(x))
-    return attention(apply_rope(q, angles), apply_rope(k, angles), v, mask=mask)[0]
-
-
 @judges("10.1")
 @of_function
-def _is_a_head(rotary_head: Callable[..., Any]) -> Verdict:
+def _is_a_head(rotary_head: Answer) -> Verdict:
     """Judge exercise 10.1 on three sizes and starts."""
     rng = np.random.default_rng(101)
     for words, d_model, head_dim, start in [(4, 6, 8, 0), (5, 8, 8, 17), (3, 12, 4, 5000)]:
         x, w = rng.normal(size=(words, d_model)), rng.normal(size=(3, head_dim, d_model)) / 2
-        frequencies = inv_freq(head_dim)
         ask = f"For {words} words and a head of {head_dim} it must return ({words}, {head_dim}) numbers."
-        found = array(rotary_head(x.copy(), *w.copy(), frequencies, start), (words, head_dim), ask)
-        if close(found, _head(x, w, frequencies, start)):
-            continue
-        return _what_is_wrong(found, x, w, frequencies, start)
+        found = rotary_head(x.copy(), *w.copy(), inv_freq(head_dim), start)
+        if (verdict := _against_a_head(array(found, (words, head_dim), ask), x, w, start)) is not True:
+            return verdict
     return True
 
 
-def _what_is_wrong(
-    found: object, x: np.ndarray, w: np.ndarray, frequencies: np.ndarray, start: int
-) -> Verdict:
-    """Name a mistake that is known, or say False."""
-    angles = rope_angles(np.arange(start, start + len(x)), frequencies)
+def _against_a_head(found: np.ndarray, x: np.ndarray, w: np.ndarray, start: int) -> Verdict:
+    """Compare with the causal head that 10.1 asks for, and with known mistakes; w holds W_q, W_k, W_v."""
     q, k, v = (x @ matrix.T for matrix in w)
-    turned, mask = (apply_rope(q, angles), apply_rope(k, angles)), causal_mask(len(x), len(x))
-    if close(found, attention(*turned, v)[0]):
-        return "That is a head without the causal mask."
-    if close(found, attention(q, k, v, mask=mask)[0]):
-        return "That is a head without rotation."
-    if close(found, attention(*turned, v, mask=mask, scale=1.0)[0]):
-        return "The scores are not divided by √head_dim."
-    if close(found, attention(*turned, v, mask=mask, scale=x.shape[1] ** -0.5)[0]):
-        return "The scores are divided by √d_model; the width of the head counts."
-    if close(found, _head(x, w, frequencies, start, turn_v=True)):
-        return "The values are turned as well."
-    if close(
-        found, attention(*(apply_rope(part, angles, layout="half_split") for part in (q, k)), v, mask=mask)[0]
-    ):
-        return "That is the layout half_split; the pairs of apply_rope stand side by side."
-    return "The shape is right, the numbers are not: scores, mask, softmax over the keys, then the values."
+    angles = rope_angles(np.arange(start, start + len(x)), inv_freq(q.shape[1]))
+
+    def head(turned: Sequence[Any] = (), values: Any = v, **options: Any) -> Any:
+        turned = turned or [apply_rope(part, angles) for part in (q, k)]
+        return attention(*turned, values, **{"mask": causal_mask(len(x), len(x)), **options})[0]
+
+    halves = [apply_rope(part, angles, layout="half_split") for part in (q, k)]
+    slips = {
+        "That is a head without the causal mask.": head(mask=None),
+        "That is a head without rotation.": head((q, k)),
+        "The scores are not divided by √head_dim.": head(scale=1.0),
+        "The scores are divided by √d_model; the width of the head counts.": head(scale=x.shape[1] ** -0.5),
+        "The values are turned as well.": head(values=apply_rope(v, angles)),
+        "That is the layout half_split; the pairs of apply_rope stand side by side.": head(halves),
+    }
+    unknown = "The shape is right, the numbers are not: scores, mask, softmax over the keys, then the values."
+    return against(found, head(), slips, unknown)
 
 
 @judges("10.2")
@@ -154,7 +139,7 @@ def _layers() -> list[tuple[str, Layer, bool]]:
 
 @judges("10.4")
 @of_function
-def _finds_shifts(is_translation_invariant: Callable[[Layer, np.ndarray], Any]) -> Verdict:
+def _finds_shifts(is_translation_invariant: Answer) -> Verdict:
     """Judge exercise 10.4 on nine layers, with inputs of 3 to 5 rows, and on one that repeats after its moves."""
     rng = np.random.default_rng(12)
     layers, moves = _layers(), set()

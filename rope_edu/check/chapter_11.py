@@ -1,13 +1,12 @@
 """Exercises of chapter 11: decode with a cache."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rope_edu.attention import attention, causal_mask
-from rope_edu.check.answers import array, number, of_function, row
-from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.answers import Answer, array, of_function, row
+from rope_edu.check.exercise import Known, Verdict, close, judges, of_cases
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 MODELS = ((9 * 2**30, 32, 32, 8, 4096, 4), (2**30, 32, 32, 32, 4096, 2), (10**9 + 7, 126, 128, 8, 16_384, 1))
@@ -16,34 +15,28 @@ WRITTEN = ((8, 1), (8, 5), (1, 2), (100, 100))  # tokens of a prompt, tokens wri
 
 
 @judges("11.1")
-@of_function
-def _counts_tokens(tokens_that_fit: Callable[..., Any]) -> Verdict:
+@of_cases(MODELS)
+def _counts_tokens(
+    found: float, free: int, layers: int, n_heads: int, n_kv_heads: int, d_model: int, each: int
+) -> Known:
     """Judge exercise 11.1 on three models."""
-    for free, layers, n_heads, n_kv_heads, d_model, each in MODELS:
-        found = number(
-            tokens_that_fit(free, layers, n_heads, n_kv_heads, d_model, each), "It must return one number."
-        )
-        numbers = layers * n_kv_heads * (d_model // n_heads)  # keys of one token
-        expected = free // (2 * numbers * each)
-        if close(found, expected):
-            continue
-        slips = {
-            "There is a value beside every key.": free // (numbers * each),
-            "Only key heads are stored, not a key for every query head.": free
-            // (2 * layers * d_model * each),
-            "Count bytes, not numbers.": free // (2 * numbers),
-            "Every layer has keys and values of its own.": free // (2 * numbers // layers * each),
-        }
-        if not close(np.floor(found), found):
-            return "Whole tokens only: round down."
-        right = f"With {free:,} bytes, {layers} layers and {n_kv_heads} key heads {expected:,} fit, not {found:,}."
-        return slip_of(found, slips, right)
-    return True
+    numbers = layers * n_kv_heads * (d_model // n_heads)  # keys of one token
+    expected = free // (2 * numbers * each)
+    if not close(np.floor(found), found):
+        return expected, {}, "Whole tokens only: round down."
+    slips = {
+        "There is a value beside every key.": free // (numbers * each),
+        "Only key heads are stored, not a key for every query head.": free // (2 * layers * d_model * each),
+        "Count bytes, not numbers.": free // (2 * numbers),
+        "Every layer has keys and values of its own.": free // (2 * numbers // layers * each),
+    }
+    given = f"With {free:,} bytes, {layers} layers and {n_kv_heads} key heads"
+    return expected, slips, f"{given} {expected:,} fit, not {found:,}."
 
 
 @judges("11.2")
 @of_function
-def _decodes(decode_step: Callable[..., Any]) -> Verdict:
+def _decodes(decode_step: Answer) -> Verdict:
     """Judge exercise 11.2: a walk through a text equals causal attention at once."""
     rng, theta = np.random.default_rng(11), inv_freq(8)
     q, k = rng.normal(size=(2, 9, 8))
@@ -82,31 +75,21 @@ def _attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, at_q: Any, at_k: Any)
 
 
 @judges("11.3")
-@of_function
-def _counts_products(dot_products: Callable[..., Any]) -> Verdict:
+@of_cases([(*written, cached) for cached in (True, False) for written in WRITTEN])
+def _counts_products(found: float, prompt: int, new: int, cached: bool) -> Known:
     """Judge exercise 11.3 with and without a cache."""
-    for cached in (True, False):
-        for prompt, new in WRITTEN:
-            found = number(dot_products(prompt, new, cached), "It must return one number.")
-            lengths = range(prompt, prompt + new)  # of the text, when each new token is chosen
-            whole = [n * (n + 1) // 2 for n in lengths]
-            if close(found, whole[-1] if cached else sum(whole)):
-                continue
-            with_last = whole[-1] + prompt + new
-            slips = {
-                "The last token that is written is never read: nobody asks what comes after it.": with_last
-                if cached
-                else sum(whole) + with_last,
-                "Under a causal mask a token is compared with itself and the tokens before it only.": sum(
-                    lengths
-                )
-                + prompt * (prompt - 1)
-                if cached
-                else sum(n * n for n in lengths),
-                "The prompt must be read too.": sum(lengths) - prompt if cached else sum(whole[1:]),
-                "That is the other of the two: look at `cached`.": sum(whole) if cached else whole[-1],
-            }
-            way = "with" if cached else "without"
-            right = f"A prompt of {prompt} and {new} written, {way} a cache: it is not {found}."
-            return slip_of(found, slips, right)
-    return True
+    lengths = range(prompt, prompt + new)  # of the text, when each new token is chosen
+    whole = [n * (n + 1) // 2 for n in lengths]
+    at_last, each_time, with_last = whole[-1], sum(whole), whole[-1] + prompt + new
+    read = "The last token that is written is never read: nobody asks what comes after it."
+    later = "Under a causal mask a token is compared with itself and the tokens before it only."
+    other = "That is the other of the two: look at `cached`."
+    unread = "The prompt must be read too."
+    unknown = f"A prompt of {prompt} and {new} written, {{}} a cache: it is not {found}."
+    if cached:
+        uncausal = sum(lengths) + prompt * (prompt - 1)
+        slips = {read: with_last, later: uncausal, unread: sum(lengths) - prompt, other: each_time}
+        return at_last, slips, unknown.format("with")
+    uncausal = sum(n * n for n in lengths)
+    slips = {read: each_time + with_last, later: uncausal, unread: sum(whole[1:]), other: at_last}
+    return each_time, slips, unknown.format("without")

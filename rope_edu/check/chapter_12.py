@@ -1,12 +1,9 @@
 """Exercises of chapter 12: count positions."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from rope_edu.check.answers import array, number, of_function, row
-from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.answers import Answer, array, number, of_function, row
+from rope_edu.check.exercise import Verdict, against, close, judges, slip_of
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 BATCHES = (
@@ -28,7 +25,7 @@ PACKED = ((0, 0, 0, 1, 1), (0, 1, 2, 2, 2, 2), (0, 0), (3, 3, 7, 7, 7, 9))  # th
 
 @judges("12.1")
 @of_function
-def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
+def _numbers_texts(positions_of: Answer) -> Verdict:
     """Judge exercise 12.1 on padding left and right; the positions of padding are free."""
     for rows in BATCHES:
         is_text = np.array(rows, dtype=bool)
@@ -51,7 +48,7 @@ def _numbers_texts(positions_of: Callable[[np.ndarray], Any]) -> Verdict:
 
 @judges("12.2")
 @of_function
-def _packs(packed: Callable[[np.ndarray], Any]) -> Verdict:
+def _packs(packed: Answer) -> Verdict:
     """Judge exercise 12.2: positions that restart, and a mask that keeps documents apart."""
     for row_of in PACKED:
         document = np.array(row_of)
@@ -79,33 +76,33 @@ def _packs(packed: Callable[[np.ndarray], Any]) -> Verdict:
 
 @judges("12.3")
 @of_function
-def _moves(moved: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
+def _moves(moved: Answer) -> Verdict:
     """Judge exercise 12.3: turns of stored keys add up."""
     keys = np.random.default_rng(11).normal(size=(9, 16))
     positions = np.array([0, 3, 4, 50, 51, 52, 400, 4000, 4001])
     for by, theta in ((3, inv_freq(16)), (-7, inv_freq(16, 500.0)), (0, inv_freq(16))):
-        stored = apply_rope(keys, rope_angles(positions, theta))
-        found = array(
-            moved(stored.copy(), by, theta), stored.shape, "The keys keep their shape, here (9, 16)."
+        there, back, stored = (apply_rope(keys, rope_angles(positions + n, theta)) for n in (by, -by, 0))
+        found = moved(stored.copy(), by, theta)
+        found = array(found, stored.shape, "The keys keep their shape, here (9, 16).")
+        layout = "That is the layout half_split; these keys are interleaved, as apply_rope is."
+        each = "You turned each key by another angle; they are rotated already, and all move by the same."
+        slips = {
+            "They have not moved.": stored,
+            layout: apply_rope(stored, rope_angles(by, theta), layout="half_split"),
+            "They moved the other way.": back,
+            each: apply_rope(stored, rope_angles(np.arange(9) + by, theta)),
+        }
+        unknown = (
+            f"Moved by {by}, they are not what the model would store there: all turn by one angle a pair."
         )
-        if by and close(found, stored):
-            return "They have not moved."
-        if by and close(found, apply_rope(stored, rope_angles(by, theta), layout="half_split")):
-            return "That is the layout half_split; these keys are interleaved, as apply_rope is."
-        if close(found, apply_rope(keys, rope_angles(positions - by, theta))) and by:
-            return "They moved the other way."
-        if close(found, apply_rope(stored, rope_angles(np.arange(9) + by, theta))):
-            return "You turned each key by another angle; they are rotated already, and all move by the same."
-        if not close(found, apply_rope(keys, rope_angles(positions + by, theta))):
-            return (
-                f"Moved by {by}, they are not what the model would store there: all turn by one angle a pair."
-            )
+        if (verdict := against(found, there, slips, unknown)) is not True:
+            return verdict
     return True
 
 
 @judges("12.4")
 @of_function
-def _keeps_keys(keys_to_keep: Callable[[list[int], list[int]], Any]) -> Verdict:
+def _keeps_keys(keys_to_keep: Answer) -> Verdict:
     """Judge exercise 12.4 on texts that part early, late, never, or are empty."""
     for stored, prompt, expected in TEXTS:
         found = number(keys_to_keep(list(stored), list(prompt)), "It must return one number.")

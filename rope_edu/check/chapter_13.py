@@ -1,9 +1,8 @@
 """Exercises of chapter 13: curves, and longer texts."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from rope_edu.check.answers import number, of_function, row
+from rope_edu.check.answers import Answer, number, of_function, row
 from rope_edu.check.exercise import Verdict, close, judges
 
 STEPS = (0, 50, 100, 150, 200, 250)
@@ -18,7 +17,7 @@ def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int
 
 @judges("13.1")
 @of_function(or_none=True)
-def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
+def _waits_for_the_last_rise(settled: Answer) -> Verdict:
     """Judge exercise 13.1 on curves that rise, fall back, start high, never arrive, or touch the level."""
     curves = (
         (0.1, 0.4, 0.92, 0.95, 0.97, 0.99),
@@ -43,7 +42,7 @@ def _waits_for_the_last_rise(settled: Callable[..., Any]) -> Verdict:
 
 @judges("13.2")
 @of_function
-def _counts_new_places(at_new_places: Callable[[list[bool], int], Any]) -> Verdict:
+def _counts_new_places(at_new_places: Answer) -> Verdict:
     """Judge exercise 13.2 on texts in which old and new places are answered differently."""
     cases = (
         ([True] * 4 + [False, True, False, False], 4),

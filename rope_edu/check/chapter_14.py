@@ -1,19 +1,17 @@
 """Exercises of chapter 14: leave the trained range."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.answers import Answer, array, numbers, of_function
+from rope_edu.check.exercise import Known, Verdict, against, close, judges, of_cases, slip_of
 from rope_edu.encodings import completes_turn, inv_freq, meets_new_angle, wavelength
 
 
 @judges("14.1")
 @of_function
-def _names_new_pairs(new_pairs: Callable[[int, np.ndarray, int], Any]) -> Verdict:
+def _names_new_pairs(new_pairs: Answer) -> Verdict:
     """Judge exercise 14.1 at distances within training, just beyond it, and far beyond."""
     for rates, length in ((inv_freq(128), 4096), (inv_freq(32, 500_000.0), 512)):
         for r in (length - 5, length + 100, 2 * length, 5 * length + 1):
@@ -72,56 +70,41 @@ def _comes_round(answer: object) -> Verdict:
 
 @judges("14.3")
 @of_function
-def _leaks(distances_of: Callable[[int, int, float], Any]) -> Verdict:
+def _leaks(distances_of: Answer) -> Verdict:
     """Judge exercise 14.3 with and without a leak."""
     for length, window, leak in ((10, 4, 5.0), (6, 3, math.inf), (5, 8, 2.0)):
-        causal = np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0)
-        right = np.where(causal < window, causal, window + (causal - window) / leak)
-        found = array(
-            distances_of(length, window, leak),
-            (length, length),
-            f"The matrix has a row for each of the {length} queries and a column for each key.",
-        )
-        if close(found, right):
-            continue
+        r = np.maximum(np.subtract.outer(np.arange(length), np.arange(length)), 0)
+        near, right = r < window, np.where(r < window, r, window + (r - window) / leak)
+        ask = f"The matrix has a row for each of the {length} queries and a column for each key."
+        found = array(distances_of(length, window, leak), (length, length), ask)
+        divided = "Only what lies beyond the window is divided: at its edge nothing must jump."
+        whole_r = "Divide r − w, not r: at the window's edge nothing must jump."
         slips = {
             "Queries are rows: the last row has the longest distances.": right.T,
-            "Beyond the window positions go on, only slower: leak is not used.": np.minimum(causal, window),
-            "Only what lies beyond the window is divided: at its edge nothing must jump.": np.where(
-                causal < window, causal, causal / leak
-            ),
-            "Divide r − w, not r: at the window's edge nothing must jump.": np.where(
-                causal < window, causal, window + causal / leak
-            ),
+            "Beyond the window positions go on, only slower: leak is not used.": np.minimum(r, window),
+            divided: np.where(near, r, r / leak),
+            whole_r: np.where(near, r, window + r / leak),
             "Beyond the window the distances are fractions: / and not //.": np.floor(right),
         }
         later = "Keys that come later than the query have 0." if np.triu(found, 1).any() else ""
         case = f"Wrong for {length} tokens, window {window}, leak {leak:g}."
-        return slip_of(found, slips, later or case)
+        if (verdict := against(found, right, slips, later or case)) is not True:
+            return verdict
     return True
 
 
 @judges("14.4")
-@of_function
-def _outweighs(advantage: Callable[[int, float], Any]) -> Verdict:
-    """Judge exercise 14.4."""
-    for n, weight in ((4096, 0.84), (100_000, 0.1), (2, 0.5), (3, 0.9)):
-        found = number(advantage(n, weight), "It must return one number.")
-        expected = math.log(weight / (1 - weight) * (n - 1))
-        if close(found, expected):
-            continue
-        slips = {
-            "The others are n − 1 keys.": math.log(weight / (1 - weight) * n),
-            "The weight does not come into it yet.": math.log(n - 1),
-            "Upside down: a larger weight needs a larger advantage.": math.log(
-                (1 - weight) / weight * (n - 1)
-            ),
-            "Solve e^g / (e^g + n − 1) = weight: the weight is on both sides of it.": math.log(
-                weight * (n - 1)
-            ),
-            "The softmax takes e to the score: the natural logarithm.": expected / math.log(10),
-            "That is e to the advantage.": math.exp(expected),
-        }
-        asked = f"With {n:,} keys and weight {weight:g} it is not {found:.3f}."
-        return slip_of(found, slips, asked)
-    return True
+@of_cases(((4096, 0.84), (100_000, 0.1), (2, 0.5), (3, 0.9)))
+def _outweighs(found: float, n: int, weight: float) -> Known:
+    """Judge exercise 14.4 on few and many keys."""
+    odds = weight / (1 - weight)
+    expected = math.log(odds * (n - 1))
+    slips = {
+        "The others are n − 1 keys.": math.log(odds * n),
+        "The weight does not come into it yet.": math.log(n - 1),
+        "Upside down: a larger weight needs a larger advantage.": math.log((n - 1) / odds),
+        "Solve e^g / (e^g + n − 1) = weight: the weight is on both sides of it.": math.log(weight * (n - 1)),
+        "The softmax takes e to the score: the natural logarithm.": expected / math.log(10),
+        "That is e to the advantage.": math.exp(expected),
+    }
+    return expected, slips, f"With {n:,} keys and weight {weight:g} it is not {found:.3f}."

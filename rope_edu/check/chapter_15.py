@@ -1,12 +1,9 @@
 """Exercises of chapter 15: stretch the frequencies."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.answers import Answer, array, number, numbers, of_function
+from rope_edu.check.exercise import Known, Verdict, against, close, judges, of_cases, slip_of
 from rope_edu.encodings import (
     abf,
     apply_rope,
@@ -21,23 +18,17 @@ from rope_edu.encodings import (
 
 
 @judges("15.1")
-@of_function
-def _stretches_the_base(ntk_base: Callable[[float, float, int], Any]) -> Verdict:
+@of_cases(((10_000.0, 8.0, 128), (500_000.0, 3.0, 64), (10_000.0, 2.0, 4)), ratio=True)
+def _stretches_the_base(found: float, base: float, s: float, d: int) -> Known:
     """Judge exercise 15.1 on three heads."""
-    for base, s, d in ((10_000.0, 8.0, 128), (500_000.0, 3.0, 64), (10_000.0, 2.0, 4)):
-        found = number(ntk_base(base, s, d), "It must return one number.")
-        expected = base * s ** (d / (d - 2))
-        if close(found / expected, 1):
-            continue
-        slips = {
-            "Nearly: with b · s the last pair is slowed down by less than s.": base * s,
-            "The exponent is upside down.": base * s ** ((d - 2) / d),
-            "The last pair is number d/2 − 1, not d/2: its exponent is (d − 2)/d.": base * s ** (d / (d - 1)),
-            "That multiplies the base by s as often as there are features.": base * s**d,
-        }
-        asked = f"For base {base:,.0f}, s = {s:g}, d = {d} the last pair is not slowed down by {s:g}."
-        return slip_of(found, slips, asked, ratio=True)
-    return True
+    slips = {
+        "Nearly: with b · s the last pair is slowed down by less than s.": base * s,
+        "The exponent is upside down.": base * s ** ((d - 2) / d),
+        "The last pair is number d/2 − 1, not d/2: its exponent is (d − 2)/d.": base * s ** (d / (d - 1)),
+        "That multiplies the base by s as often as there are features.": base * s**d,
+    }
+    asked = f"For base {base:,.0f}, s = {s:g}, d = {d} the last pair is not slowed down by {s:g}."
+    return base * s ** (d / (d - 2)), slips, asked
 
 
 @judges("15.2")
@@ -66,7 +57,7 @@ def _slows_first_and_last(answer: object) -> Verdict:
 
 @judges("15.3")
 @of_function
-def _finds_the_reach(reach_of: Callable[[np.ndarray, np.ndarray, int], Any]) -> Verdict:
+def _finds_the_reach(reach_of: Answer) -> Verdict:
     """Judge exercise 15.3 on three rules."""
     plain = inv_freq(128)
     rules = {
@@ -77,26 +68,26 @@ def _finds_the_reach(reach_of: Callable[[np.ndarray, np.ndarray, int], Any]) -> 
     for name, spec in rules.items():
         now = spec.inv_freq
         found = number(reach_of(now.copy(), plain.copy(), 4096), "It must return one number of tokens.")
-        if close(found / reach(now, 4096, plain), 1, 1e-3):
-            continue
-        slow = ~completes_turn(plain, 4096)
-        ratios = plain / now
+        slower = plain / now
+        slow, slow_now = slower[~completes_turn(plain, 4096)], slower[~completes_turn(now, 4096)]
         slips = {
-            "Fast pairs may leave their old range: they have seen the whole circle.": 4096 * ratios.min(),
-            "That is where the last slow pair leaves, not the first.": 4096 * ratios[slow].max(),
-            "Which pairs are slow was decided in training: ask trained_inv_freq.": 4096
-            * ratios[~completes_turn(now, 4096)].min(),
-            "Upside down: a pair that is slowed down gets farther.": 4096 * (1 / ratios[slow]).min(),
-            "That is how much slower; times L it is a distance.": ratios[slow].min(),
+            "Fast pairs may leave their old range: they have seen the whole circle.": 4096 * slower.min(),
+            "That is where the last slow pair leaves, not the first.": 4096 * slow.max(),
+            "Which pairs are slow was decided in training: ask trained_inv_freq.": 4096 * slow_now.min(),
+            "Upside down: a pair that is slowed down gets farther.": 4096 * (1 / slow).min(),
+            "That is how much slower; times L it is a distance.": slow.min(),
         }
         asked = f"Under {name} the first new angle does not come at {found:,.0f} tokens."
-        return slip_of(found, slips, asked, tol=1e-3, ratio=True)
+        if (
+            verdict := against(found, reach(now, 4096, plain), slips, asked, tol=1e-3, ratio=True)
+        ) is not True:
+            return verdict
     return True
 
 
 @judges("15.4")
 @of_function
-def _finds_the_factor(factor_for: Callable[[int, int, int, float], Any]) -> Verdict:
+def _finds_the_factor(factor_for: Answer) -> Verdict:
     """Judge exercise 15.4: the factor with which NTK-aware scaling reaches a length."""
     for length, trained, d, base in ((120_000, 8192, 128, 500_000.0), (16_384, 4096, 128, 10_000.0)):
         found = number(factor_for(length, trained, d, base), "It must return one number.")
@@ -120,7 +111,7 @@ def _finds_the_factor(factor_for: Callable[[int, int, int, float], Any]) -> Verd
 
 @judges("15.5")
 @of_function
-def _scores_by_the_rule(scores_now: Callable[..., Any]) -> Verdict:
+def _scores_by_the_rule(scores_now: Answer) -> Verdict:
     """Judge exercise 15.5 below and beyond the trained length."""
     rng = np.random.default_rng(3)
 
@@ -130,28 +121,22 @@ def _scores_by_the_rule(scores_now: Callable[..., Any]) -> Verdict:
     for n in (1, 10, 25):
         q, keys = rng.normal(size=8), rng.normal(size=(n, 8))
         many = f"{n} key{'s' * (n > 1)}"
-        found = array(
-            scores_now(q.copy(), keys.copy(), rule), (n,), f"For {many} it must return {n} numbers."
-        )
-        angles = rope_angles(range(n), rule(n))
-        turned = apply_rope(q[None], angles[-1:])[0]
-        expected = apply_rope(keys, angles) @ turned
-        stale = np.stack([apply_rope(k[None], rope_angles([i], rule(i + 1)))[0] for i, k in enumerate(keys)])
-        if close(found, expected / np.sqrt(8)):
-            continue
+        found = scores_now(q.copy(), keys.copy(), rule)
+        found = array(found, (n,), f"For {many} it must return {n} numbers.")
+        turned = apply_rope(keys, rope_angles(range(n), rule(n)))
+        stale = np.stack([apply_rope(key, rope_angles(i, rule(i + 1))) for i, key in enumerate(keys)])
+        here, ahead = (apply_rope(q, rope_angles(at, rule(n))) for at in (n - 1, n))
+        root = np.sqrt(8)
         slips = {
-            "Almost: divide by √d.": expected,
-            "The query stands at the last position, n − 1, and is turned as well.": apply_rope(keys, angles)
-            @ q
-            / np.sqrt(8),
-            "The query is the newest of the n tokens: it stands at n − 1.": apply_rope(keys, angles)
-            @ apply_rope(q[None], rope_angles([n], rule(n)))[0]
-            / np.sqrt(8),
-            "Neither the keys nor the query are turned.": keys @ q / np.sqrt(8),
+            "Almost: divide by √d.": turned @ here,
+            "The query stands at the last position, n − 1, and is turned as well.": turned @ q / root,
+            "The query is the newest of the n tokens: it stands at n − 1.": turned @ ahead / root,
+            "Neither the keys nor the query are turned.": keys @ q / root,
             "These are the stale keys: each was turned by the rule of its own time, not of now.": stale
-            @ turned
-            / np.sqrt(8),
+            @ here
+            / root,
         }
         asked = f"With {many} the scores differ from those of the whole text."
-        return slip_of(found, slips, asked)
+        if (verdict := against(found, turned @ here / root, slips, asked)) is not True:
+            return verdict
     return True

@@ -1,57 +1,42 @@
 """Exercises of chapter 16: blend by wavelength."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-from rope_edu.check.answers import array, number, numbers, of_function
-from rope_edu.check.exercise import Verdict, close, judges, slip_of
-from rope_edu.encodings import RopeSpec, inv_freq, llama3, ntk_aware, yarn
+from rope_edu.check.answers import Answer, array, number, numbers, of_function
+from rope_edu.check.exercise import Known, Verdict, against, close, judges, of_cases
+from rope_edu.encodings import inv_freq, llama3, ntk_aware, yarn
 
 CASES = ((0.5, 16.0, 4096), (0.02, 16.0, 4096), (0.01, 4.0, 4096), (0.0016, 8.0, 4096), (1e-4, 16.0, 4096))
 
 
-def _blended(theta: float, s: float, length: float, slow: float, fast: float) -> float:
-    """Return a frequency as NTK-by-parts has it."""
-    share = min(max((length * theta / (2 * math.pi) - slow) / (fast - slow), 0), 1)
+def _blended(theta: float, s: float, share: float) -> float:
+    """Return a frequency of which so much is kept."""
     return (1 - share) * theta / s + share * theta
 
 
-def _slips(theta: float, s: float, length: float, slow: float, fast: float) -> dict[str, float]:
-    """Return what known mistakes give instead."""
-    turns = length * theta / (2 * math.pi)
-    share = (turns - slow) / (fast - slow)
-    kept = min(max(share, 0), 1)
-    radians = min(max((length * theta - slow) / (fast - slow), 0), 1)
-    tokens = min(max((2 * math.pi / theta - slow) / (fast - slow), 0), 1)
-    return {
-        "The share that is kept multiplies θ, the rest θ/s: yours are exchanged.": kept * theta / s
-        + (1 - kept) * theta,
-        "The share must stay between 0 and 1: clip it.": (1 - share) * theta / s + share * theta,
-        "L · θ are radians; a turn has 2π of them.": (1 - radians) * theta / s + radians * theta,
-        "The interpolated frequency is θ/s, not θ · s.": (1 - kept) * theta * s + kept * theta,
-        "That blends by the wavelength; asked is how many turns it makes in L tokens.": (1 - tokens)
-        * theta
-        / s
-        + tokens * theta,
-    }
-
-
 @judges("16.1")
-@of_function
-def _blends(by_parts: Callable[[float, float, float, float, float], Any]) -> Verdict:
+@of_cases(
+    [(*case, 1.0, fast) for fast in (32.0, 4.0) for case in CASES], "It must return one frequency.", tol=1e-9
+)
+def _blends(found: float, theta: float, s: float, length: float, slow: float, fast: float) -> Known:
     """Judge exercise 16.1 on pairs that are kept, blended and divided."""
-    for slow, fast in ((1.0, 32.0), (1.0, 4.0)):
-        for theta, s, length in CASES:
-            found = number(by_parts(theta, s, length, slow, fast), "It must return one frequency.")
-            if close(found, _blended(theta, s, length, slow, fast), 1e-9):
-                continue
-            why = slip_of(found, _slips(theta, s, length, slow, fast), tol=1e-9)
-            case = f"by_parts({theta}, {s:g}, {length}, {slow:g}, {fast:g})"
-            return (
-                f"{case} gave {found:.6g}, not {_blended(theta, s, length, slow, fast):.6g}. {why}".rstrip()
-            )
-    return True
+    turns, tokens = length * theta / (2 * math.pi), 2 * math.pi / theta
+    share, by_radians, by_tokens = ((x - slow) / (fast - slow) for x in (turns, length * theta, tokens))
+    kept, by_radians, by_tokens = (min(max(x, 0), 1) for x in (share, by_radians, by_tokens))
+    right = _blended(theta, s, kept)
+    slips = {
+        "The share that is kept multiplies θ, the rest θ/s: yours are exchanged.": _blended(
+            theta, s, 1 - kept
+        ),
+        "The share must stay between 0 and 1: clip it.": _blended(theta, s, share),
+        "L · θ are radians; a turn has 2π of them.": _blended(theta, s, by_radians),
+        "The interpolated frequency is θ/s, not θ · s.": _blended(theta, 1 / s, kept),
+        "That blends by the wavelength; asked is how many turns it makes in L tokens.": _blended(
+            theta, s, by_tokens
+        ),
+    }
+    case = f"by_parts({theta}, {s:g}, {length}, {slow:g}, {fast:g}) gave {found:.6g}, not {right:.6g}."
+    return right, {f"{case} {why}": slip for why, slip in slips.items()}, case
 
 
 @judges("16.2")
@@ -64,10 +49,7 @@ def _squares_the_factor(times: object) -> Verdict:
         "That is with the logarithm to base 2; the rule has the natural one.": (0.1 * math.log2(8) + 1) ** 2,
         "Add 1 to 0.1 ln s before you square.": (0.1 * math.log(8)) ** 2,
     }
-    if close(found, a * a, 2e-3):
-        return True
-    unknown = f"Scores are not multiplied by {found:.4g}."
-    return slip_of(found, slips, unknown, tol=2e-3)
+    return against(found, a * a, slips, f"Scores are not multiplied by {found:.4g}.", tol=2e-3)
 
 
 @judges("16.3")
@@ -108,21 +90,20 @@ def _counts_parts(answer: object) -> Verdict:
 
 @judges("16.5")
 @of_function
-def _lists_divisors(divisors: Callable[[RopeSpec, float], Any]) -> Verdict:
+def _lists_divisors(divisors: Answer) -> Verdict:
     """Judge exercise 16.5 on three rules."""
     specs = ((yarn(128, 16, 4096), 1e4), (llama3(64, 32, 8192), 5e5), (ntk_aware(32, 4, base=1e3), 1e3))
     for spec, base in specs:
         pairs = len(spec.inv_freq)
         found = array(divisors(spec, base), (pairs,), f"One divisor for each pair, ({pairs},).")
-        plain = inv_freq(spec.rotary_dim, base)
-        right = plain / spec.inv_freq
-        if close(found, right, 1e-6):
-            continue
-        if close(found, 1 / right, 1e-6):
-            return "That is what θ is multiplied by; a divisor is the inverse."
-        if close(found, inv_freq(spec.rotary_dim, 10_000) / spec.inv_freq, 1e-6):
-            return "Does the base reach inv_freq?"
-        if close(found, spec.inv_freq, 1e-6):
-            return "These are the frequencies; what must θ be divided by to give them?"
-        return f"For the {spec.kind} spec the first divisors should be {right[:3].round(3).tolist()}."
+        right, usual = (inv_freq(spec.rotary_dim, b) / spec.inv_freq for b in (base, 10_000))
+        slips = {
+            "That is what θ is multiplied by; a divisor is the inverse.": 1 / right,
+            "Does the base reach inv_freq?": usual,
+            "These are the frequencies; what must θ be divided by to give them?": spec.inv_freq,
+        }
+        first = right[:3].round(3).tolist()
+        asked = f"For the {spec.kind} spec the first divisors should be {first}."
+        if (verdict := against(found, right, slips, asked)) is not True:
+            return verdict
     return True

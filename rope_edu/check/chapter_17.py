@@ -1,13 +1,11 @@
 """Exercises of chapter 17: choose the base."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import number, of_function
-from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.answers import Answer, number, of_function
+from rope_edu.check.exercise import Verdict, against, close, judges
 from rope_edu.check.ruled import ruled
 from rope_edu.encodings import first_negative_distance, inv_freq, smallest_base
 
@@ -16,7 +14,7 @@ FAR = 20_000  # tokens
 
 @judges("17.1")
 @of_function
-def _finds_the_first(first_below_zero: Callable[[np.ndarray], Any]) -> Verdict:
+def _finds_the_first(first_below_zero: Answer) -> Verdict:
     """Judge exercise 17.1 on four heads."""
     for head_dim, base in ((16, 100.0), (64, 1000.0), (128, 1000.0), (64, 10_000.0)):
         frequencies = inv_freq(head_dim, base)
@@ -38,21 +36,17 @@ def _finds_the_first(first_below_zero: Callable[[np.ndarray], Any]) -> Verdict:
 @judges("17.2")
 def _inverts_the_line(base: object) -> Verdict:
     """Judge exercise 17.2: b = r e^γ, to a percent."""
-    found = number(base, "The answer is one base.")
-    right = 100_000 * math.exp(np.euler_gamma)
+    found, grown = number(base, "The answer is one base."), math.exp(np.euler_gamma)
+    right = 100_000 * grown
     slips = {
         "The constant γ is in the line too: ln b = ln r + γ.": 100_000,
-        "γ stands on the other side: the base is larger than the distance.": 100_000
-        / math.exp(np.euler_gamma),
+        "γ stands on the other side: the base is larger than the distance.": 100_000 / grown,
         "That is ln b.": math.log(right),
     }
-    if close(found / right, 1, 0.01):
-        return True
     if found <= 1:
         return "A base is above 1."
-    zero = found * math.exp(-np.euler_gamma)
-    unknown = f"With that base the line is zero at {zero:,.0f} tokens."
-    return slip_of(found, slips, unknown, tol=0.01, ratio=True)
+    unknown = f"With that base the line is zero at {found / grown:,.0f} tokens."
+    return against(found, right, slips, unknown, tol=0.01, ratio=True)
 
 
 @judges("17.3")
@@ -80,7 +74,7 @@ def _is_larger_and_fails(base: object) -> Verdict:
 
 @judges("17.5")
 @of_function(or_none=True)
-def _counts_still_features(reach: Callable[[int, int, float], Any]) -> Verdict:
+def _counts_still_features(reach: Answer) -> Verdict:
     """Judge exercise 17.5 on whole and partial rotation."""
     for rotary_dim, head_dim, base in ((64, 64, 1e4), (64, 72, 1e4), (24, 96, 1e4), (128, 136, 1e3)):
         found = reach(rotary_dim, head_dim, base)

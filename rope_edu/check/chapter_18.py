@@ -1,18 +1,15 @@
 """Exercises of chapter 18: break and mend a model."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from rope_edu.check.answers import number, numbers, of_function
+from rope_edu.check.answers import Answer, number, numbers, of_function
 from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.results.grid import sign_flip_p
 
 
 @judges("18.1")
 @of_function
-def _unmixes(at_new_places: Callable[[float, float, int], Any]) -> Verdict:
+def _unmixes(at_new_places: Answer) -> Verdict:
     """Judge exercise 18.1: overall = (at_trained + (times − 1) · new) / times."""
     for new, at_trained, times in ((0.5, 1.0, 2), (0.1, 0.9, 16), (0.25, 0.25, 4)):
         overall = (at_trained + (times - 1) * new) / times
@@ -47,7 +44,7 @@ def _moves_thresholds(answer: object) -> Verdict:
 
 @judges("18.3")
 @of_function
-def _reports_honestly(report: Callable[[list, list], Any]) -> Verdict:
+def _reports_honestly(report: Answer) -> Verdict:
     """Judge exercise 18.3: chosen by tuning loss, reported by test loss, and what peeking would gain."""
     ask = "It must return three numbers: which setting, its test loss, and a difference."
     for tuning, test in (([1.0, 1.125, 1.25], [1.5, 1.25, 1.375]), ([2.0, 1.5], [2.5, 1.75])):
@@ -78,7 +75,7 @@ VERDICTS = (
 
 @judges("18.4")
 @of_function
-def _gives_a_verdict(verdict: Callable[[list, list], Any]) -> Verdict:
+def _gives_a_verdict(verdict: Answer) -> Verdict:
     """Judge exercise 18.4 on clear, short, mixed and equal results."""
     for a, b in VERDICTS:
         p, ahead = sign_flip_p(np.subtract(a, b)), float(np.median(a) - np.median(b))

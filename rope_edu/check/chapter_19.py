@@ -1,10 +1,9 @@
 """Exercises of chapter 19: tell variants apart."""
 
-from collections.abc import Callable
 from typing import Any
 
-from rope_edu.check.answers import Reply, array, number, of_function, plain, whole
-from rope_edu.check.exercise import Verdict, judges
+from rope_edu.check.answers import Answer, Reply, array, number, of_function, plain, whole
+from rope_edu.check.exercise import Known, Verdict, judges, of_cases
 from rope_edu.encodings import inv_freq, p_rope, partial_rope, xpos_scale
 
 PARTNER = "It must return one whole number, or None where the feature does not turn."
@@ -25,7 +24,7 @@ def _as_feature(found: Any) -> int | None:
 
 @judges("19.1")
 @of_function(or_none=True)
-def _knows_partners(partner: Callable[..., Any]) -> Verdict:
+def _knows_partners(partner: Answer) -> Verdict:
     """Judge exercise 19.1 on every feature of four heads, both kinds."""
     for head_dim, fraction in ((16, 0.25), (16, 0.5), (12, 1.0), (64, 0.75)):
         for kind, other in (("partial", "p-rope"), ("p-rope", "partial")):
@@ -47,7 +46,7 @@ def _knows_partners(partner: Callable[..., Any]) -> Verdict:
 
 @judges("19.2")
 @of_function
-def _reads_the_denominator(denominator: Callable[..., Any]) -> Verdict:
+def _reads_the_denominator(denominator: Answer) -> Verdict:
     """Judge exercise 19.2 on RoPE, partial rotary, p-RoPE, and p-RoPE's table without its zeros."""
     cut = p_rope(512, 0.25, 1e6).inv_freq[:64]
     cases = [
@@ -75,26 +74,19 @@ def _reads_the_denominator(denominator: Callable[..., Any]) -> Verdict:
 
 
 @judges("19.3")
-@of_function
-def _fades_as_xpos(fades: Callable[..., Any]) -> Verdict:
+@of_cases(((0, 64, 512), (31, 64, 512), (5, 16, 100), (0, 64, 0), (3, 64, 2048)), tol=1e-9)
+def _fades_as_xpos(found: float, pair: int, width: int, distance: int) -> Known:
     """Judge exercise 19.3 on three pairs and three distances."""
-    for pair, width, distance in ((0, 64, 512), (31, 64, 512), (5, 16, 100), (0, 64, 0), (3, 64, 2048)):
-        found = number(fades(pair, width, distance), "It must return one number.")
-        zeta = float(xpos_scale(512, width)[pair])
-        right = zeta ** (distance / 512)
-        case = f"fades({pair}, {width}, {distance})"
-        if abs(found - right) < 1e-9:
-            continue
-        if abs(found - zeta**distance) < 1e-9:
-            return f"{case}: ζ belongs to 512 tokens, not to one."
-        if abs(found - right**2) < 1e-9:
-            return f"{case}: m and −n are both there already: the product has ζ once for each 512 tokens."
-        if abs(found * right - 1) < 1e-9:
-            return f"{case}: that grows. ζ is below 1, and a key that is farther back counts less."
-        if abs(found - ((pair + 0.4 * width) / (1.4 * width)) ** (distance / 512)) < 1e-9:
-            return f"{case}: pair i stands at feature 2i; ζ has 2i where yours has i."
-        return f"{case} is {right:.4f}, yours is {found:.4f}."
-    return True
+    zeta = float(xpos_scale(512, width)[pair])
+    right, halved = zeta ** (distance / 512), (pair + 0.4 * width) / (1.4 * width)
+    case = f"fades({pair}, {width}, {distance})"
+    slips = {
+        f"{case}: ζ belongs to 512 tokens, not to one.": zeta**distance,
+        f"{case}: m and −n are both there already: the product has ζ once for each 512 tokens.": right**2,
+        f"{case}: that grows. ζ is below 1, and a key that is farther back counts less.": 1 / right,
+        f"{case}: pair i stands at feature 2i; ζ has 2i where yours has i.": halved ** (distance / 512),
+    }
+    return right, slips, f"{case} is {right:.4f}, yours is {found:.4f}."
 
 
 def _as_layers(found: Any) -> list[int]:
@@ -108,7 +100,7 @@ def _as_layers(found: Any) -> list[int]:
 
 @judges("19.4")
 @of_function
-def _finds_still_layers(still_layers: Callable[..., Any]) -> Verdict:
+def _finds_still_layers(still_layers: Answer) -> Verdict:
     """Judge exercise 19.4 on configs that list the layers, and on configs that give an interval."""
     cases = [
         ({"num_hidden_layers": 8, "no_rope_layers": [1, 1, 1, 0, 1, 1, 1, 0]}, [3, 7]),

@@ -1,11 +1,8 @@
 """Exercises of chapter 20: turn in more dimensions."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from rope_edu.check.answers import array, of_function, truth
+from rope_edu.check.answers import Answer, array, of_function, truth
 from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.check.ruled import ruled
 from rope_edu.encodings import axial_frequencies, inv_freq, mixed_frequencies, section_frequencies
@@ -15,7 +12,7 @@ Matrix = np.ndarray
 
 @judges("20.1")
 @of_function
-def _deals_one_row(deal: Callable[[Matrix], Any]) -> Verdict:
+def _deals_one_row(deal: Answer) -> Verdict:
     """Judge exercise 20.1 on three rows; both axes on one half each is the likely mistake."""
     for width in (8, 16, 64):
         row = inv_freq(width)
@@ -61,7 +58,7 @@ def _tables() -> list[tuple[str, Matrix, bool]]:
 
 @judges("20.2")
 @of_function
-def _knows_sums(could_be: Callable[[Matrix], Any]) -> Verdict:
+def _knows_sums(could_be: Answer) -> Verdict:
     """Judge exercise 20.2 on sums, on a diagonal, on a product, and on sums with one entry moved."""
     for words, scores, possible in _tables():
         if truth(could_be(scores.copy()), "It must return True or False.") != possible:
@@ -84,7 +81,7 @@ def _sees_a_diagonal(frequencies: object) -> Verdict:
 
 @judges("20.4")
 @of_function
-def _knows_the_same_heads(same_heads: Callable[[Matrix, Matrix], Any]) -> Verdict:
+def _knows_the_same_heads(same_heads: Answer) -> Verdict:
     """Judge exercise 20.4 on orders, signs, and matrices that differ."""
     rng = np.random.default_rng(204)
     axial, row = axial_frequencies(16, 2, 100.0), inv_freq(16)

@@ -2,11 +2,9 @@
 
 import copy
 import math
-from collections.abc import Callable
-from typing import Any
 
-from rope_edu.check.answers import number, of_function, truth, whole
-from rope_edu.check.exercise import Verdict, judges
+from rope_edu.check.answers import Answer, number, of_function, truth, whole
+from rope_edu.check.exercise import Verdict, close, judges
 
 SHAPE = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1}
 RULES = (
@@ -32,13 +30,11 @@ def _counts_pairs(pairs: object) -> Verdict:
 @judges("21.2")
 def _stretch(factor: object) -> Verdict:
     """Judge exercise 21.2: a null factor is the ratio of the lengths, 40."""
-    factor = number(factor)
-    if math.isclose(factor, 1.0):
-        return "A missing factor is not 1: the lengths say how far the file stretches."
-    right = 0.1 * math.log(40) + 1
-    if math.isclose(factor, right, abs_tol=6e-5):
+    factor, right = number(factor), 0.1 * math.log(40) + 1
+    if close(factor, right, 6e-5):
         return True
     known = [
+        (1, 1e-9, "A missing factor is not 1: the lengths say how far the file stretches."),
         (40, 1e-9, "That is s; now 0.1 · ln s + 1."),
         (0.1 * math.log10(40) + 1, 1e-3, "ln is the natural logarithm."),
         (0.1 * math.log2(40) + 1, 1e-3, "ln is the natural logarithm."),
@@ -46,15 +42,13 @@ def _stretch(factor: object) -> Verdict:
         (right**2, 1e-3, "That is its square, by which the logits grow."),
         (right, 2e-3, "Nearly: four decimals are asked for."),
     ]
-    for value, near, words in known:
-        if math.isclose(factor, value, abs_tol=near):
-            return words
-    return "s is the ratio of the two lengths."
+    said = (words for value, near, words in known if close(factor, value, near))
+    return next(said, "s is the ratio of the two lengths.")
 
 
 @judges("21.3")
 @of_function
-def _to_five(convert: Callable[[dict], Any]) -> Verdict:
+def _to_five(convert: Answer) -> Verdict:
     """Judge exercise 21.3 on a file without a rule and on two with one, each named in its own way."""
     for rule in RULES:
         config = SHAPE | {"rope_theta": 5e5, "rope_scaling": rule}
@@ -83,7 +77,7 @@ def _to_five(convert: Callable[[dict], Any]) -> Verdict:
 
 @judges("21.4")
 @of_function
-def _loses(loses_base: Callable[[dict], Any]) -> Verdict:
+def _loses(loses_base: Answer) -> Verdict:
     """Judge exercise 21.4 on files with the base in each place."""
     inside = {"rope_type": "linear", "factor": 2.0, "rope_theta": 5e5}
     rule = {"rope_type": "linear", "factor": 2.0}

@@ -1,12 +1,12 @@
 """Exercises of chapter 22: diagnose a rotation."""
 
 from collections.abc import Callable
-from typing import Any
+from itertools import product
 
 import numpy as np
 
-from rope_edu.check.answers import array, number, of_function, truth
-from rope_edu.check.exercise import Verdict, close, judges, slip_of
+from rope_edu.check.answers import Answer, array, number, of_function, truth
+from rope_edu.check.exercise import Verdict, against, close, judges, slip_of
 from rope_edu.clinic import BROKEN, right
 from rope_edu.encodings import apply_rope, inv_freq, plain_rope, rope_angles
 
@@ -35,7 +35,7 @@ def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray]
 
 @judges("22.1")
 @of_function
-def _sees_relativity(is_relative: Callable[[Any], Any]) -> Verdict:
+def _sees_relativity(is_relative: Answer) -> Verdict:
     """Judge exercise 22.1 on rotations that are relative and on such that are not."""
     for name, relative in RELATIVE.items():
         found = truth(is_relative(_box(name)), "It must return True or False.")
@@ -54,15 +54,19 @@ def _sees_relativity(is_relative: Callable[[Any], Any]) -> Verdict:
 
 @judges("22.2")
 @of_function
-def _reads_the_base(base_of: Callable[[Any], Any]) -> Verdict:
+def _reads_the_base(base_of: Answer) -> Verdict:
     """Judge exercise 22.2 on four bases, both ways round."""
-    for base in (10_000.0, 500_000.0, 777.0, 1.5e6):
-        for sign in (1, -1):
-            found = number(base_of(_turning(base, sign)), "It must return one number, the base.")
-            if close(found / base, 1.0, 1e-4):
-                continue
-            way = "" if sign == 1 else ", turning clockwise"
-            return f"For base {base:,.0f}{way} it returned {found:,.6g}.{_why_not_base(found, base)}"
+    for base, sign in product((10_000.0, 500_000.0, 777.0, 1.5e6), (1, -1)):
+        found = number(base_of(_turning(base, sign)), "It must return one number, the base.")
+        if close(found / base, 1.0, 1e-4):
+            continue
+        slips = {
+            " That is θ_1, the angle of pair 1: solve θ_1 = b^(−2/8) for b.": base**-0.25,
+            " The exponent of pair 1 is −2/8.": base**0.5,
+            " Pair 0 turns by 1 radian whatever the base: look at pair 1.": 1.0,
+        }
+        case = f"For base {base:,.0f}{'' if sign == 1 else ', turning clockwise'} it returned {found:,.6g}."
+        return case + slip_of(abs(found), slips, tol=1e-4, ratio=True)
     return True
 
 
@@ -74,19 +78,9 @@ def _turning(base: float, sign: int) -> Callable[[np.ndarray, np.ndarray], np.nd
     )
 
 
-def _why_not_base(found: float, base: float) -> str:
-    """Say what was returned instead, if that is known."""
-    slips = {
-        " That is θ_1, the angle of pair 1: solve θ_1 = b^(−2/8) for b.": base**-0.25,
-        " The exponent of pair 1 is −2/8.": base**0.5,
-        " Pair 0 turns by 1 radian whatever the base: look at pair 1.": 1.0,
-    }
-    return slip_of(abs(found), slips, tol=1e-4, ratio=True)
-
-
 @judges("22.3")
 @of_function
-def _names_it(name_it: Callable[[Any], Any]) -> Verdict:
+def _names_it(name_it: Answer) -> Verdict:
     """Judge exercise 22.3 on five rotations and two bases."""
     for base in (10_000.0, 300.0):
         for name in NAMES:
@@ -111,23 +105,21 @@ def _why_not_name(name: str, found: str) -> str:
 
 @judges("22.4")
 @of_function
-def _slides(slide: Callable[[np.ndarray, int, np.ndarray], Any]) -> Verdict:
+def _slides(slide: Answer) -> Verdict:
     """Judge exercise 22.4 on keys at scattered positions."""
-    keys = np.random.default_rng(22).normal(size=(5, 8))
+    keys, rotate = np.random.default_rng(22).normal(size=(5, 8)), right(SPEC)
     places = np.array([40, 41, 57, 300, 1000])
-    cached = right(SPEC)(keys, places)
+    cached = rotate(keys, places)
     for dropped in (40, 7):
         before = cached.copy()
         found = array(slide(cached, dropped, SPEC.inv_freq), (5, 8), "The keys keep their shape, (rows, 8).")
         if not np.array_equal(cached, before):
             return "It changes the keys that it was given: return new ones."
-        if close(found, right(SPEC)(keys, places - dropped), 1e-9):
-            continue
-        slips = {
-            "That turns them on by what was dropped: their new positions are smaller.": places + dropped,
-            "They are as they were.": places,
-        }
-        made = {why: right(SPEC)(keys, wrong) for why, wrong in slips.items()}
+        onward = "That turns them on by what was dropped: their new positions are smaller."
+        slips = {onward: rotate(keys, places + dropped), "They are as they were.": before}
         otherwise = f"With {dropped} dropped, a key at 300 must come out as one at {300 - dropped}."
-        return slip_of(found, made, otherwise, tol=1e-9)
+        if (
+            verdict := against(found, rotate(keys, places - dropped), slips, otherwise, tol=1e-9)
+        ) is not True:
+            return verdict
     return True

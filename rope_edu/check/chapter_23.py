@@ -1,61 +1,45 @@
 """Exercises of chapter 23: test the claims."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from rope_edu.check.answers import array, number, of_function, row, truth
-from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.answers import Answer, array, number, of_function, row, truth
+from rope_edu.check.exercise import Known, Verdict, close, judges, of_cases
 
 Vector = list[float]
 
 
 @judges("23.1")
-@of_function
-def _swings(swing: Callable[[Vector, Vector, Vector, Vector], Any]) -> Verdict:
+@of_cases(
+    (
+        ([1.2, -0.5], [0.3, 2.0], [2.0, 1.0], [1.5, 0.5]),
+        ([1.2, -0.5], [0.3, 2.0], [0.7, 1.6], [0.7, 1.6]),
+        ([1.2, -0.5], [0.3, 2.0], [2.0, 1.0], [0.5, 1.0]),
+        ([1.2, -0.5], [0.3, 2.0], [1.0, -1.0], [1.0, 1.0]),
+    ),
+    "It must return one number, 0 or more.",
+)
+def _swings(found: float, q: Vector, k: Vector, gain_q: Vector, gain_k: Vector) -> Known:
     """Judge exercise 23.1 on gains that differ, that agree in their products, and that change a sign."""
-    q, k = [1.2, -0.5], [0.3, 2.0]
-    lengths = np.hypot(*q) * np.hypot(*k)
-    for gain_q, gain_k in (
-        ([2.0, 1.0], [1.5, 0.5]),
-        ([0.7, 1.6], [0.7, 1.6]),
-        ([2.0, 1.0], [0.5, 1.0]),
-        ([1.0, -1.0], [1.0, 1.0]),
-    ):
-        found = number(
-            swing(list(q), list(k), list(gain_q), list(gain_k)), "It must return one number, 0 or more."
-        )
-        a, b = np.multiply(gain_q, gain_k)
-        if close(found, lengths * abs(a - b) / 2, 1e-6):
-            continue
-        for why, slip in _swing_slips(lengths, a, b, gain_q).items():
-            if close(found, slip, 1e-6):
-                return why
-        return (
-            f"For gains {gain_q} and {gain_k}, q = {q}, k = {k} it is "
-            f"{lengths * abs(a - b) / 2:.3f}, not {found:.3f}."
-        )
-    return True
-
-
-def _swing_slips(lengths: float, a: float, b: float, gain_q: Vector) -> dict[str, float]:
-    """Return what known slips give, by the sentence that answers each."""
-    return {
-        "That is from the lowest to the highest score; it goes half as far to each side of the mean.": lengths
-        * abs(a - b),
-        "It has no sign: how far above, and as far below.": lengths * (a - b) / 2,
-        "That is the size of the part that stays, with a + b.": lengths * (a + b) / 2,
-        "Gains meet in products: a is the query's first gain times the key's.": lengths
-        * abs(gain_q[0] - gain_q[1])
-        / 2,
+    half, (a, b) = np.hypot(*q) * np.hypot(*k) / 2, np.multiply(gain_q, gain_k)
+    right, whole = half * abs(a - b), 2 * half * abs(a - b)
+    slips = {
+        "That is from the lowest to the highest score; it goes half as far to each side of the mean.": whole,
+        "It has no sign: how far above, and as far below.": half * (a - b),
+        "That is the size of the part that stays, with a + b.": half * (a + b),
+        "Gains meet in products: a is the query's first gain times the key's.": half
+        * abs(gain_q[0] - gain_q[1]),
         "The lengths of q and k belong to it too.": abs(a - b) / 2,
     }
+    return (
+        right,
+        slips,
+        f"For gains {gain_q} and {gain_k}, q = {q}, k = {k} it is {right:.3f}, not {found:.3f}.",
+    )
 
 
 @judges("23.2")
 @of_function
-def _keeps_relativity(stays_relative: Callable[[Vector, Vector, str], Any]) -> Verdict:
+def _keeps_relativity(stays_relative: Answer) -> Verdict:
     """Judge exercise 23.2 on both layouts, on gains that agree in their products alone, and on a late slip."""
     cases = (
         ([1.0, 1.0, 2.0, 2.0], [0.5, 0.5, 3.0, 3.0], "interleaved", True),
@@ -84,7 +68,7 @@ def _keeps_relativity(stays_relative: Callable[[Vector, Vector, str], Any]) -> V
 
 @judges("23.3")
 @of_function
-def _packs(pack: Callable[[list[int]], Any]) -> Verdict:
+def _packs(pack: Answer) -> Verdict:
     """Judge exercise 23.3 on three rows of documents."""
     for lengths in ([3, 2], [1, 4, 2], [5]):
         positions, mask = row(pack(list(lengths)), 2, "It must return two things: positions, and the mask.")
@@ -121,7 +105,7 @@ def _why_not_mask(mask: np.ndarray, same: np.ndarray, causal: np.ndarray, length
 
 @judges("23.4")
 @of_function(or_none=True)
-def _reads_the_base(base_of: Callable[[dict], Any]) -> Verdict:
+def _reads_the_base(base_of: Answer) -> Verdict:
     """Judge exercise 23.4 on both spellings, on none, and on two that contradict each other."""
     top, inside = {"rope_theta": 500_000.0}, {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}
     alike = {"rope_theta": 1e6} | inside

@@ -1,11 +1,10 @@
 """Exercises of chapter 24: find it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import names, number, of_function, whole
+from rope_edu.check.answers import Answer, names, number, of_function, whole
 from rope_edu.check.exercise import Verdict, close, judges
 from rope_edu.clinic.specimen import Kept, Specimen
 
@@ -22,7 +21,7 @@ WHY = {
 
 @judges("24.1")
 @of_function(or_none=True)
-def _finds_the_first_difference(first_difference: Callable[[Any, Any, float], Any]) -> Verdict:
+def _finds_the_first_difference(first_difference: Answer) -> Verdict:
     """Judge exercise 24.1 on logits that agree, and that differ at one token or from one on."""
     right = np.random.default_rng(24).normal(size=(9, 6))
     for changed in (None, 0, 5, 8):
@@ -51,7 +50,7 @@ class _Mixed(Specimen):
 
 @judges("24.2")
 @of_function
-def _compares_rows(together: Callable[[Any, Any], Any]) -> Verdict:
+def _compares_rows(together: Answer) -> Verdict:
     """Judge exercise 24.2 on a right decoder and on one that is wrong in its second row."""
     rows = np.random.default_rng(24).integers(0, 40, size=(3, 5))
     for decoder, wanted in ((Specimen(), 0.0), (_Mixed(), 0.25)):

@@ -7,33 +7,28 @@ from unittest.mock import patch
 
 import numpy as np
 
-from rope_edu.check.answers import array, number, of_function
-from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.answers import Answer, array, of_function
+from rope_edu.check.exercise import Known, Verdict, close, judges, of_cases
 from rope_edu.encodings import inv_freq, rope_angles
 
 
 @judges("A1.1")
-@of_function
-def _holds_whole_numbers(last_whole: Callable[[int], Any]) -> Verdict:
-    """Judge exercise A1.1."""
-    for digits in (8, 1, 11, 24, 53):
-        found = number(last_whole(digits), "It must return one number.")
-        if close(found, 2.0**digits):
-            continue
-        slips = {
-            2 ^ digits: "In Python a power is written 2**p; ^ is another operation.",
-            2**digits
-            - 1: f"2^{digits} fits too: it is one digit and zeros. The next one is the first that does not.",
-            2**digits + 1: f"2^{digits} + 1 begins and ends with a 1 in binary: it has {digits + 1} digits.",
-            2 ** (digits - 1): f"That has {digits} digits, and so have many above it.",
-        }
-        return slips.get(found, f"With {digits} digits it is not {found}.")
-    return True
+@of_cases([(digits,) for digits in (8, 1, 11, 24, 53)])
+def _holds_whole_numbers(found: float, digits: int) -> Known:
+    """Judge exercise A1.1 on five widths."""
+    slips = {
+        "In Python a power is written 2**p; ^ is another operation.": 2 ^ digits,
+        f"2^{digits} fits too: it is one digit and zeros. The next one is the first that does not.": 2**digits
+        - 1,
+        f"2^{digits} + 1 begins and ends with a 1 in binary: it has {digits + 1} digits.": 2**digits + 1,
+        f"That has {digits} digits, and so have many above it.": 2 ** (digits - 1),
+    }
+    return 2.0**digits, slips, f"With {digits} digits it is not {found}."
 
 
 @judges("A1.2")
 @of_function
-def _makes_turns(turns_until: Callable[[int, np.ndarray], Any]) -> Verdict:
+def _makes_turns(turns_until: Answer) -> Verdict:
     """Judge exercise A1.2: right, and with few exponentials or sines, counted in numbers that go in."""
     for length, head_dim in [(1, 4), (255, 8), (257, 6), (1000, 16), (65_536, 4)]:
         theta = inv_freq(head_dim)
@@ -84,7 +79,7 @@ def _counted(turns_until: Callable, length: int, theta: np.ndarray) -> tuple[Any
 
 @judges("A1.3")
 @of_function
-def _angles_are_right(mended: Callable[[np.ndarray, np.ndarray], Any]) -> Verdict:
+def _angles_are_right(mended: Answer) -> Verdict:
     """Judge exercise A1.3 with an input of each dtype, longer than float16 can count."""
     theta = inv_freq(8)
     for dtype, length in [("float64", 5), ("float16", 3000), ("float32", 3000), ("float16", 70_000)]:

@@ -1,13 +1,12 @@
 """Exercises of appendix A2: carry a sum instead of a cache."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rope_edu.attention import elu_plus_one, linear_attention
-from rope_edu.check.answers import array, number, of_function, row
-from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.answers import Answer, array, number, of_function, row
+from rope_edu.check.exercise import Verdict, against, close, judges
 from rope_edu.encodings import apply_rope, inv_freq, rope_angles
 
 WIDTHS = ((64, 64), (128, 128), (16, 4), (4, 16), (1, 1), (3, 5))
@@ -16,7 +15,7 @@ ASK_STATE = "It must return two things: (kv, norm)."
 
 @judges("A2.1")
 @of_function
-def _steps(step: Callable[..., Any]) -> Verdict:
+def _steps(step: Answer) -> Verdict:
     """Judge exercise A2.1: a walk through a text equals linear attention at once."""
     rng = np.random.default_rng(4)
     q, k = rng.normal(size=(2, 20, 8))
@@ -27,26 +26,23 @@ def _steps(step: Callable[..., Any]) -> Verdict:
         output, kv, norm = row(found, 3, "It must return three things: (output, kv, norm).")
         kv, norm = array(kv, (8, 3), "kv must stay (8, 3)."), array(norm, (8,), "norm must stay (8,).")
         outputs.append(array(output, (3,), "The output of one token has the width of v, here (3,)."))
-    if close(outputs, linear_attention(q, k, v, angles=angles)):
-        return True
-    if close(outputs, linear_attention(q, k, v)):
-        return "It is linear attention without any position: the features in the numerator are to be turned."
-    if close(outputs, linear_attention(apply_rope(q, angles), apply_rope(k, angles), v)):
-        return "φ comes first: turn the features, not q and k."
+    early = linear_attention(apply_rope(q, angles), apply_rope(k, angles), v)
     turned = (apply_rope(elu_plus_one(x), angles) for x in (q, k))
-    if close(outputs, linear_attention(*turned, v, feature_map=lambda features: features)):
-        return "The denominator is turned as well; it takes the features as they are."
-    first = close(outputs[0], v[0])
-    return (
-        "The first token is right, but not the later ones."
-        if first
-        else "One token alone must give its own v."
-    )
+    below = linear_attention(*turned, v, feature_map=lambda features: features)
+    unplaced = "It is linear attention without any position: the features in the numerator are to be turned."
+    slips = {
+        unplaced: linear_attention(q, k, v),
+        "φ comes first: turn the features, not q and k.": early,
+        "The denominator is turned as well; it takes the features as they are.": below,
+    }
+    first = "The first token is right, but not the later ones."
+    unknown = first if close(outputs[0], v[0]) else "One token alone must give its own v."
+    return against(outputs, linear_attention(q, k, v, angles=angles), slips, unknown)
 
 
 @judges("A2.2")
 @of_function
-def _smaller_from(smaller_from: Callable[[int, int], Any]) -> Verdict:
+def _smaller_from(smaller_from: Answer) -> Verdict:
     """Judge exercise A2.2 on square and other widths."""
     right = [(d * d_v + d) // (d + d_v) + 1 for d, d_v in WIDTHS]
     found = [number(smaller_from(d, d_v), "It must return one number.") for d, d_v in WIDTHS]
@@ -81,7 +77,7 @@ def _pair(found: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @judges("A2.3")
 @of_function
-def _forgets(forget: Callable[..., Any]) -> Verdict:
+def _forgets(forget: Answer) -> Verdict:
     """Judge exercise A2.3: what was added can be taken away."""
     k, v, angles = _example(9)
     whole = _state(k, v, angles)
@@ -106,7 +102,7 @@ def _forgets(forget: Callable[..., Any]) -> Verdict:
 
 @judges("A2.4")
 @of_function
-def _moves_the_state(moved_state: Callable[..., Any]) -> Verdict:
+def _moves_the_state(moved_state: Answer) -> Verdict:
     """Judge exercise A2.4: the state of a text at other positions."""
     k, v, _ = _example(9)
     theta = inv_freq(8)

@@ -1,14 +1,21 @@
 """Exercises of appendix A3: seeds, signs and learning rates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from math import ceil, log
-from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import number, of_function, row, whole
-from rope_edu.check.exercise import Verdict, close, judges
+from rope_edu.check.answers import number, row, whole
+from rope_edu.check.exercise import Known, Verdict, close, judges, of_cases
+
+DIFFERENCES = (
+    [0.3, 0.1],
+    [0.2, 0.1, 0.4, 0.2, 0.3, 0.1, 0.2, 0.1],
+    [-0.5, 0.1, 0.2, -0.2, -0.3],
+    [0.4, -0.1, 0.3, 0.2, 0.1, -0.2, 0.5],
+    [0.0, 0.0, 0.0],
+)
 
 
 def _flipped(differences: Sequence[float]) -> np.ndarray:
@@ -18,30 +25,19 @@ def _flipped(differences: Sequence[float]) -> np.ndarray:
 
 
 @judges("A3.1")
-@of_function
-def _flips_signs(p_value: Callable[[list[float]], Any]) -> Verdict:
+@of_cases([(differences,) for differences in DIFFERENCES], "It must return one number, the chance.", tol=1e-9)
+def _flips_signs(found: float, differences: list[float]) -> Known:
     """Judge exercise A3.1 on differences of 2 to 8 seeds: of one sign, of both, with ties, and all zero."""
-    cases = (
-        [0.3, 0.1],
-        [0.2, 0.1, 0.4, 0.2, 0.3, 0.1, 0.2, 0.1],
-        [-0.5, 0.1, 0.2, -0.2, -0.3],
-        [0.4, -0.1, 0.3, 0.2, 0.1, -0.2, 0.5],
-        [0.0, 0.0, 0.0],
-    )
-    for differences in cases:
-        found = number(p_value(list(differences)), "It must return one number, the chance.")
-        sums, total = _flipped(differences), round(sum(differences), 9)
-        right = float((abs(sums) >= abs(total)).mean())
-        if close(found, right, 1e-9):
-            continue
-        if close(found, float((sums >= total).mean()), 1e-9):
-            return "That counts one side. Nobody said beforehand who would be better: compare sizes."
-        if close(found, float((abs(sums) > abs(total)).mean()), 1e-9):
-            return "That counts only sums that lie further out: one that lies as far out counts too."
-        if close(found, float((abs(sums) >= abs(total)).sum()), 1e-9):
-            return f"{found} is how many choices of signs: divide by all 2ⁿ."
-        return f"For the differences {differences} you gave {found:g}, expected {right:.4f}."
-    return True
+    sums, total = _flipped(differences), round(sum(differences), 9)
+    as_far, farther = abs(sums) >= abs(total), abs(sums) > abs(total)
+    one_side = "That counts one side. Nobody said beforehand who would be better: compare sizes."
+    slips = {
+        one_side: (sums >= total).mean(),
+        "That counts only sums that lie further out: one that lies as far out counts too.": farther.mean(),
+        f"{found} is how many choices of signs: divide by all 2ⁿ.": as_far.sum(),
+    }
+    right = as_far.mean()
+    return right, slips, f"For the differences {differences} you gave {found:g}, expected {right:.4f}."
 
 
 @judges("A3.2")

@@ -1,11 +1,13 @@
 """Exercises, the way in which the chapters' ones are found, and the replies that a reader sees."""
 
+import copy
+import functools
 import importlib
 import pkgutil
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import EllipsisType
@@ -13,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.check.answers import Reply, plain
+from rope_edu.check.answers import Reply, number, of_function, plain
 
 Verdict = bool | str | EllipsisType  # right or wrong; wrong and why; not answered yet
 Judge = Callable[[Any], Verdict]
+Known = tuple[Any, Mapping[str, Any], str]  # the right answer, known mistakes, words for any other
 HERE = Path(__file__).parent
 JUDGES: dict[str, Judge] = {}  # filled by the modules chapter_NN when they are imported
 
@@ -145,11 +148,58 @@ def slip_of(
     >>> slip_of(3.0, {"That is the inverse.": 1 / 3, "Add the one.": 3}, "It is not 4.")
     'Add the one.'
     """
+    return next((why for why, slip in slips.items() if _same(found, slip, tol, ratio)), otherwise)
 
-    def same(slip: Any) -> bool:
-        return close(found / slip, 1, tol) if ratio else close(found, slip, tol)
 
-    return next((why for why, slip in slips.items() if same(slip)), otherwise)
+def against(
+    found: Any,
+    right: Any,
+    slips: Mapping[str, Any],
+    otherwise: str,
+    *,
+    tol: float = 1e-6,
+    ratio: bool = False,
+) -> Verdict:
+    """Tell whether what was found is right; if it is not, say what `slip_of` says.
+
+    >>> against(4, 4, {}, "It is not 4.")
+    True
+    """
+    return _same(found, right, tol, ratio) or slip_of(found, slips, otherwise, tol=tol, ratio=ratio)
+
+
+def of_cases(
+    cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
+) -> Callable[[Callable[..., Known]], Judge]:
+    """Make a judge of functions that return one number; what is decorated knows the answer to each case.
+
+    It is given what was found and the arguments of a case, and returns what `against` needs.
+
+    >>> @of_cases([(1,), (4,)])
+    ... def doubled(found, x):
+    ...     return 2 * x, {"That is the square.": x * x}, f"{found} is not twice {x}."
+    >>> doubled(lambda x: x + 1), doubled(lambda x: 2 * x)
+    ('5 is not twice 4.', True)
+    """
+
+    def make(known: Callable[..., Known]) -> Judge:
+        @of_function
+        @functools.wraps(known)
+        def judged(called: Callable[..., Any]) -> Verdict:
+            for case in cases:
+                found = number(called(*copy.deepcopy(case)), ask)
+                if (verdict := against(found, *known(found, *case), tol=tol, ratio=ratio)) is not True:
+                    return verdict
+            return True
+
+        return judged
+
+    return make
+
+
+def _same(found: Any, value: Any, tol: float, ratio: bool) -> bool:
+    """Tell whether what was found is near a value, or its ratio to it near 1."""
+    return close(found / value, 1, tol) if ratio else close(found, value, tol)
 
 
 def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:

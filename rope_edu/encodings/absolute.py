@@ -10,8 +10,8 @@ from array_api_compat import array_namespace, is_array_api_obj
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import inv_freq, rope_angles
 from rope_edu.encodings.validation import (
+    as_finite,
     as_kind_of,
-    as_positions,
     check_even_dim,
     check_finite_number,
     check_positive_int,
@@ -22,7 +22,7 @@ from rope_edu.encodings.validation import (
 
 
 def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:
-    r"""Learned position vectors before any training: random numbers, `(n_positions, d_model)`.
+    r"""Learned position vectors before any training: random numbers, NumPy float64 `(n_positions, d_model)`.
 
         table[p, i] ~ N(0, scale²)
 
@@ -31,9 +31,6 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
         d_model: features of the embedding that it is added to.
         scale: standard deviation, no unit; 0.02 is BERT's `initializer_range`.
         seed: seed of the random numbers.
-
-    Returns:
-        NumPy float64 `(n_positions, d_model)`.
 
     Raises:
         ValueError: a count is not a whole number ≥ 1, or `scale` is not a finite number above 0.
@@ -49,22 +46,18 @@ def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: 
 
 
 def look_up(table: Array, positions: ArrayLike) -> Array:
-    r"""Rows of a learned table, one for each position: `(…, d_model)`.
+    r"""Rows of a learned table, one for each position: `(…, d_model)`, dtype and kind of `table`.
 
         PE(p) = table[p]
 
-    No rule extends a learned table, so the trained length is a cap. A negative index, which Python would
-    count from the end, is refused as well.
+    No rule extends a learned table, so the trained length is a cap. Gradients reach the rows used.
 
     Args:
         table: `(n_positions, d_model)`.
         positions: token indices, integers of any shape `(…)`.
 
-    Returns:
-        `(…, d_model)`, dtype and kind of `table`; gradients reach the rows used.
-
     Raises:
-        ValueError: `positions` are not integers, or one of them has no row.
+        ValueError: `positions` are not integers, or one of them has no row; a negative one has none.
 
     >>> look_up(np.array([[0.0, 1.0], [2.0, 3.0]]), [1, 1, 0]).tolist()
     [[2.0, 3.0], [2.0, 3.0], [0.0, 1.0]]
@@ -90,16 +83,13 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
 
         PE(p, 2i) = sin(p·θ_i),   PE(p, 2i + 1) = cos(p·θ_i),   θ_i = base^(−2i / d_model)
 
-    Pairs are interleaved, sine first. Every value lies in −1 … 1 and the norm is √(d_model/2) at every
-    position, however far.
+    Pairs are interleaved, sine first. Every value lies in −1 … 1, and the norm is √(d_model/2) at every position.
+    Float64, of the kind of `positions` (numbers and lists: NumPy).
 
     Args:
         positions: token indices, ints or fractions, `(…, seq)`; one number is allowed.
         d_model: features of the embedding that it is added to, an even number.
         base: a number above 1.
-
-    Returns:
-        `(…, seq, d_model)`, no unit; float64, of the kind of `positions` (numbers and lists: NumPy).
 
     Raises:
         ValueError: `d_model` is not even and ≥ 2, `base` is not above 1, or a position is not finite.
@@ -110,7 +100,7 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
     Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.
     Plain form: `rope_edu.plain.sinusoidal`.
     """
-    positions = as_positions(positions)
+    positions = as_finite("positions", positions)
     xp = array_namespace(positions)
     angles = rope_angles(positions, inv_freq(d_model, base))  # (…, seq, pairs)
     pairs = xp.stack((xp.sin(angles), xp.cos(angles)), axis=-1)  # (…, seq, pairs, 2)
@@ -123,21 +113,16 @@ def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndar
         PE(p + k) = M_k · PE(p),   M_k = block diagonal of  [ cos kθ_i   sin kθ_i]
                                                             [−sin kθ_i   cos kθ_i]
 
-    A pair is (sin, cos) here, sine first, so each block turns *clockwise*, by −kθ_i. With the cosine first the
-    same step is counter-clockwise, by +kθ_i: RoPE's rotation, the transpose of these blocks.
-
-    M_k is orthogonal, and M_a · M_b = M_{a+b}.
+    NumPy float64 `(d_model, d_model)`, orthogonal, for column vectors; with rows write `pe @ M.T`. A pair is
+    (sin, cos) here, so each block turns *clockwise*, by −kθ_i. With the cosine first the same step is
+    counter-clockwise: RoPE's rotation, the transpose of these blocks.
 
     Args:
         offset: k in tokens, any finite number.
-        d_model: features, an even number.
-        base: a number above 1.
-
-    Returns:
-        NumPy float64 `(d_model, d_model)`, for column vectors; with rows write `pe @ M.T`.
+        d_model, base: as in `sinusoidal`.
 
     Raises:
-        ValueError: `offset` is not finite, `d_model` is not even and ≥ 2, or `base` is not above 1.
+        ValueError: `offset` is not finite, or as for `sinusoidal`.
 
     >>> m = shift_matrix(np.pi / 2, 2)  # carries (sin 0, cos 0) to (sin π/2, cos π/2)
     >>> (m @ [0.0, 1.0]).round(4).tolist()
@@ -159,11 +144,7 @@ def as_integers(name: str, values: ArrayLike) -> Array:
     array = cast(Array, values if is_array_api_obj(values) else np.asarray(values))
     xp = array_namespace(array)
     if not xp.isdtype(array.dtype, "integral"):
-        raise ValueError(f"{name} must be integers (tokens), got {dtype_name(array)}: {_shorten(array)}")
+        seen = str(array.tolist())
+        seen = seen if len(seen) <= 40 else seen[:40] + "…"
+        raise ValueError(f"{name} must be integers (tokens), got {dtype_name(array)}: {seen}")
     return xp.astype(array, xp.int64)
-
-
-def _shorten(values: Array) -> str:
-    """First numbers of an array, for an error message."""
-    text = str(values.tolist())
-    return text if len(text) <= 40 else text[:40] + "…"

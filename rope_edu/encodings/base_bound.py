@@ -16,7 +16,7 @@ _BATCH = 512  # bases judged together
 
 
 def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
-    r"""First distance at which the expected score of equal vectors is negative, or None.
+    r"""First distance, in tokens, at which the expected score of equal vectors is negative, or None.
 
         min { r : Σ_i cos(r θ_i) < 0 },   0 ≤ r < limit
 
@@ -25,9 +25,6 @@ def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
     Args:
         inv_freq: θ, radians per token, `(pairs,)`; of a spec: `spec.inv_freq`.
         limit: tokens; distances 0 … limit − 1 are tested.
-
-    Returns:
-        Tokens, or None if there is no such distance below `limit`.
 
     Raises:
         ValueError: as for `rope_angles`, or `limit` is not a whole number ≥ 1.
@@ -51,9 +48,9 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
 
         min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r = 0 … context − 1 }
 
-    Such bases do not form an interval: some bases above the smallest fail again, so ask
-    `first_negative_distance` about the base that you mean to use. The search goes up a grid whose neighbours
-    differ by 0.1 %. The distance that refutes one base refutes most of those after it.
+    At most 0.1 % too large: the search goes up a grid whose neighbours differ by so much, and may miss a narrower
+    window. Such bases do not form an interval: some above the smallest fail again, so ask
+    `first_negative_distance` about the base that you mean to use.
 
     With d = 128 the result agrees with the published table within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, and
     within 6 % at 128k. At 2k, 16k and 1M it is 28, 25 and 34 % below, in narrow windows that a coarser search
@@ -63,9 +60,6 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
         context: tokens, at least 1.
         head_dim: d, the rotated features of a head.
         above: lower end of the search, above 1.
-
-    Returns:
-        The base, at most 0.1 % too large (a narrower window of bases may be missed).
 
     Raises:
         ValueError: `context` is not a whole number ≥ 1, `head_dim` not an even one ≥ 4, `above` is not above

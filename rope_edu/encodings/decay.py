@@ -16,18 +16,17 @@ from rope_edu.encodings.validation import as_kind_of, as_real
 def score_curve(
     q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
 ) -> Array:
-    r"""Score of a rotated query and key at each distance, `(…, n)`.
+    r"""Score of a rotated query and key at each distance, `(…, n)`, float64, of the kind of `q`.
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
+
+    Unscaled: divide by √head_dim for attention.
 
     Args:
         q, k: unrotated vectors `(…, 2 · pairs)` in the given layout, leading axes broadcast.
         inv_freq: θ, radians per token, `(pairs,)`.
         distances: r in tokens, `(n,)`, any sign.
         layout: "interleaved" or "half_split".
-
-    Returns:
-        Float64 `(…, n)`, unscaled (divide by √head_dim for attention); kind of `q`.
 
     Raises:
         ValueError: widths do not fit, `distances` are not 1-D, `layout` is misspelt, or as `rope_angles`.
@@ -45,21 +44,12 @@ def score_curve(
 
 
 def mean_cosine(inv_freq: Array, distances: Array) -> Array:
-    r"""Mean cosine, over all pairs, of the angle between query and key at each distance, `(n,)`.
+    r"""Mean cosine, over all pairs, of the angle between query and key at each distance, float64 `(n,)`.
 
         c(r) = (1/pairs) Σ_i cos(r θ_i)
 
-    It is the score curve of q = k with equal energy in every pair, as a share of the score at distance 0.
-
-    Args:
-        inv_freq: θ, radians per token, `(pairs,)`.
-        distances: r in tokens, `(n,)`.
-
-    Returns:
-        Float64 `(n,)` between −1 and 1; kind as for `rope_angles`.
-
-    Raises:
-        ValueError: as for `rope_angles`.
+    It is the score curve of q = k with equal energy in every pair, as a share of the score at distance 0. Arguments
+    are as for `score_curve`, kind and errors as for `rope_angles`.
 
     >>> from math import pi
     >>> mean_cosine([0.0, pi], [0, 1]).tolist()  # at 1: cos 0 and cos π cancel
@@ -77,20 +67,12 @@ def mean_cosine(inv_freq: Array, distances: Array) -> Array:
 def roformer_bound(
     q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
 ) -> Array:
-    r"""The paper's bound on |score| at each distance, by Abel's summation: `(…, n)`.
+    r"""The paper's bound on |score| at each distance, by Abel's summation: `(…, n)`, never below |score_curve|.
 
         |s(r)| ≤ max_i |h_{i+1} − h_i| · Σ_{j=1…pairs} |S_j|,   S_j = Σ_{i<j} e^{i r θ_i},   h_pairs = 0
 
-    The paper reads decay into Σ|S_j|; compare it with `trivial_bound` before you believe that.
-
-    Args:
-        q, k, inv_freq, distances, layout: as for `score_curve`.
-
-    Returns:
-        Float64 `(…, n)`, never below |score_curve|; kind of `q`.
-
-    Raises:
-        ValueError: as for `score_curve`.
+    The paper reads decay into Σ|S_j|; compare it with `trivial_bound` before you believe that. Arguments, kind and
+    errors are those of `score_curve`.
 
     >>> import numpy as np
     >>> ones = np.ones(4)  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
@@ -112,14 +94,7 @@ def trivial_bound(q: Array, k: Array, *, layout: str = "interleaved") -> Array:
 
         |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   at every distance r
 
-    Args:
-        q, k, layout: as for `score_curve`.
-
-    Returns:
-        Float64 `(…)`, one number for each pair of vectors; kind of `q`.
-
-    Raises:
-        ValueError: as for `score_curve`.
+    Arguments, kind and errors are those of `score_curve`.
 
     >>> import numpy as np
     >>> float(trivial_bound(np.array([3.0, 4.0]), np.array([0.0, 2.0])))  # 5 · 2

@@ -9,18 +9,16 @@ from array_api_compat import array_namespace, is_numpy_array
 
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.validation import (
+    as_finite,
     as_kind_of,
-    as_positions,
-    as_real,
     check_base,
     check_even_dim,
-    check_finite,
     values_known,
 )
 
 
 def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
-    r"""Frequency of each pair of features, `(head_dim // 2,)`: how fast it turns.
+    r"""Frequency of each pair of features, radians per token: NumPy float64 `(head_dim // 2,)`, falling.
 
         θ_i = base^(−2i / head_dim),   i = 0 … head_dim/2 − 1
 
@@ -29,9 +27,6 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
     Args:
         head_dim: width of a head (or of its rotated part), an even number of features.
         base: a number above 1; transformers calls it `rope_theta`.
-
-    Returns:
-        NumPy float64 `(head_dim // 2,)`, radians per token, falling.
 
     Raises:
         ValueError: `head_dim` is not an even whole number ≥ 2, or `base` is not finite and above 1.
@@ -47,15 +42,12 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
 
 
 def wavelength(inv_freq: ArrayLike) -> Array:
-    r"""Wavelength of each pair: the tokens it needs for a full turn.
+    r"""Wavelength of each pair, the tokens it needs for a full turn: float64, shape and kind of `inv_freq`.
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
 
     Args:
         inv_freq: radians per token, any shape, finite and not negative.
-
-    Returns:
-        Tokens per turn, float64, same shape and kind as `inv_freq`.
 
     Raises:
         ValueError: `inv_freq` is negative, not finite or not real.
@@ -66,7 +58,7 @@ def wavelength(inv_freq: ArrayLike) -> Array:
     Source: YaRN, arXiv 2309.00071, §2.3. Chapter 6.
     Plain form: `rope_edu.plain.wavelength`.
     """
-    frequencies = _as_frequencies(inv_freq)
+    frequencies = as_finite("inv_freq", inv_freq)
     xp = array_namespace(frequencies)
     if values_known(frequencies) and bool(xp.any(frequencies < 0)):
         raise ValueError("inv_freq must not be negative: a wavelength has no direction")
@@ -75,18 +67,16 @@ def wavelength(inv_freq: ArrayLike) -> Array:
 
 
 def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
-    r"""Angle of each pair at each position, `(…, seq, pairs)`.
+    r"""Angle of each pair at each position, in radians, `(…, seq, pairs)`.
 
         angle(m, i) = m · θ_i
+
+    Always float64, since float32 is off by 0.06 rad at position 10⁶. A torch tensor if either argument is one (on
+    the device of `inv_freq` if that is a tensor, else of `positions`), and gradients reach both; NumPy otherwise.
 
     Args:
         positions: token indices, ints or fractions, `(…, seq)`; one number is allowed.
         inv_freq: radians per token, `(pairs,)`, finite; a negative one turns clockwise.
-
-    Returns:
-        Radians, `(…, seq, pairs)`; `(pairs,)` for one number. Always float64, since float32 is off by
-        0.06 rad at position 10⁶. A torch tensor if either argument is one (on the device of `inv_freq`
-        if that is a tensor, else of `positions`), and gradients reach both; NumPy otherwise.
 
     Raises:
         ValueError: `positions` are bool, complex or not finite; `inv_freq` is not 1-D or not finite.
@@ -97,7 +87,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
     Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6.
     Plain form: `rope_edu.plain.rope_angles`.
     """
-    places, frequencies = as_positions(positions), as_pairs(inv_freq)
+    places, frequencies = as_finite("positions", positions), as_pairs(inv_freq)
     if is_numpy_array(frequencies):
         frequencies = as_kind_of(frequencies, like=places)
     else:
@@ -107,14 +97,7 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
 
 def as_pairs(inv_freq: ArrayLike) -> Array:
     """Return `inv_freq` as float64 if it is finite and `(pairs,)`."""
-    frequencies = _as_frequencies(inv_freq)
+    frequencies = as_finite("inv_freq", inv_freq)
     if frequencies.ndim != 1:
         raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(frequencies.shape)}")
-    return frequencies
-
-
-def _as_frequencies(inv_freq: ArrayLike) -> Array:
-    """Return `inv_freq` as float64 if it is finite."""
-    frequencies = as_real("inv_freq", inv_freq)
-    check_finite("inv_freq", frequencies)
     return frequencies

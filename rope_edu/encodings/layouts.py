@@ -18,10 +18,7 @@ LAYOUTS = ("interleaved", "half_split")
 
 
 def check_layout(layout: str, name: str = "layout") -> str:
-    r"""Return `layout` if it is one of LAYOUTS.
-
-    Raises:
-        ValueError: any other value, and it names the two.
+    r"""`layout` itself, if it is one of LAYOUTS; a ValueError that names the two for any other value.
 
     >>> check_layout("half_split")
     'half_split'
@@ -32,19 +29,13 @@ def check_layout(layout: str, name: str = "layout") -> str:
 
 
 def pair_slices(rotary_dim: int, layout: str = "interleaved") -> tuple[slice, slice]:
-    r"""Slice the first and the second members of all pairs; everything else here follows from it.
+    r"""Slices of the feature axis with the first and the second members of all pairs.
 
         interleaved: 0, 2, 4, …  and  1, 3, 5, …        half_split: 0 … r/2 − 1  and  r/2 … r − 1
 
     Args:
         rotary_dim: r, the number of rotated features, even (0: no pair at all).
-        layout: "interleaved" or "half_split".
-
-    Returns:
-        Two slices of the feature axis; member i of each makes pair i.
-
-    Raises:
-        ValueError: `layout` is misspelt.
+        layout: "interleaved" or "half_split"; any other is a ValueError.
 
     >>> first, second = pair_slices(6, "interleaved")
     >>> list(range(8))[first], list(range(8))[second]
@@ -58,16 +49,15 @@ def pair_slices(rotary_dim: int, layout: str = "interleaved") -> tuple[slice, sl
 
 
 def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarray:
-    r"""List, for each half_split feature, the interleaved feature that belongs there.
+    r"""For each half_split feature, the interleaved feature that belongs there: NumPy ints `(head_dim,)`.
 
         x_half_split = x_interleaved[perm],   perm = 0, 2, 4, …, 1, 3, 5, …, then the tail in place
+
+    `numpy.argsort` of it goes the other way.
 
     Args:
         rotary_dim: number of rotated features, even.
         head_dim: width of the head; features from `rotary_dim` on stay where they are. Default: no tail.
-
-    Returns:
-        NumPy ints `(head_dim,)`. `numpy.argsort` of it goes the other way.
 
     Raises:
         ValueError: `rotary_dim` is odd or not positive, or `head_dim` is narrower.
@@ -88,16 +78,13 @@ def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarr
 
 
 def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
-    r"""Reorder features from interleaved pairs (2i, 2i+1) to half-split pairs (i, i + rotary_dim/2).
+    r"""Copy of x with features in half-split pairs (i, i + rotary_dim/2) instead of interleaved ones (2i, 2i + 1).
 
         half_split(P·x) = P·interleaved(x):  reorder, then rotate half_split  =  rotate, then reorder
 
     Args:
         x: `(…, head_dim)`, any dtype, NumPy or torch.
         rotary_dim: how many leading features are rotated; the tail stays. Default: all of them.
-
-    Returns:
-        A copy, same shape, dtype and kind.
 
     Raises:
         ValueError: `rotary_dim` is odd, not positive or above `head_dim`.
@@ -126,7 +113,7 @@ def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
 
 
 def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int | None = None) -> Any:
-    r"""Convert the weight or bias that makes q (or k) for use with the other layout.
+    r"""Copy of the weight or bias that makes q (or k), for use with the other layout.
 
         W′ = (I_heads ⊗ P) W:   each head's rows move as its features do, so q′ = P q and scores stay
 
@@ -138,9 +125,6 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
         n_heads: heads in this weight (for k with grouped queries: the number of key heads).
         to: the layout wanted; the source is the other one.
         rotary_dim: rotated features a head. Default: the whole head.
-
-    Returns:
-        A copy, same shape, dtype and kind.
 
     Raises:
         ValueError: `to` is misspelt, `weight` has other than 1 or 2 axes, its rows do not split into

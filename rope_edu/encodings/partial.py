@@ -11,7 +11,7 @@ from rope_edu.encodings.spec import RopeSpec, plain_rope
 def partial_rope(
     head_dim: int, rotary_dim: int, base: float = 10_000.0, *, layout: str = "interleaved"
 ) -> RopeSpec:
-    r"""Partial rotary: RoPE on the first features of a head, as if they were all of it.
+    r"""Partial rotary: RoPE on the first features of a head, as if they were all of it. A spec of kind "partial".
 
         θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the other features pass
 
@@ -24,12 +24,7 @@ def partial_rope(
             `rotary_pct`) times head_dim, rounded down; GPT-NeoX rotates a quarter.
         base: a number above 1.
         layout: "interleaved" or "half_split"; half_split pairs (i, i + rotary_dim/2), not (i, i + head_dim/2).
-
-    Returns:
-        A RopeSpec of kind "partial", with `rotary_dim // 2` pairs.
-
-    Raises:
-        ValueError: as for `plain_rope`.
+            Errors are those of `plain_rope`.
 
     >>> partial_rope(8, 4)
     <RopeSpec "partial": 2 pairs, 1 … 0.01 rad/token, interleaved, first 4 of 8 features>
@@ -41,7 +36,7 @@ def partial_rope(
 
 
 def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "interleaved") -> RopeSpec:
-    r"""p-RoPE: RoPE whose slowest pairs do not turn.
+    r"""p-RoPE: RoPE whose slowest pairs do not turn; a RopeSpec of kind "p-rope", with `head_dim // 2` pairs.
 
         θ_i = base^(−2i / head_dim)   for i < r,   0 for the other pairs,   r = ⌊p · head_dim / 2⌋
 
@@ -51,15 +46,10 @@ def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "in
     Args:
         head_dim: width of a head, an even number of features.
         p: fraction of pairs that turn, the fastest; 0 … 1.
-        base: a number above 1.
-        layout: "interleaved" or "half_split".
-
-    Returns:
-        A RopeSpec of kind "p-rope", with `head_dim // 2` pairs, the slowest at 0.
+        base, layout: as for `plain_rope`.
 
     Raises:
-        ValueError: `head_dim` is not an even whole number ≥ 2, `p` is not in 0 … 1, `base` is not finite and
-            above 1, or `layout` is misspelt.
+        ValueError: `p` is not in 0 … 1, or as for `plain_rope`.
 
     >>> p_rope(8, 0.5).inv_freq.tolist()  # 10000^0, 10000^(−1/4), and two pairs that never turn
     [1.0, 0.1, 0.0, 0.0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import rope_angles
-from rope_edu.encodings.validation import as_positions, as_real, check_one_of, check_whole_number
+from rope_edu.encodings.validation import as_finite, as_real, check_one_of, check_whole_number
 
 SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
 NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
@@ -78,15 +78,12 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
         bits of the significand:   float64 53,   float32 24,   float16 11,   bfloat16 8
         largest finite number:     1.8e308,      3.4e38,       65,504,       3.4e38
 
-    bfloat16 and float16 are rounded by way of float32, as in torch, so a number very near a tie may be rounded as
-    the tie.
+    Overflow gives infinity and underflow 0, as in the format. bfloat16 and float16 are rounded by way of float32,
+    as in torch, so a number very near a tie may be rounded as the tie.
 
     Args:
         x: real numbers of any shape; infinity and NaN are allowed.
         number_format: "float64", "float32", "bfloat16" or "float16".
-
-    Returns:
-        Float64, the shape of `x`. Overflow gives infinity and underflow 0, as in the format.
 
     Raises:
         ValueError: `x` is not real, or `number_format` is another name.
@@ -110,23 +107,16 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
 
 
 def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline) -> np.ndarray:
-    r"""Cosine and sine of each angle as a pipeline keeps them, ĉ + iŝ: `(…, seq, pairs)`.
+    r"""Cosine and sine of each angle as a pipeline keeps them, ĉ + iŝ: complex128 `(…, seq, pairs)`.
 
         ĉ + iŝ = round(cos φ) + i round(sin φ),   φ = round(round(m) · round(θ))
 
-    Cosine and sine are taken in float64 and then rounded; a float32 cosine may differ in its last bit.
+    Cosine and sine are taken in float64 and then rounded, so their length is not quite 1; a float32 cosine may
+    differ in its last bit. NaN where the pipeline has no number, since the angle is infinite or 0 · ∞.
 
     Args:
-        positions: m in tokens, `(…, seq)`; one number is allowed.
-        inv_freq: θ, radians per token, `(pairs,)`.
+        positions, inv_freq: m and θ, as for `rope_angles`, and so are the errors.
         pipeline: the format of each step.
-
-    Returns:
-        Complex128 `(…, seq, pairs)`; `(pairs,)` for one number. Their length is not quite 1. NaN where the
-        pipeline has no number, since the angle is infinite or 0 · ∞.
-
-    Raises:
-        ValueError: as for `rope_angles`.
 
     >>> from math import pi
     >>> coarse = Pipeline(positions="bfloat16")
@@ -149,25 +139,19 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
 def angle_error(
     positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline, *, step: int = 0
 ) -> np.ndarray:
-    r"""Error of each angle in a pipeline, in radians: `(…, seq, pairs)`.
+    r"""Error of each angle in a pipeline, in radians from 0 to π: float64 `(…, seq, pairs)`.
 
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
     The first is the error of an angle, the second that of the turn between two tokens k apart. A score depends
     on the second alone: with frequencies in bfloat16 that error is the same at every m, so scores stay relative;
-    positions in bfloat16 collide, so their step depends on m.
+    positions in bfloat16 collide, so their step depends on m. π/2 is the mean of random angles. The reference is
+    m · θ in float64, itself off by m · θ · 10⁻¹⁶.
 
     Args:
-        positions: m in tokens, `(…, seq)`; one number is allowed.
-        inv_freq: θ, radians per token, `(pairs,)`, taken as exact.
-        pipeline: the format of each step.
+        positions, inv_freq, pipeline: as for `pipeline_cos_sin`; θ is taken as exact.
         step: k in tokens, a whole number of at least 0.
-
-    Returns:
-        Radians in [0, π], float64 `(…, seq, pairs)`; `(pairs,)` for one number; π/2 is the mean of random
-        angles. NaN where the pipeline has no number. The reference is m · θ in float64, itself off by
-        m · θ · 10⁻¹⁶.
 
     Raises:
         ValueError: as for `rope_angles`, or `step` is not a whole number of at least 0.
@@ -183,7 +167,7 @@ def angle_error(
     step = check_whole_number("step", step)
     kept = pipeline_cos_sin(positions, inv_freq, pipeline)
     if step:
-        kept = kept * pipeline_cos_sin(as_positions(positions) - step, inv_freq, pipeline).conj()
+        kept = kept * pipeline_cos_sin(as_finite("positions", positions) - step, inv_freq, pipeline).conj()
     angles = np.asarray(rope_angles(step or positions, inv_freq))
     cos, sin = np.cos(angles), np.sin(angles)  # in reals, so that equal angles differ by exactly 0
     return np.abs(np.arctan2(kept.imag * cos - kept.real * sin, kept.real * cos + kept.imag * sin))

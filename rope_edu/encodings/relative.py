@@ -1,8 +1,9 @@
 """Relative encodings: a bias on the attention score, or an offset added to the key, by distance.
 
-Every function here counts a relative position as j − i, key minus query: keys to the left of the
-query are negative. The queries are the *last* `q_len` of the `k_len` positions, so that in decoding
-(`q_len=1`) the one query sits at position `k_len − 1`.
+Every function here counts a relative position as j − i, key minus query: keys to the left of the query are
+negative. `q_len` and `k_len` are tokens: the queries are the *last* `q_len` of the `k_len` positions, so that
+in decoding (`q_len=1`) the one query sits at position `k_len − 1`. A bias is added to the scaled scores before
+the softmax, and has their unit.
 """
 
 from __future__ import annotations
@@ -20,16 +21,13 @@ from rope_edu.encodings.validation import as_kind_of, check_positive_int, values
 
 
 def relative_positions(q_len: int, k_len: int) -> np.ndarray:
-    r"""Relative position of each key to each query, `(q_len, k_len)`.
+    r"""Relative position of each key to each query, in tokens: NumPy int64 `(q_len, k_len)`.
 
         Δ_ij = j − i,   i = k_len − q_len … k_len − 1,   j = 0 … k_len − 1
 
     Args:
         q_len: queries, the last tokens of the text.
         k_len: keys, all tokens of the text.
-
-    Returns:
-        NumPy int64 `(q_len, k_len)`, tokens; negative for keys before the query.
 
     Raises:
         ValueError: a length is not a whole number ≥ 1, or `q_len` exceeds `k_len`.
@@ -45,14 +43,13 @@ def relative_positions(q_len: int, k_len: int) -> np.ndarray:
     if q_len > k_len:
         raise ValueError(f"q_len must be at most k_len = {k_len}: every query is also a key; got {q_len}")
     keys = np.arange(k_len, dtype=np.int64)
-    queries = keys[k_len - q_len :]
-    return keys[None, :] - queries[:, None]  # (q_len, k_len)
+    return keys - keys[k_len - q_len :, None]  # (q_len, k_len)
 
 
 def t5_bucket(
     relative_position: Array, *, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
 ) -> Array:
-    r"""T5's bucket of each relative position: exact for near ones, logarithmic for far ones.
+    r"""T5's bucket of each relative position, exact for near ones, logarithmic for far ones: int64, shape as given.
 
         bucket(n) = n                                                   if n < E
                     min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
@@ -67,9 +64,6 @@ def t5_bucket(
         num_buckets: of both sides together, at least 4; at least 2 if not bidirectional.
         max_distance: tokens, more than E; all distances from here on are in the last bucket, which begins
             somewhat before.
-
-    Returns:
-        int64 in 0 … num_buckets − 1; shape and kind of `relative_position`.
 
     Raises:
         ValueError: positions that are not integers, too few buckets, or a `max_distance` up to E.
@@ -106,20 +100,15 @@ def t5_bucket(
 
 
 def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_distance: int = 128) -> Array:
-    r"""T5's learned bias, one number for each head and bucket: `(n_heads, q_len, k_len)`.
+    r"""T5's learned bias, a number for each head and bucket: `(n_heads, q_len, k_len)`, dtype and kind of `table`.
 
         bias[h, i, j] = table[bucket(j − i), h]
 
-    Add it to the scores before the softmax. T5 does not divide its scores by √head_dim, and all its
-    layers share one table.
+    T5 does not divide its scores by √head_dim, and all its layers share one table. Gradients reach the table.
 
     Args:
-        table: `(num_buckets, n_heads)`, in the unit of the attention scores.
-        q_len, k_len: tokens; the queries are the last `q_len`.
+        table: `(num_buckets, n_heads)`.
         bidirectional, max_distance: as in `t5_bucket`.
-
-    Returns:
-        `(n_heads, q_len, k_len)`, dtype and kind of `table`; gradients reach the table.
 
     Raises:
         ValueError: `table` does not have two axes, or as for `t5_bucket`.
@@ -144,19 +133,13 @@ def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_di
 
 
 def alibi_slopes(n_heads: int) -> np.ndarray:
-    r"""ALiBi's slope of each head, `(n_heads,)`.
+    r"""ALiBi's slope of each head, in score per token of distance: NumPy float64 `(n_heads,)`.
 
-        μ_h = 2^(−8h / H),   h = 1 … H,   for H a power of two
+        μ_h = 2^(−8h / H),   h = 1 … H,   for H = `n_heads` a power of two
 
     Otherwise the published rule takes the slopes of P, the largest power of two below H, and then
     those of 2P with odd h (each lies between two of P's) until there are H. So the slopes do not fall
     from head to head, and none is computed from H itself.
-
-    Args:
-        n_heads: H, heads of a layer.
-
-    Returns:
-        NumPy float64 `(n_heads,)`, score per token of distance.
 
     Raises:
         ValueError: `n_heads` is not a whole number ≥ 1.
@@ -177,23 +160,15 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
 
 
 def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
-    r"""ALiBi's penalty on distance, with a slope for each head: `(n_heads, q_len, k_len)`.
+    r"""ALiBi's penalty on distance, with a slope for each head: NumPy float64 `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = −μ_h · |i − j|
 
-    Add it to the scaled attention scores; nothing is learned. Under a causal mask only j ≤ i remains,
-    which is the paper's case. Some libraries add +μ_h·j instead: that differs by a constant in each
-    row, which the softmax ignores.
-
-    Args:
-        n_heads: heads of a layer.
-        q_len, k_len: tokens; the queries are the last `q_len`.
-
-    Returns:
-        NumPy float64 `(n_heads, q_len, k_len)`, in the unit of the attention scores; nowhere positive.
+    Nothing is learned. Under a causal mask only j ≤ i remains, which is the paper's case. Some libraries add
+    +μ_h·j instead: that differs by a constant in each row, which the softmax ignores.
 
     Raises:
-        ValueError: a count is not a whole number ≥ 1, or `q_len` exceeds `k_len`.
+        ValueError: as for `alibi_slopes` and `relative_positions`.
 
     >>> (256 * alibi_bias(1, 2, 3)).tolist()  # one head has the slope 1/256
     [[[-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]]
@@ -201,24 +176,18 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
     Source: Press 2022, arXiv 2108.12409, §3. Chapter 3.
     Plain form: `rope_edu.plain.alibi_bias`.
     """
-    slopes = alibi_slopes(n_heads)
-    return slopes[:, None, None] * -np.abs(relative_positions(q_len, k_len))
+    return alibi_slopes(n_heads)[:, None, None] * -np.abs(relative_positions(q_len, k_len))
 
 
 def shaw_index(q_len: int, k_len: int, max_distance: int) -> np.ndarray:
-    r"""Row of Shaw's table for each query and key, `(q_len, k_len)`.
+    r"""Row of Shaw's table for each query and key: NumPy int64 `(q_len, k_len)`, from 0 to 2K.
 
         row_ij = clip(j − i, −K, K) + K
 
-    Args:
-        q_len, k_len: tokens; the queries are the last `q_len`.
-        max_distance: K in tokens; all distances beyond share a row.
-
-    Returns:
-        NumPy int64 `(q_len, k_len)` in 0 … 2K; row K is the token itself, row 0 the far left.
+    Row K is the token itself, row 0 the far left; all distances beyond K = `max_distance` tokens share a row.
 
     Raises:
-        ValueError: a value is not a whole number ≥ 1, or `q_len` exceeds `k_len`.
+        ValueError: `max_distance` is not a whole number ≥ 1, or as for `relative_positions`.
 
     >>> shaw_index(1, 4, max_distance=2).tolist()
     [[0, 0, 1, 2]]
@@ -241,9 +210,6 @@ def shaw_scores(q: Array, k: Array, table: Array) -> Array:
         k: `(…, k_len, head_dim)`.
         table: the vectors a, `(2K + 1, head_dim)`, rows from distance −K to K; shared by the heads.
 
-    Returns:
-        Attention scores `(…, q_len, k_len)`.
-
     Raises:
         ValueError: `table` does not have 3, 5, 7 … rows, or a width differs from head_dim.
 
@@ -260,18 +226,15 @@ def shaw_scores(q: Array, k: Array, table: Array) -> Array:
         raise ValueError(
             f"table must have shape (2K + 1, head_dim) with K ≥ 1, rows −K … K; got {tuple(table.shape)}"
         )
-    xp = array_namespace(q, k, table)
     rows = shaw_index(q.shape[-2], k.shape[-2], max_distance=table.shape[0] // 2)
     offsets = table[as_kind_of(rows, table)]  # (q_len, k_len, head_dim)
-    content = xp.matmul(q, xp.matrix_transpose(k))  # (…, q_len, k_len)
-    position = xp.matmul(offsets, q[..., None])[..., 0]  # (…, q_len, k_len)
-    return content + position
+    return q @ k.mT + (offsets @ q[..., None])[..., 0]  # (…, q_len, k_len)
 
 
 def transformer_xl_scores(
     q: Array, k: Array, w_position: Array, u: Array, v: Array, base: float = 10_000.0
 ) -> Array:
-    r"""Transformer-XL's scores of content and of distance, each with a learned bias beside the query.
+    r"""Transformer-XL's scores, of content and of distance, with a learned bias for each: `(…, q_len, k_len)`.
 
         s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}
 
@@ -279,16 +242,12 @@ def transformer_xl_scores(
     key*, the opposite of j − i elsewhere in this file. Unscaled: the paper's model divides by √head_dim.
 
     Args:
-        q: `(…, q_len, head_dim)`, the last `q_len` tokens.
-        k: `(…, k_len, head_dim)`.
+        q, k: as for `shaw_scores`.
         w_position: W, the paper's W_{k,R}: `(head_dim, d_model)`, or `(n_heads, head_dim, d_model)`.
             Its columns follow our interleaved sines and cosines; the released code has all sines
             first, which only permutes the columns.
         u, v: `(head_dim,)`, or `(n_heads, 1, head_dim)`.
         base: of the sinusoids, a number above 1.
-
-    Returns:
-        Attention scores `(…, q_len, k_len)`.
 
     Raises:
         ValueError: a width differs from head_dim, d_model is odd, or `q_len` exceeds `k_len`.
@@ -310,34 +269,25 @@ def transformer_xl_scores(
     distances = -relative_positions(q_len, k_len)  # i − j, from −(q_len − 1) to k_len − 1
     encoding = sinusoidal(np.arange(1 - q_len, k_len), w_position.shape[-1], base)  # one row per distance
     encoding = xp.astype(as_kind_of(encoding, w_position), w_position.dtype)
-    keys_by_distance = xp.matmul(encoding, xp.matrix_transpose(w_position))  # (…, distances, head_dim)
     rows = as_kind_of(distances + (q_len - 1), q)  # (q_len, k_len)
-    position_keys = keys_by_distance[..., rows, :]  # (…, q_len, k_len, head_dim)
-    content = xp.matmul(q + u, xp.matrix_transpose(k))  # (…, q_len, k_len)
-    position = xp.matmul(position_keys, (q + v)[..., None])[..., 0]  # (…, q_len, k_len)
-    return content + position
+    keys = (encoding @ w_position.mT)[..., rows, :]  # (…, q_len, k_len, head_dim)
+    return (q + u) @ k.mT + (keys @ (q + v)[..., None])[..., 0]  # (…, q_len, k_len)
 
 
 def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
-    r"""KERPLE's penalty on the logarithm of distance, with two learned numbers for each head.
+    r"""KERPLE's penalty on the logarithm of distance, two learned numbers a head: `(n_heads, q_len, k_len)`.
 
         bias[h, i, j] = −r1_h · ln(1 + r2_h · |i − j|),   r1, r2 > 0
 
     Args:
-        r1: `(n_heads,)`, in the unit of the attention scores.
-        r2: `(n_heads,)`, per token.
-        q_len, k_len: tokens; the queries are the last `q_len`.
-
-    Returns:
-        `(n_heads, q_len, k_len)`, dtype and kind of `r1`; gradients reach r1 and r2.
+        r1: `(n_heads,)`, in the unit of the attention scores; the bias has its dtype and kind.
+        r2: `(n_heads,)`, per token. Gradients reach both.
 
     Raises:
         ValueError: r1 or r2 is not positive, or they do not share one shape `(n_heads,)`.
 
-    >>> kerple_log_bias(np.array([2.0]), np.array([1.0]), 1, 3).round(4)[..., :2].tolist()
+    >>> kerple_log_bias(np.array([2.0]), np.array([1.0]), 1, 3).round(4)[..., :2].tolist()  # −2 ln 3 and −2 ln 2
     [[[-2.1972, -1.3863]]]
-
-    (−2 ln 3 at distance 2 and −2 ln 2 at distance 1.)
 
     Source: Chi 2022 (KERPLE), arXiv 2205.09921, its logarithmic variant. Chapter 3.
     Plain form: `rope_edu.plain.kerple_log_bias`.
@@ -366,12 +316,9 @@ def fire_distance(
     is that of its listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0.
 
     Args:
-        q_len, k_len: tokens; the queries are the last `q_len`.
         c: per token, above 0; learned in the paper, from 0.1. A number or a 0-d array.
-        threshold: L in tokens, above 0; learned in the paper, from 512. A number or a 0-d array.
-
-    Returns:
-        `(q_len, k_len)`, no unit; float64 NumPy, or dtype and kind of `c` or `threshold`.
+        threshold: L in tokens, above 0; learned in the paper, from 512. The result has the dtype and kind of the
+            two where one is an array, otherwise NumPy float64.
 
     Raises:
         ValueError: `c` or `threshold` is not above 0, or `q_len` exceeds `k_len`.
@@ -406,12 +353,8 @@ def fire_bias(
 
     Args:
         mlp: maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores;
-            the paper's has one hidden layer of 32 ReLU units.
-        q_len, k_len: tokens; the queries are the last `q_len`.
+            the paper's has one hidden layer of 32 ReLU units. The bias has the dtype and kind of its result.
         c, threshold: as in `fire_distance`; 0-d torch tensors if `mlp` is a torch module.
-
-    Returns:
-        `(n_heads, q_len, k_len)`, dtype and kind of the result of `mlp`.
 
     Raises:
         ValueError: `mlp` returns another shape, or as for `fire_distance`.

@@ -28,7 +28,7 @@ from rope_edu.encodings.validation import (
 
 
 def rotate_pair(pair: Any, angle: float) -> Any:
-    r"""Rotate one 2-vector counter-clockwise by one angle.
+    r"""One 2-vector, a list, tuple or array as given, rotated counter-clockwise by one angle.
 
         x′ = x cos θ − y sin θ
         y′ = x sin θ + y cos θ
@@ -36,9 +36,6 @@ def rotate_pair(pair: Any, angle: float) -> Any:
     Args:
         pair: two numbers (x, y).
         angle: θ in radians.
-
-    Returns:
-        (x′, y′): a list for a list, a tuple for a tuple, an array for an array.
 
     Raises:
         ValueError: `pair` does not have 2 members, or `angle` is infinite.
@@ -61,16 +58,13 @@ def rotate_pair(pair: Any, angle: float) -> Any:
 
 
 def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
-    r"""Rotate interleaved pairs as complex numbers: turning is multiplying by e^{iθ}.
+    r"""Interleaved pairs rotated as complex numbers, by +angle: shape, dtype and kind of `x`.
 
         z_i = x_{2i} + i·x_{2i+1},   z′_i = e^{iθ_i} z_i,   read back as (Re z′_i, Im z′_i)
 
     Args:
-        x: floats `(…, seq, 2 · pairs)`, interleaved layout, without a tail.
+        x: floats `(…, seq, 2 · pairs)`, interleaved layout, without a tail; halves are calculated in float32.
         angles: radians `(…, seq, pairs)`.
-
-    Returns:
-        Rotated by +angle; shape, dtype and kind of `x` (halves are calculated in float32).
 
     Raises:
         ValueError: `x` is not of floats or not `2 · pairs` wide, or `angles` do not broadcast.
@@ -91,17 +85,16 @@ def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
 
 
 def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
-    r"""Build the matrix that rotates a whole head: one 2 × 2 block for each pair, zeros elsewhere.
+    r"""Matrix that rotates a whole head, `(…, 2 · pairs, 2 · pairs)`: a 2 × 2 block for each pair, else zeros.
 
         interleaved: R = diag(R(θ_0), R(θ_1), …),   R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]]
         half_split:  R = [[C, −S], [S, C]],   C = diag(cos θ_i), S = diag(sin θ_i)
 
+    Float64, dense, kind of `angles`. R @ x turns the column x by +angle.
+
     Args:
         angles: radians `(…, pairs)`.
         layout: "interleaved" or "half_split".
-
-    Returns:
-        Float64 `(…, 2 · pairs, 2 · pairs)`, dense, kind of `angles`. R @ x turns the column x by +angle.
 
     Raises:
         ValueError: `layout` is misspelt, or `angles` are not real or have no axis.
@@ -124,20 +117,12 @@ def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
 
 
 def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved") -> Array:
-    r"""Rotate by multiplying each vector with its block-diagonal matrix: clear, but d/2 times as many products.
+    r"""Each vector times its block-diagonal matrix, rotated by +angle: shape, dtype and kind of `x`.
 
         x′_m = R_m x_m
 
-    Args:
-        x: floats `(…, seq, 2 · pairs)`, without a tail.
-        angles: radians `(…, seq, pairs)`.
-        layout: "interleaved" or "half_split".
-
-    Returns:
-        Rotated by +angle; shape, dtype and kind of `x` (halves are calculated in float32).
-
-    Raises:
-        ValueError: as for `rotate_as_complex`, or `layout` is misspelt.
+    Clear, but d/2 times as many products as `apply_rope`. Arguments and errors are those of `rotate_as_complex`;
+    `layout` may be "half_split" too.
 
     >>> rotate_by_matrix(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()
     [0.0, 1.0]
@@ -161,10 +146,13 @@ def apply_rope(
     attention_factor: float = 1.0,
     out: Array | None = None,
 ) -> Array:
-    r"""Rotate queries or keys by their angles: RoPE as models run it.
+    r"""Queries or keys rotated by +angle, RoPE as models run it: shape, dtype and kind of `x`, or `out` itself.
 
         first′  = a (first · cos θ − second · sin θ)
         second′ = a (first · sin θ + second · cos θ),   then the tail, unchanged
+
+    Cos and sin are taken in float64 and rounded once, to float32 unless `x` is float64; 16 bits are rotated in
+    float32 and rounded once. Gradients reach `x` and `angles`.
 
     Args:
         x: floats `(…, seq, head_dim)`, NumPy or torch.
@@ -174,11 +162,6 @@ def apply_rope(
         layout: "interleaved" pairs (2i, 2i+1), "half_split" pairs (i, i + pairs).
         attention_factor: a, a finite number above 0 on cos and sin (YaRN, LongRoPE).
         out: array to write into, with the kind, device, dtype and shape of `x`; `out=x` rotates in place.
-
-    Returns:
-        Rotated by +angle; shape, dtype and kind of `x`, and `out` itself if given. Cos and sin are taken
-        in float64 and rounded once, to float32 unless `x` is float64; 16 bits are rotated in float32 and
-        rounded once. Gradients reach `x` and `angles`.
 
     Raises:
         ValueError: `x` is not of floats, `angles` do not fit, `layout` is misspelt, `attention_factor`

@@ -15,10 +15,9 @@ from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import as_pairs
 from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.validation import (
+    as_finite,
     as_kind_of,
-    as_real,
     check_base,
-    check_finite,
     check_finite_number,
     check_one_of,
     check_positive_int,
@@ -28,19 +27,16 @@ ORDERS = ("contiguous", "interleaved")
 
 
 def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
-    r"""Angle of each pair at each place, `(…, seq, pairs)`.
+    r"""Angle of each pair at each place, in radians, float64 `(…, seq, pairs)`.
 
         angle(x, i) = Σ_k x_k · F_{ki}
 
     With one axis this is `rope_angles`. Pass the result to `apply_rope`: a score then depends on differences of
-    coordinates only, whatever F is, since rotations of one pair commute.
+    coordinates only, whatever F is, since rotations of one pair commute. A torch tensor if either argument is one.
 
     Args:
         coordinates: places, `(…, seq, axes)`, finite, in the unit of F (patches, frames, tokens).
         frequencies: F, radians per unit, `(axes, pairs)`, finite.
-
-    Returns:
-        Radians, float64, `(…, seq, pairs)`; a torch tensor if either argument is one, NumPy otherwise.
 
     Raises:
         ValueError: an argument is not real and finite, or `coordinates` does not have a column for each row of F.
@@ -56,7 +52,7 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
 
 
 def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> np.ndarray:
-    r"""Axial frequencies, `(axes, pairs)`: a block of pairs for each axis, as in a head of the block's width.
+    r"""Axial frequencies, NumPy `(axes, head_dim // 2)`: a block of pairs for each axis, as in a head of its width.
 
         F_{ki} = base^(−2j / (head_dim/axes))   if pair i is the j-th of block k,   else 0
 
@@ -67,9 +63,6 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
         axes: number of coordinates.
         base: a number above 1; 100 is as common as 10,000 in image models, since a picture is tens of patches
             wide.
-
-    Returns:
-        NumPy float64 `(axes, head_dim // 2)`, radians per unit.
 
     Raises:
         ValueError: `head_dim` is no multiple of 2 · axes, or `axes` or `base` is out of range.
@@ -91,7 +84,7 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
 def section_frequencies(
     inv_freq: ArrayLike, sections: tuple[int, ...] | list[int], order: str = "contiguous"
 ) -> np.ndarray:
-    r"""M-RoPE's frequencies, `(axes, pairs)`: one row of frequencies shared out among several axes.
+    r"""M-RoPE's frequencies, NumPy `(axes, pairs)`: one row of frequencies shared out among several axes.
 
         contiguous:   the first sections[0] pairs turn by axis 0, the next sections[1] by axis 1, …
         interleaved:  pair i turns by axis i mod axes while that axis has pairs left, else by axis 0
@@ -104,9 +97,6 @@ def section_frequencies(
         sections: pairs of each axis, whole numbers ≥ 1 that add up to `pairs`: [16, 24, 24] in Qwen2-VL,
             [24, 20, 20], interleaved, in Qwen3-VL.
         order: "contiguous" or "interleaved".
-
-    Returns:
-        NumPy float64 `(axes, pairs)`, one number in each column.
 
     Raises:
         ValueError: `sections` do not add up to `pairs`, or cannot be interleaved, or `order` is misspelt.
@@ -124,17 +114,7 @@ def section_frequencies(
 
 
 def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str = "contiguous") -> np.ndarray:
-    r"""Axis of each pair, ints `(pairs,)`.
-
-    Args:
-        pairs: number of pairs.
-        sections, order: as for `section_frequencies`.
-
-    Returns:
-        NumPy ints `(pairs,)`.
-
-    Raises:
-        ValueError: as for `section_frequencies`.
+    r"""Axis of each pair, NumPy ints `(pairs,)`; sections, order and errors are those of `section_frequencies`.
 
     >>> section_axes(6, [2, 2, 2]).tolist(), section_axes(6, [2, 2, 2], "interleaved").tolist()
     ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
@@ -160,20 +140,17 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
 
 
 def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0) -> np.ndarray:
-    r"""Initial frequencies of RoPE-Mixed, `(2, pairs)`: half along one direction of the plane, half across it.
+    r"""Initial frequencies of RoPE-Mixed, radians per patch: half of the pairs along a direction, half across it.
 
         F_{·i} = base^(−4j / head_dim) · (cos φ, sin φ)             for i = j < head_dim/4
         F_{·i} = base^(−4j / head_dim) · (−sin φ, cos φ)            for i = head_dim/4 + j
 
-    φ = 0 is axial. In the model each head starts with its own direction, and F is learned.
+    NumPy `(2, head_dim // 2)`; φ = 0 is axial. In the model each head has its own direction, and F is learned.
 
     Args:
         head_dim: width of a head, a multiple of 4.
         direction: φ in radians.
         base: a number above 1.
-
-    Returns:
-        NumPy float64 `(2, head_dim // 2)`, radians per patch.
 
     Raises:
         ValueError: `head_dim` is no multiple of 4, `base` is not above 1, or `direction` is not finite.
@@ -195,19 +172,13 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
 
 
 def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> np.ndarray:
-    r"""Commuting generators of rotations, one for each axis: `(axes, 2 · pairs, 2 · pairs)`.
+    r"""Commuting generators of rotations, antisymmetric, one for each axis: NumPy `(axes, 2 · pairs, 2 · pairs)`.
 
         A_k = diag(F_{k0} J, F_{k1} J, …),   J = [[0, −1], [1, 0]]
 
     Args:
-        frequencies: F, `(axes, pairs)`.
+        frequencies: F, as for `spatial_angles`, and so are the errors.
         layout: "interleaved" or "half_split".
-
-    Returns:
-        NumPy float64 `(axes, 2 · pairs, 2 · pairs)`, each antisymmetric.
-
-    Raises:
-        ValueError: as for `spatial_angles`, or `layout` is misspelt.
 
     >>> pair_generators([[0.5]]).tolist()
     [[[0.0, -0.5], [0.5, 0.0]]]
@@ -223,20 +194,17 @@ def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> n
 
 
 def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
-    r"""LieRE's rotation matrices at each place, `(…, seq, width, width)`, from any generators.
+    r"""LieRE's rotation matrices at each place, float64 `(…, seq, width, width)`, from any generators.
 
-        R(x) = exp(Σ_k x_k A_k)
+        R(x) = exp(Σ_k x_k A_k),   R @ x rotates the column x
 
     Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and
-    then they are `pair_generators` in another basis.
+    then they are `pair_generators` in another basis. By eigenvectors of the Hermitian matrix iΣ, so exact to
+    rounding at any distance. A torch tensor if either argument is one.
 
     Args:
         coordinates: places, `(…, seq, axes)`.
         generators: A, `(axes, width, width)`, antisymmetric, radians per unit.
-
-    Returns:
-        Float64 `(…, seq, width, width)`; a torch tensor if either argument is one, NumPy otherwise. R @ x rotates
-        the column x. By eigenvectors of the Hermitian matrix iΣ, so exact to rounding at any distance.
 
     Raises:
         ValueError: the shapes do not fit, or a generator is not antisymmetric.
@@ -258,18 +226,11 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
 
 
 def commutator_size(generators: ArrayLike) -> float:
-    r"""Largest entry of the generators' commutators.
+    r"""Largest entry of the generators' commutators: 0 (to rounding) if scores depend on differences alone.
 
         max over k, l and all entries of |A_k A_l − A_l A_k|
 
-    Args:
-        generators: `(axes, width, width)`, antisymmetric.
-
-    Returns:
-        0 (to rounding) if scores depend on differences of coordinates alone.
-
-    Raises:
-        ValueError: as for `lie_rotation`.
+    Generators and errors are as for `lie_rotation`.
 
     >>> commutator_size(pair_generators(axial_frequencies(8)))
     0.0
@@ -282,13 +243,10 @@ def commutator_size(generators: ArrayLike) -> float:
 
 
 def grid_coordinates(*sizes: int) -> np.ndarray:
-    r"""Places of a grid, `(places, axes)`, in row-major order: the last coordinate varies fastest.
+    r"""Places of a grid, NumPy float64 `(places, axes)`, in row-major order: the last coordinate varies fastest.
 
     Args:
-        sizes: one for each axis: (height, width), or (time, height, width).
-
-    Returns:
-        NumPy float64 `(product of sizes, axes)`.
+        sizes: one for each axis, whole numbers ≥ 1: (height, width), or (time, height, width).
 
     Raises:
         ValueError: a size is not a whole number ≥ 1, or there is none.
@@ -306,7 +264,7 @@ def grid_coordinates(*sizes: int) -> np.ndarray:
 
 def check_frequencies(frequencies: ArrayLike) -> Array:
     """Frequencies as float64, refused unless finite and `(axes, pairs)`."""
-    frequencies = _as_finite("frequencies", frequencies)
+    frequencies = as_finite("frequencies", frequencies)
     if frequencies.ndim != 2 or not math.prod(frequencies.shape):
         raise ValueError(f"frequencies must be (axes, pairs), got shape {tuple(frequencies.shape)}")
     return frequencies
@@ -314,7 +272,7 @@ def check_frequencies(frequencies: ArrayLike) -> Array:
 
 def _as_fitting(coordinates: ArrayLike, each: Array, name: str) -> tuple[Array, Array]:
     """Coordinates `(…, seq, axes)` and `each`, `(axes, …)`, as arrays of one kind."""
-    coordinates = _as_finite("coordinates", coordinates)
+    coordinates = as_finite("coordinates", coordinates)
     if coordinates.ndim < 2 or coordinates.shape[-1] != len(each):
         raise ValueError(
             f"coordinates must be (…, seq, {len(each)}), a column for each {name}, "
@@ -326,7 +284,7 @@ def _as_fitting(coordinates: ArrayLike, each: Array, name: str) -> tuple[Array, 
 
 
 def _as_generators(generators: ArrayLike) -> Array:
-    generators = _as_finite("generators", generators)
+    generators = as_finite("generators", generators)
     if (
         generators.ndim != 3
         or generators.shape[-1] != generators.shape[-2]
@@ -337,9 +295,3 @@ def _as_generators(generators: ArrayLike) -> Array:
     if float(xp.max(xp.abs(generators + generators.mT))) > 1e-12 * float(xp.max(xp.abs(generators))):
         raise ValueError("generators must be antisymmetric, A = −Aᵀ: only these make rotations")
     return generators
-
-
-def _as_finite(name: str, values: ArrayLike) -> Array:
-    array = as_real(name, values)
-    check_finite(name, array)
-    return array

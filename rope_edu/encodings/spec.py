@@ -12,8 +12,8 @@ from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
+    as_finite,
     as_kind_of,
-    as_positions,
     check_even_dim,
     check_positive_int,
     check_positive_number,
@@ -139,7 +139,7 @@ class RopeSpec:
 def plain_rope(
     head_dim: int, base: float = 10_000.0, *, rotary_dim: int | None = None, layout: str = "interleaved"
 ) -> RopeSpec:
-    r"""Specify plain RoPE, the rotation that every other rule changes.
+    r"""Plain RoPE, the rotation that every other rule changes: a spec of kind "rope", `rotary_dim // 2` pairs.
 
         θ_i = base^(−2i / rotary_dim)
 
@@ -148,9 +148,6 @@ def plain_rope(
         base: a number above 1.
         rotary_dim: rotated features, the first of the head, an even number. Default: all.
         layout: "interleaved" or "half_split".
-
-    Returns:
-        A RopeSpec of kind "rope", with `rotary_dim // 2` pairs.
 
     Raises:
         ValueError: a width is not an even whole number ≥ 2, `rotary_dim` exceeds `head_dim`, `base` is not
@@ -176,17 +173,14 @@ def start_frequencies(head_dim: int, base: float, rotary_dim: int | None) -> np.
 
 
 def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
-    r"""Compute by which angle each pair turns at each position, by the coordinates that the spec names.
+    r"""Angle of each pair at each position, by the spec's coordinates: radians, float64 `(…, seq, pairs)`.
 
         angle(x, i) = x_{axes[i]} · inv_freq[i],   or m · inv_freq[i] where a position is one number
 
     Args:
         spec: a RopeSpec.
         positions: `(…, seq)`, as for `rope_angles`; `(…, seq, n_axes)` for a spec with `axes`, a row of
-            coordinates for each token.
-
-    Returns:
-        Radians, float64, `(…, seq, pairs)`, of the kind of `positions`; gradients reach them.
+            coordinates for each token. The angles are of their kind, and gradients reach them.
 
     Raises:
         ValueError: the spec has axes and `positions` are no rows of as many coordinates, or as for `rope_angles`.
@@ -202,7 +196,7 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
 
 def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
     """The coordinate by which each pair turns, float64 `(…, seq, pairs)`; `(…, seq, 1)` where all turn by one."""
-    places = as_positions(positions)
+    places = as_finite("positions", positions)
     if spec.axes is None:
         return places[..., None]
     n_axes = max(spec.axes) + 1
@@ -217,12 +211,10 @@ def pair_positions(spec: RopeSpec, positions: ArrayLike) -> Any:
 def rope_parts(
     rope: Any, layout: str | None = None, attention_factor: float | None = None
 ) -> tuple[Any, str, float]:
-    r"""Return (inv_freq, layout, attention_factor) of a spec, or of bare frequencies and what stands beside them.
-
-    Bare frequencies stay what they are: a torch parameter goes on being learned.
+    r"""(inv_freq, layout, attention_factor) of a spec, or of bare frequencies and the values given beside them.
 
     Args:
-        rope: a RopeSpec, or radians per token `(pairs,)`.
+        rope: a RopeSpec, or radians per token `(pairs,)`, which stay what they are: a torch parameter is learned.
         layout: for bare frequencies, "interleaved" unless given; a spec has its own.
         attention_factor: likewise, 1.0 unless given.
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from rope_edu.arrays import Array
 from rope_edu.encodings.frequencies import as_pairs
-from rope_edu.encodings.validation import as_positions, check_positive_int
+from rope_edu.encodings.validation import as_finite, check_positive_int
 
 _EDGE = 1 + 1e-12  # an angle at the very edge is known, however it is rounded
 
 
 def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
-    r"""Pairs that make a full turn in the trained length, and so meet every angle: bool `(pairs,)`.
+    r"""Pairs that make a full turn in the trained length, and so meet every angle: NumPy bool `(pairs,)`.
 
         L θ_i ≥ 2π,   that is λ_i ≤ L
 
@@ -23,9 +23,6 @@ def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
     Args:
         inv_freq: θ, radians per token, `(pairs,)`, not negative.
         trained_length: L, tokens.
-
-    Returns:
-        NumPy bool `(pairs,)`.
 
     Raises:
         ValueError: as for `rope_angles`, or `trained_length` is not a whole number ≥ 1.
@@ -42,7 +39,7 @@ def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
 def meets_new_angle(
     distances: Array, inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None
 ) -> np.ndarray:
-    r"""Pairs that meet an angle unknown from training at each distance: bool `(n, pairs)`.
+    r"""Pairs that meet an angle unknown from training at each distance: NumPy bool `(n, pairs)`.
 
         r θ′_i mod 2π > L θ_i,   θ the frequencies of training, θ′ the present ones
 
@@ -55,9 +52,6 @@ def meets_new_angle(
         trained_length: L, tokens; training showed the distances 0 … L.
         trained_inv_freq: θ, `(pairs,)`. Default: the present ones.
 
-    Returns:
-        NumPy bool `(n, pairs)`.
-
     Raises:
         ValueError: as for `completes_turn`, a distance is negative, or the two lists have different lengths.
 
@@ -66,7 +60,7 @@ def meets_new_angle(
 
     Source: Liu 2023, arXiv 2310.05209, §4. Chapter 14.
     """
-    distances, now, then = np.array(as_positions(distances)), *_both(inv_freq, trained_inv_freq)
+    distances, now, then = np.array(as_finite("positions", distances)), *_both(inv_freq, trained_inv_freq)
     if distances.size and distances.min() < 0:
         raise ValueError(f"distances must not be negative, got {distances.min():g}")
     seen = check_positive_int("trained_length", trained_length) * then * _EDGE
@@ -78,16 +72,8 @@ def reach(inv_freq: Array, trained_length: int, trained_inv_freq: Array | None =
 
         min { L θ_i / θ′_i : pairs i that complete no turn in training },   ∞ where there is none
 
-    Args:
-        inv_freq: θ′, the present frequencies, radians per token, `(pairs,)`, not negative.
-        trained_length: L, tokens.
-        trained_inv_freq: θ, those of training. Default: the present ones.
-
-    Returns:
-        Tokens: L itself without a rule, s · L for PI, less than s · L for NTK-aware scaling.
-
-    Raises:
-        ValueError: as for `meets_new_angle`.
+    L itself without a rule, s · L for PI, less than s · L for NTK-aware scaling. Arguments and errors are those of
+    `meets_new_angle`.
 
     >>> from rope_edu.encodings import inv_freq, ntk_aware, position_interpolation
     >>> plain = inv_freq(128)

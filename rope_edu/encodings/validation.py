@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array, to_device
 
-from rope_edu.arrays import Array, ArrayLike
+from rope_edu.arrays import Array
 
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
 
@@ -186,10 +186,10 @@ def as_real(name: str, values: Any) -> Any:
     return xp.astype(array, xp.float64, copy=False)
 
 
-def as_positions(positions: ArrayLike) -> Array:
-    """Return positions (tokens) as a finite float64 array: int, list, range, NumPy or torch."""
-    array = as_real("positions", positions)
-    check_finite("positions", array)
+def as_finite(name: str, values: Any) -> Array:
+    """Return `values` as `as_real` does, if all of them are finite."""
+    array: Array = as_real(name, values)
+    check_finite(name, array)
     return array
 
 

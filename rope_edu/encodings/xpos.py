@@ -5,7 +5,7 @@ from __future__ import annotations
 from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.validation import as_positions, check_even_dim, check_positive_number
+from rope_edu.encodings.validation import as_finite, check_even_dim, check_positive_number
 
 
 def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0) -> Array:
@@ -14,8 +14,8 @@ def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0)
         scale(n, i) = ζ_i^(n / scale_base),   ζ_i = (2i + 0.4 d) / (1.4 d),   d = rotary_dim
 
     Multiply the pairs of q by the scale and those of k by 1/scale: pair i of the score of a query at m and a
-    key at n gains ζ_i^((m−n)/scale_base). Since ζ_i < 1, queries shrink with their position, keys grow, and the
-    score falls with the distance.
+    key at n gains ζ_i^((m−n)/scale_base). Since ζ_i < 1, the score falls with the distance. Float64, of the kind
+    of `positions` (numbers and lists: NumPy).
 
     The paper writes ζ_i^n; dividing n by 512 and the 0.4 are the authors' code, and without that division
     float16 would overflow within ten tokens. With it, the fastest pair of a key, 1 times 3.5^(n/512), overflows
@@ -27,9 +27,6 @@ def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0)
         rotary_dim: d, the number of rotated features, even.
         scale_base: tokens; the larger, the gentler.
 
-    Returns:
-        Factors above 0, float64, `(…, seq, rotary_dim // 2)`; kind of `positions` (numbers and lists: NumPy).
-
     Raises:
         ValueError: `positions` are not real and finite, `rotary_dim` is not an even whole number ≥ 2, or
             `scale_base` is not a finite number above 0.
@@ -40,7 +37,7 @@ def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0)
     Source: Sun 2022, arXiv 2212.10554, eq. 9–10 and algorithm 1; its released code (torchscale). Chapter 19.
     Plain form: `rope_edu.plain.xpos_scale`.
     """
-    positions = as_positions(positions)
+    positions = as_finite("positions", positions)
     rotary_dim = check_even_dim("rotary_dim", rotary_dim)
     scale_base = check_positive_number("scale_base", scale_base)
     xp = array_namespace(positions)

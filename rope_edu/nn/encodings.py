@@ -440,7 +440,7 @@ def make_encoding(
     max_len: int = 512,
     **options: Any,
 ) -> Encoding:
-    r"""The encoding of a name, or the rotation of a spec, as a module.
+    r"""The encoding of a name, or the rotation of a spec, as a module with the four doors.
 
     Args:
         encoding: one of `ENCODINGS`, or "dynamic-ntk"; or a RopeSpec of any rule.
@@ -452,9 +452,6 @@ def make_encoding(
             rotations; `partial_factor` of "partial", the part of the head that rotates; `p` of "p-rope", the
             part of the pairs that rotate; `shaw_distance` of "shaw", tokens; `trained_length` (max_len if not
             given) and `factor` of "dynamic-ntk".
-
-    Returns:
-        A module with the doors embed, rotate_q, rotate_k and bias.
 
     Raises:
         ValueError: an unknown encoding or option, a number out of range, or a spec for heads of another width.
@@ -486,9 +483,7 @@ def _from_spec(spec: RopeSpec, head_dim: int, options: dict[str, Any]) -> Encodi
 
 
 def _as_spec(rope: RopeSpec | ArrayLike, layout: str | None) -> RopeSpec:
-    frequencies, layout, _ = rope_parts(
-        cast(Tensor, rope), layout
-    )  # refuses a layout that contradicts the spec
+    frequencies, layout, _ = rope_parts(rope, layout)  # refuses a layout that contradicts the spec
     return rope if isinstance(rope, RopeSpec) else RopeSpec(cast(Any, frequencies), layout=layout)
 
 

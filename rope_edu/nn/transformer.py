@@ -151,14 +151,11 @@ class TinyTransformer(nn.Module):
                 nn.init.normal_(weight, std=weight.shape[1] ** -0.5 / ((2 * n_layers) ** 0.5 if adds else 1))
 
     def forward(self, tokens: Tensor, cache: list[KVCache] | None = None) -> Tensor:
-        r"""Logits of every next token.
+        r"""Logits of every next token, `(…, seq, vocab_size)`.
 
         Args:
             tokens: ints `(…, seq)`; with a cache, those after the tokens that it holds.
             cache: of `new_cache`; the keys and values of these tokens are appended.
-
-        Returns:
-            Logits `(…, seq, vocab_size)`.
 
         Raises:
             ValueError: a token is not in the vocabulary, the text is longer than a learned table, or the encoding
@@ -200,7 +197,7 @@ class TinyTransformer(nn.Module):
     def generate(
         self, tokens: Tensor, n: int, *, temperature: float = 0.0, seed: int = 0, use_cache: bool = True
     ) -> Tensor:
-        r"""Texts continued by `n` tokens.
+        r"""Texts continued by `n` tokens, `(…, seq + n)`, the given tokens first.
 
         Args:
             tokens: ints `(…, seq)`, at least one in each row.
@@ -209,9 +206,6 @@ class TinyTransformer(nn.Module):
             seed: of the draws.
             use_cache: whether keys and values are cached, rather than computed anew for each token; ignored where
                 the encoding does not allow a cache.
-
-        Returns:
-            `(…, seq + n)`, the given tokens first.
 
         Raises:
             ValueError: `n` or `temperature` is out of range, or as for `forward`.

@@ -14,17 +14,14 @@ SIDES = ("after", "before")
 
 
 def match_last(tokens: np.ndarray, n: int, side: str = "after") -> np.ndarray:
-    r"""Answer as it went the last time: find the latest earlier place with the same last n tokens.
+    r"""Answers as it went the last time, at the latest place with the same last n tokens: ints `(rows, seq)`.
 
-    Where there is none, the last n − 1 are tried, and so on.
+    Where there is none, the last n − 1 are tried, and so on; −1 where nothing agrees.
 
     Args:
         tokens: ints `(rows, seq)`.
         n: tokens that must agree, at least 1.
         side: "after" answers the token that followed there, "before" the one that stood before them.
-
-    Returns:
-        Ints `(rows, seq)`; −1 where nothing agrees.
 
     Raises:
         ValueError: `n` or `side` is not allowed.
@@ -56,19 +53,13 @@ def _match_row(row: list[int], n: int, side: str) -> list[int]:
 def rule_accuracy(
     task: Task, n: int, *, length: int | None = None, side: str = "after", rows: int = 192
 ) -> float:
-    r"""Score the rule on a task's test texts, as a model is scored: of longer texts the new places alone.
+    r"""Share of right answers of the rule, 0 … 1, on a task's test texts: of longer texts, at the new places alone.
 
     Args:
         task: of `make_task`.
         n, side: of `match_last`.
         length: in the task's unit; the training length if not given.
         rows: texts.
-
-    Returns:
-        The share of right answers, 0 … 1.
-
-    Raises:
-        ValueError: an argument is not allowed.
 
     >>> from rope_edu.training.tasks import make_task
     >>> rule_accuracy(make_task("copy"), 2) > 0.8 > 0.2 > rule_accuracy(make_task("back"), 2)
@@ -86,15 +77,10 @@ def rule_accuracy(
 
 
 def chance(task: Task, *, length: int | None = None, rows: int = 192) -> float:
-    r"""Score the guess that knows no text: always the commonest answer of the training texts.
+    r"""Share of right answers, 0 … 1, of the commonest answer of the training texts: the floor under every model.
 
     Args:
-        task: of `make_task`.
-        length: of the test texts, in the task's unit; the training length if not given.
-        rows: test texts.
-
-    Returns:
-        The share of right answers, 0 … 1: the floor under every model.
+        task, length, rows: as for `rule_accuracy`; of longer texts all places count.
 
     >>> from rope_edu.training.tasks import make_task
     >>> 0.04 < chance(make_task("copy")) < 0.08  # one of 16 letters

@@ -151,9 +151,6 @@ def train(
         test_lengths: lengths at which to test at the end; the task's own if None.
         progress: whether to show a bar.
 
-    Returns:
-        `TrainingResult`.
-
     Raises:
         ValueError: the checkpoint is damaged, or belongs to another configuration.
 
@@ -255,7 +252,7 @@ def make_optimizer(model: TinyTransformer, config: TrainingConfig) -> torch.opti
 def score(
     model: TinyTransformer, task: Task, length: int, rows: int = 128, *, split: str = "test"
 ) -> tuple[float, float]:
-    r"""Return (loss, accuracy) of a model over unseen texts; of longer texts than trained, at their new places.
+    r"""Loss (nats) and share of right answers on unseen texts; of longer ones than trained, at their new places.
 
     Args:
         model: any.
@@ -263,9 +260,6 @@ def score(
         length: of the texts, in the task's unit.
         rows: texts.
         split: "test" or "tune".
-
-    Returns:
-        Cross-entropy in nats, and the share of right answers, over all places that count.
 
     >>> task = make_task("back")
     >>> loss, accuracy = score(TinyTransformer(task.vocab_size, d_model=8), task, 64, rows=2)
@@ -314,7 +308,8 @@ class _Run:
             yield self.step
 
     def _take_step(self) -> None:
-        batch = self._batch("train", self.config.seed, self.step, self.config.batch_size, self.config.length)
+        of = self.config
+        batch = _on(self.device, self.task.batch(of.seed, self.step, of.batch_size, of.length))
         self.step += 1
         for group in self.optimizer.param_groups:
             group["lr"] = group["rate"] * learning_rate(self.config, self.step)
@@ -332,9 +327,6 @@ class _Run:
     def test(self, rows: int, length: int) -> tuple[float, float]:
         """Return `score` of the model on texts of the split that this run is judged by."""
         return score(self.model, self.task, length, rows, split=self.config.evaluate_on)
-
-    def _batch(self, split: str, seed: int, step: int, rows: int, length: int) -> Batch:
-        return _on(self.device, self.task.batch(seed, step, rows, length, split=split))
 
     def save(self, path: Path) -> None:
         """Write a checkpoint so that the file is the old one or the new one at every moment."""

@@ -106,14 +106,11 @@ class ReadingAttention(nn.Module):
 
 
 def read_with(model: TinyTransformer, reading: Reading) -> TinyTransformer:
-    r"""Return a copy of a trained model that reads otherwise; the weights are the same.
+    r"""Copy of a trained model that reads otherwise: same weights, whole texts `(batch, seq)`, no cache.
 
     Args:
         model: with rotary positions.
         reading: the distances, keys and scores of its attention.
-
-    Returns:
-        The copy, for whole texts `(batch, seq)`, without a cache.
 
     >>> from rope_edu.encodings import plain_rope
     >>> rope = plain_rope(8, layout="half_split")

@@ -12,15 +12,12 @@ from rope_edu.results.page_models import PageModel
 def restore(
     model: PageModel, rope: RopeSpec | None = None, *, dtype: torch.dtype = torch.float64
 ) -> TinyTransformer:
-    r"""Return a model of the page as a `TinyTransformer`, rotating by any rule.
+    r"""A model of the page as a `TinyTransformer` in evaluation mode, rotating by any rule.
 
     Args:
         model: of `load_page_models`.
         rope: a RopeSpec for heads of `model.head_dim`, half_split; plain RoPE, as in training, if not given.
         dtype: of the weights.
-
-    Returns:
-        The model, in evaluation mode: tokens `(…, seq)` -> logits `(…, seq, vocab)`.
 
     Raises:
         ValueError: the spec is for heads of another width, or pairs other features.

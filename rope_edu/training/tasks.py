@@ -70,7 +70,7 @@ class Task:
     def batch(
         self, seed: int, step: int, batch_size: int, length: int | None = None, *, split: str = "train"
     ) -> Batch:
-        r"""Draw one batch; the same arguments give the same batch.
+        r"""One batch, tokens, targets and weights, each `(batch_size, seq)`; the same arguments give the same.
 
         Args:
             seed: of the run, a whole number from 0.
@@ -78,9 +78,6 @@ class Task:
             batch_size: rows.
             length: in the task's unit; the training length if not given.
             split: "train", "test" or "tune", which never share a generator (nor, in `text`, a line).
-
-        Returns:
-            `Batch(tokens, targets, weights)`, each `(batch_size, seq)`.
 
         Raises:
             ValueError: a number or `split` is out of range, or `length` is too short for the task.
@@ -361,14 +358,11 @@ TASKS = {task.name: task for task in (Copy, Back, Recall, Clock, Text, Needle)}
 
 
 def make_task(name: str, **changes) -> Task:
-    r"""Return a task by name, its setting changed where wanted.
+    r"""A task by name, its setting changed where wanted.
 
     Args:
         name: copy, back, recall, clock, text or needle.
         changes: fields of the task, such as `length=24`.
-
-    Returns:
-        A `Task`.
 
     Raises:
         ValueError: there is no such task, or it has no such field.

@@ -39,16 +39,10 @@ class Result:
 
 
 def load(name: str) -> list[dict[str, Any]]:
-    r"""Read the cases of a file.
+    r"""Cases of a file, as dicts of plain lists and numbers.
 
     Args:
-        name: "rotate", "frequencies", "configs", "batch", "axes", "shift" or "scale".
-
-    Returns:
-        Cases as dicts of plain lists and numbers.
-
-    Raises:
-        ValueError: there is no such file.
+        name: one of `FILES`, such as "rotate"; any other is a ValueError.
 
     >>> load("rotate")[0]["name"]
     'one pair, interleaved'
@@ -61,7 +55,7 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 def run(function: Callable[..., object], *, width: str = "float64", cases: str = "rotate") -> list[Result]:
-    r"""Run every case of a file on a function.
+    r"""Results of a function, one for each case of a file; a failure names the mistakes that would explain it.
 
     A result passes if it is real, has the shape of x, and is near enough: another shape fails, even one that
     broadcasts, and so does a complex result, even one whose imaginary part is 0.
@@ -74,9 +68,6 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
         cases: the file. "rotate"; "batch", x `(batch, seq, head_dim)` and positions `(batch, seq)`; "axes",
             positions `(axes, seq)` and one argument more, `axes`, the coordinate of each pair; "shift", where x are
             keys that were rotated, and `shift` takes the place of positions: by how many tokens they move.
-
-    Returns:
-        A Result for each case; one that fails names the mistakes that would make it fail.
 
     Raises:
         ValueError: `width` or `cases` is misspelt, or the function cannot be called in this way. An exception that

@@ -1,6 +1,7 @@
-"""Rules for texts longer than the trained length; each returns a RopeSpec.
+"""Rules for texts longer than the trained length; each returns a RopeSpec, whose `kind` is the rule's name.
 
-`factor` is always the stretch, wanted length over trained length; a rule with factor 1 is plain RoPE.
+`factor` is always the stretch s, wanted length over trained length, at least 1; with factor 1 a rule is plain RoPE.
+`trained_length` is L, tokens. `head_dim`, `base`, `rotary_dim` and `layout` are those of `plain_rope`.
 """
 
 from rope_edu.encodings.scaling.by_parts import llama3, ntk_by_parts

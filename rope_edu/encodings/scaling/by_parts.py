@@ -26,15 +26,11 @@ def ntk_by_parts(
         r_i = L θ_i / 2π,   γ_i = clip((r_i − α)/(β − α), 0, 1),   θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i
 
     Args:
-        head_dim: width of a head.
         factor: s, wanted length over trained length, at least 1.
         trained_length: L, tokens.
         beta_slow: α, turns; a pair that makes no more is interpolated fully.
         beta_fast: β, turns; a pair that makes no fewer is left alone. α = β is a step.
-        base, rotary_dim, layout: as for `plain_rope`.
-
-    Returns:
-        A RopeSpec of kind "ntk-by-parts".
+        head_dim, base, rotary_dim, layout: as for `plain_rope`.
 
     Raises:
         ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a β is not above 0,
@@ -64,7 +60,7 @@ def llama3(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Llama 3.1's rule: NTK-by-parts with other thresholds.
+    r"""Llama 3.1's rule: NTK-by-parts with other thresholds. A spec of kind "llama3".
 
         λ_i > L/low: θ_i/s,   λ_i < L/high: θ_i,   between: (1 − u) θ_i/s + u θ_i,   u = (L/λ_i − low)/(high − low)
 
@@ -72,19 +68,11 @@ def llama3(
     `high_freq_factor` is `beta_fast`.
 
     Args:
-        head_dim: width of a head.
         factor: s, at least 1; 8 in Llama 3.1, 32 in Llama 3.2.
         trained_length: L, tokens; 8,192 in both.
         low_freq_factor: turns; a pair that makes fewer is divided by s.
         high_freq_factor: turns; a pair that makes more is left alone. Llama 4 Scout has 1 and 1: a step.
-        base, rotary_dim, layout: as for `plain_rope`.
-
-    Returns:
-        A RopeSpec of kind "llama3".
-
-    Raises:
-        ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a threshold is not above 0,
-            `low_freq_factor` is above `high_freq_factor`, or as for `plain_rope`.
+        head_dim, base, rotary_dim, layout: as for `plain_rope`. Errors are those of `ntk_by_parts`.
 
     >>> llama3(4, 8, 8192, base=10_000 * math.pi**2).inv_freq.round(6).tolist()  # 1304 turns; 4.15: kept as well
     [1.0, 0.003183]

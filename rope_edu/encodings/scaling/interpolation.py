@@ -14,19 +14,15 @@ def position_interpolation(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""PI: every frequency divided by the stretch, so that no angle leaves the trained range.
+    r"""PI: every frequency divided by the stretch, so that no angle leaves the trained range. A spec of kind "pi".
 
         θ′_i = θ_i / s,   so position m turns as m/s did
 
     The price: neighbouring positions differ s times less, in the fastest pair too, so it needs fine-tuning.
 
     Args:
-        head_dim: width of a head.
         factor: s, wanted length over trained length, at least 1.
-        base, rotary_dim, layout: as for `plain_rope`.
-
-    Returns:
-        A RopeSpec of kind "pi".
+        head_dim, base, rotary_dim, layout: as for `plain_rope`.
 
     Raises:
         ValueError: `factor` is below 1 or not finite, or as for `plain_rope`.

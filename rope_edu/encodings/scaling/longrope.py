@@ -33,16 +33,12 @@ def longrope(
     again.
 
     Args:
-        head_dim: width of a head.
         factor: s, the model's stretch, at least 1; max_position_embeddings over L in Phi-3.
         trained_length: L, tokens, above 1; `original_max_position_embeddings`.
         length: present tokens of the text.
         short_factor, long_factor: the lists, one number above 0 for each pair.
         attention_factor: a itself, if the config states it; above 0.
-        base, rotary_dim, layout: as for `plain_rope`.
-
-    Returns:
-        A RopeSpec of kind "longrope".
+        head_dim, base, rotary_dim, layout: as for `plain_rope`.
 
     Raises:
         ValueError: `factor` is below 1, a length is not a whole number ≥ 1 (`trained_length`: ≥ 2), a list does
@@ -64,16 +60,11 @@ def longrope(
         for name, values in (("short_factor", short_factor), ("long_factor", long_factor))
     }
     name = "long_factor" if check_positive_int("length", length) > trained_length else "short_factor"
-    if attention_factor is None:
-        attention_factor = _longrope_attention_factor(factor, trained_length)
-    return RopeSpec(frequencies / divisors[name], attention_factor, layout, head_dim, "longrope")
-
-
-def _longrope_attention_factor(factor: float, trained_length: int) -> float:
-    """a = √(1 + ln s / ln L)."""
-    if trained_length == 1:
+    if attention_factor is None and trained_length == 1:
         raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")
-    return math.sqrt(1 + math.log(factor) / math.log(trained_length))
+    if attention_factor is None:
+        attention_factor = math.sqrt(1 + math.log(factor) / math.log(trained_length))
+    return RopeSpec(frequencies / divisors[name], attention_factor, layout, head_dim, "longrope")
 
 
 def _check_divisors(name: str, values: ArrayLike, pairs: int) -> np.ndarray:

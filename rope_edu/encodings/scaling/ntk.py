@@ -15,20 +15,13 @@ def abf(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""ABF (adjusted base frequency): RoPE with a larger base, to continue training with.
+    r"""ABF (adjusted base frequency): RoPE with a larger base, to continue training with. A spec of kind "abf".
 
         θ′_i = base^(−2i / d)
 
     Args:
-        head_dim: width of a head.
         base: the adjusted one, above 1: 500,000 in Xiong et al. and Llama 3, 1,000,000 in Code Llama.
-        rotary_dim, layout: as for `plain_rope`.
-
-    Returns:
-        A RopeSpec of kind "abf".
-
-    Raises:
-        ValueError: as for `plain_rope`.
+        head_dim, rotary_dim, layout: as for `plain_rope`, and so are the errors.
 
     >>> abf(4, 1_000_000)
     <RopeSpec "abf": 2 pairs, 1 … 0.001 rad/token, interleaved>
@@ -52,18 +45,14 @@ def ntk_aware(
         b′ = b · s^(d/(d−2)),   that is θ′_i = θ_i · s^(−2i/(d−2))
 
     Args:
-        head_dim: width of a head.
         factor: s, wanted length over trained length, at least 1.
-        base, rotary_dim, layout: as for `plain_rope`; at least 4 features must turn.
-
-    Returns:
-        A RopeSpec of kind "ntk-aware".
+        head_dim, base, rotary_dim, layout: as for `plain_rope`; at least 4 features must turn.
 
     Raises:
         ValueError: `factor` is below 1 or not finite, fewer than 2 pairs turn, or as for `plain_rope`.
 
-    >>> ntk_aware(4, 8).inv_freq.tolist()  # 1/1 and 0.01/8
-    [1.0, 0.00125]
+    >>> ntk_aware(4, 8)  # 1/1 and 0.01/8
+    <RopeSpec "ntk-aware": 2 pairs, 1 … 0.00125 rad/token, interleaved>
 
     Source: u/bloc97 2023, as given in YaRN, arXiv 2309.00071, §3.1 (definition 1). Chapter 15.
     Plain form: `rope_edu.plain.ntk_aware`.
@@ -83,27 +72,22 @@ def dynamic_ntk(
     rotary_dim: int | None = None,
     layout: str = "interleaved",
 ) -> RopeSpec:
-    r"""Dynamic NTK: NTK-aware scaling by a stretch that follows the length of the text.
+    r"""Dynamic NTK: NTK-aware scaling by a stretch that follows the text's length. A spec of kind "dynamic-ntk".
 
         s = f·l/L − (f − 1),   l = max(length, L),   then as `ntk_aware`
 
     Up to the trained length L nothing changes. Beyond it every pair but the first has another frequency at each
-    length, so a key cached at one length is wrong at the next.
+    length, so a key cached at one length is wrong at the next. The spec depends on its arguments alone, not on
+    earlier, longer texts.
 
     Args:
-        head_dim: width of a head.
         length: present tokens of the text.
         trained_length: L, tokens.
         factor: f, at least 1; 1 stretches by just l/L, more stretches sooner.
-        base, rotary_dim, layout: as for `plain_rope`; at least 4 features must turn.
-
-    Returns:
-        A RopeSpec of kind "dynamic-ntk". It depends on its arguments alone, not on earlier, longer
-        texts.
+        head_dim, base, rotary_dim, layout: as for `plain_rope`; at least 4 features must turn.
 
     Raises:
-        ValueError: a length is not a whole number ≥ 1, `factor` is below 1 or not finite, fewer than 2 pairs
-            turn, or as for `plain_rope`.
+        ValueError: a length is not a whole number ≥ 1, or as for `ntk_aware`.
 
     >>> dynamic_ntk(4, 200, 100).inv_freq.tolist()  # twice the length: the last pair at half its 0.01
     [1.0, 0.005]

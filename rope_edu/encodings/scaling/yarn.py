@@ -43,7 +43,6 @@ def yarn(
     for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3.
 
     Args:
-        head_dim: width of a head.
         factor: s, wanted length over trained length, at least 1.
         trained_length: L, tokens.
         ramp: "index" or "turns".
@@ -53,15 +52,11 @@ def yarn(
             `yarn_mscale(factor, mscale_all_dim)²`, which is not part of a rotation: pass it to `attention` as
             `scale`. transformers reads the two only if neither is 0.
         attention_factor: a itself, if the config states it; above 0.
-        base, rotary_dim, layout: as for `plain_rope`.
-
-    Returns:
-        A RopeSpec of kind "yarn".
+        head_dim, base, rotary_dim, layout: as for `plain_rope`.
 
     Raises:
-        ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, `beta_slow` is not above
-            0 and at most `beta_fast`, `ramp` is misspelt, `truncate` is no bool, the ramp would run
-            backwards, an mscale is negative, or as for `plain_rope`.
+        ValueError: `ramp` is misspelt, `truncate` is no bool, the ramp would run backwards, an mscale is
+            negative, or as for `ntk_by_parts`.
 
     >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
     1.2773
@@ -90,7 +85,7 @@ def yarn(
 
 
 def yarn_mscale(factor: float, mscale: float = 1.0, *, name: str = "mscale") -> float:
-    r"""YaRN's factor of cosines and sines; scores grow by its square.
+    r"""YaRN's factor of cosines and sines, at least 1; scores grow by its square.
 
         m = 0.1 · mscale · ln s + 1
 
@@ -98,9 +93,6 @@ def yarn_mscale(factor: float, mscale: float = 1.0, *, name: str = "mscale") -> 
         factor: s, at least 1.
         mscale: a number of at least 0.
         name: of the second number, for the sentence that refuses it.
-
-    Returns:
-        A number of at least 1.
 
     Raises:
         ValueError: `factor` is below 1 or `mscale` is negative, or one is not finite.
