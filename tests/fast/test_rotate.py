@@ -304,9 +304,11 @@ def test_gradient_of_a_sum_comes_back_though_it_is_one_broadcast_number(layout, 
 
 @layouts
 @compiled_or_not
-def test_gradient_that_arrives_transposed_comes_back_right(layout, compiled):
-    x = torch.tensor(example(50, 64), requires_grad=True)
-    upstream = torch.tensor(example(64, 50, seed=1)).mT  # features far apart, tokens side by side
+@pytest.mark.parametrize(
+    "upstream", [torch.tensor(example(64, 50)).mT, torch.tensor(example(50, 128))[:, ::2]], ids=["mT", "::2"]
+)
+def test_gradient_whose_features_arrive_apart_comes_back_right(layout, compiled, upstream):
+    x = torch.tensor(example(50, 64, seed=1), requires_grad=True)
     turned = rotate(x, table=RotaryTable(inv_freq(64), layout=layout), compiled=compiled)
     (found,) = torch.autograd.grad(turned, x, upstream)
     expected = apply_rope(upstream.contiguous(), -rope_angles(range(50), inv_freq(64)), layout=layout)
