@@ -22,8 +22,8 @@ class Rotation(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:
-        if grad.stride(-1) != 1 or grad.is_neg():  # the gradient of a sum is one number, broadcast
-            grad = grad.resolve_neg().contiguous()
+        if grad.stride(-1) != 1 or grad.is_neg() or grad.data_ptr() % grad.itemsize:
+            grad = grad.clone(memory_format=torch.contiguous_format)  # that of a sum is one number, broadcast
         plan = launch.make_plan(grad, ctx.cos_sin)
         if isinstance(plan, str):
             raise launch.NotCompiledError(plan)
