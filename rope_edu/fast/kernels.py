@@ -35,13 +35,13 @@ def kept_on_disk(function):
 
 
 @intrinsic
-def _row_pointer(typing_context, address, like):
-    """A pointer to numbers like those of an array, at an address."""
+def _row_pointer(typing_context, address, dtype):
+    """A pointer to numbers of a dtype, at an address."""
 
     def code(context, builder, signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(like.dtype)(types.int64, like), code
+    return types.CPointer(dtype.dtype)(types.int64, dtype), code
 
 
 @intrinsic
@@ -109,17 +109,17 @@ def _rotate_row(x, out, cos_sin, pairs, sign, half_split):
 
 @kept_on_disk
 def rotate_rows(
-    like, wide, axes, block, head_dim, pairs, half_split, x_at, out_at, cos_sin_at, sign, start, stop
+    stored, wide, axes, block, head_dim, pairs, half_split, start, stop, x_at, out_at, cos_sin_at, sign
 ):
     """Rotate the runs `start` … `stop` − 1 of rows; a run is up to `block` rows of one head.
 
-    `like` and `wide` are empty arrays of the dtypes of x and of the cosines and sines. Each of `axes` is (length,
-    bytes from one entry to the next in x, in out, in the rows of cos and sin); the last axis is that of the rows.
+    `stored` and `wide` are the dtypes of x and of the cosines and sines. Each of `axes` is (length, bytes from one
+    entry to the next in x, in out, in the rows of cos and sin); the last axis is that of the rows.
     `x_at`, `out_at` and `cos_sin_at` are addresses; `out_at` may equal `x_at`. A `sign` of −1 rotates by −θ.
     """
     length, x_step, out_step, cos_sin_step = axes[-1]
     others = axes[:-1, 0].prod()
-    scratch, in_place, sign = np.empty(2 * pairs, like.dtype), x_at == out_at, wide.dtype.type(sign)
+    scratch, in_place, sign = np.empty(2 * pairs, stored), x_at == out_at, wide.type(sign)
     for run in range(start, stop):
         first, other = run // others * block, run % others
         x_run, out_run, cos_sin_run = x_at, out_at, cos_sin_at
@@ -129,8 +129,8 @@ def rotate_rows(
             out_run += index * axes[axis, 2]
             cos_sin_run += index * axes[axis, 3]
         for row in range(first, min(first + block, length)):
-            x = carray(_row_pointer(x_run + row * x_step, like), (head_dim,))
-            out = carray(_row_pointer(out_run + row * out_step, like), (head_dim,))
+            x = carray(_row_pointer(x_run + row * x_step, stored), (head_dim,))
+            out = carray(_row_pointer(out_run + row * out_step, stored), (head_dim,))
             cos_sin = carray(_row_pointer(cos_sin_run + row * cos_sin_step, wide), (2 * pairs,))
             _rotate_row(x, scratch if in_place else out, cos_sin, pairs, sign, half_split)
             if in_place:

@@ -14,6 +14,8 @@ from rope_edu.fast import launch
 from rope_edu.fast.launch import Plan
 from rope_edu.fast.rows import CosSinRows, GivesCosSin
 
+Way = tuple[Plan | str, int, int]  # the plan and where x and `out` lie; or why the kernel cannot
+
 _plan_cache: dict[Any, Any] = {}  # signature → plan; and "q", "k", "x" → the last signature and plan
 
 
@@ -68,18 +70,15 @@ def rotate(
     kernel_may_see = compiled is not False and not torch_transform_active()
     cos_sin = _cos_sin_for(q, table, offset, positions, seq_axis)
     if k is None:
-        plan = _plan("q", q, cos_sin, seq_axis, out, kernel_may_see)
-        return _rotated(q, cos_sin, out, plan, compiled)
+        return _rotated(q, out, _way("q", q, out, cos_sin, seq_axis, kernel_may_see), cos_sin, compiled)
     if out is not None and not (isinstance(out, (tuple, list)) and len(out) == 2):
         raise ValueError(f"out must be a pair (for q, for k), got {type(out).__name__}")
     out_q, out_k = out or (None, None)
-    plan_q = _plan("q", q, cos_sin, seq_axis, out_q, kernel_may_see)
-    plan_k = _plan("k", k, cos_sin, seq_axis, out_k, kernel_may_see)
-    if out_q is not None and (
-        _may_meet(out_q, k, plan_q, plan_k, "x_span") or _may_meet(out_q, out_k, plan_q, plan_k, "out_span")
-    ):
-        _check_apart(out_q, k, out_k)
-    return _rotated(q, cos_sin, out_q, plan_q, compiled), _rotated(k, cos_sin, out_k, plan_k, compiled)
+    way_q = _way("q", q, out_q, cos_sin, seq_axis, kernel_may_see)
+    way_k = _way("k", k, out_k, cos_sin, seq_axis, kernel_may_see)
+    if out_q is not None:
+        _check_apart(out_q, way_q, k, out_k, way_k)
+    return _rotated(q, out_q, way_q, cos_sin, compiled), _rotated(k, out_k, way_k, cos_sin, compiled)
 
 
 def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> Any:
@@ -101,27 +100,31 @@ def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> A
             f"cos_sin must be CosSinRows, as RotaryTable.cos_sin gives, got {type(cos_sin).__name__}"
         )
     kernel_may_see = compiled is not False and not torch_transform_active()
-    return _rotated(x, cos_sin, x, _plan("x", x, cos_sin, -2, x, kernel_may_see), compiled)
+    return _rotated(x, x, _way("x", x, x, cos_sin, -2, kernel_may_see), cos_sin, compiled)
 
 
-def _rotated(x: Any, cos_sin: CosSinRows, out: Any, plan: Plan | None, compiled: bool | None) -> Any:
+def _rotated(x: Any, out: Any, way: Way, cos_sin: CosSinRows, compiled: bool | None) -> Any:
     """Rotate x, which fits its cosines and sines, by the kernel or by array operations."""
+    plan, x_at, out_at = way
     wants_gradient = getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled()
     if wants_gradient and out is not None:
         raise ValueError("out cannot be followed by a gradient: leave it out, or use torch.no_grad()")
-    if plan is not None:
-        try:
-            if not wants_gradient:
-                return launch.run(plan, x, cos_sin, out)
-            from rope_edu.fast import tensors  # here, so that torch is imported by those who have it
+    if isinstance(plan, str):
+        if compiled and not is_compiling():
+            raise launch.NotCompiledError(plan)
+        return rotate_by_cos_sin(x, cos_sin.cos, cos_sin.sin, cos_sin.layout, out)
+    if wants_gradient:
+        from rope_edu.fast import tensors  # here, so that torch is imported by those who have it
 
-            return tensors.Rotation.apply(x, cos_sin, plan, 1)  # type: ignore[no-untyped-call]
-        except launch.NotCompiledError:
-            if compiled:
-                raise
-    elif compiled and not is_compiling():
-        raise launch.NotCompiledError(launch.NOT_PLAIN)
-    return rotate_by_cos_sin(x, cos_sin.cos, cos_sin.sin, cos_sin.layout, out)
+        return tensors.Rotation.apply(x, cos_sin, plan, 1)  # type: ignore[no-untyped-call]
+    if out is None:
+        out = plan.new(x)
+        plan.turn(x_at, plan.address(out), cos_sin.address, 1)
+    else:
+        plan.turn(x_at, out_at, cos_sin.address, 1)
+        if plan.tell_autograd and not out.is_inference():
+            plan.tell_autograd(out)
+    return out
 
 
 def _cos_sin_for(
@@ -152,66 +155,73 @@ def _cos_sin_for(
     return cos_sin if seq_axis == -2 and len(cos_sin.shape) == 2 else cos_sin.beside_heads(q.ndim, seq_axis)
 
 
-def _plan(
-    name: str, x: Any, cos_sin: CosSinRows, seq_axis: int, out: Any, kernel_may_see: bool
-) -> Plan | None:
-    """Refuse what does not fit; return the plan where the kernel may see x. Arrays alike are checked once."""
+def _way(name: str, x: Any, out: Any, cos_sin: CosSinRows, seq_axis: int, kernel_may_see: bool) -> Way:
+    """Refuse what does not fit; return how and where the kernel rotates it. Arrays alike are checked once."""
     if not kernel_may_see:
-        _check(name, x, cos_sin, seq_axis, out)
-        return None
+        _check(name, x, out, cos_sin, seq_axis)
+        return launch.NOT_PLAIN, 0, 0
     of_x = array_signature(x)
     of_out = None if out is None else of_x if out is x else array_signature(out)
-    signature = of_x, of_out, cos_sin.layout, cos_sin.dtype, cos_sin.device, cos_sin.shape, seq_axis
+    signature = of_x, of_out, cos_sin.kind, cos_sin.shape, seq_axis
     last, plan = _plan_cache.get(name, (None, None))
-    if signature != last:  # to compare takes a third of the time of a search
+    if signature != last:  # to compare takes half the time of a search
         plan = _plan_cache.get(signature)
         if plan is None:
-            _check(name, x, cos_sin, seq_axis, out)
+            _check(name, x, out, cos_sin, seq_axis)
             if len(_plan_cache) >= 1024:
                 _plan_cache.clear()
             plan = _plan_cache[signature] = launch.make_plan(x, cos_sin, out)
         _plan_cache[name] = signature, plan
-    if out is not None and out is not x:
-        x_at, out_at = plan.address(x), plan.address(out)
-        if (
-            x_at + plan.x_span[0] < out_at + plan.out_span[1]
-            and out_at + plan.out_span[0] < x_at + plan.x_span[1]
-        ):
+    elsewhere = out is not None and out is not x
+    if isinstance(plan, str):
+        if elsewhere:
             check_out(out, x)
-    return plan
+        return plan, 0, 0
+    x_at = out_at = plan.address(x)
+    if elsewhere:
+        out_at = plan.address(out)
+        if _meet(out_at - x_at, plan.out_span, plan.x_span):
+            check_out(out, x)
+    if (x_at | out_at) % plan.itemsize:
+        return launch.ODD_ADDRESS, 0, 0
+    return plan, x_at, out_at
 
 
 def array_signature(x: Any) -> tuple[Any, ...] | str:
     """All that a check and a plan depend on but where the numbers lie."""
     try:
-        steps = x.strides if isinstance(x, np.ndarray) else x.stride()
-        return type(x), x.dtype, x.device, x.shape, steps
+        if isinstance(x, np.ndarray):
+            return type(x), x.dtype, x.shape, x.strides, x.flags.writeable
+        return type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg()
     except AttributeError:
         return "no array"
 
 
-def _check(name: str, x: Array, cos_sin: CosSinRows, seq_axis: int, out: Array | None) -> None:
+def _check(name: str, x: Array, out: Array | None, cos_sin: CosSinRows, seq_axis: int) -> None:
     """Refuse an x that the cosines and sines are not for, and an out that is not for x."""
     check_kind(name, x, cos_sin)
     check_tokens(name, x.shape, cos_sin.shape, seq_axis)
     if out is not None and not is_compiling():
         check_out(out, x)
+        if isinstance(out, np.ndarray) and not out.flags.writeable:
+            raise ValueError("out must be writeable, got one that is read-only")
 
 
-def _may_meet(out_q: Any, other: Any, plan_q: Plan | None, plan_k: Plan | None, span: str) -> bool:
-    """Whether the memory into which q is written may be that of k or of its result, by first and last address."""
-    if other is None:
-        return False
-    if plan_q is None or plan_k is None:
-        return not is_compiling()
-    low, other_low = plan_q.address(out_q), plan_k.address(other)
-    (before, after), (other_before, other_after) = plan_q.out_span, getattr(plan_k, span)
-    return low + before < other_low + other_after and other_low + other_before < low + after
+def _meet(distance: int, span: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two stretches of memory have a byte in common, the first number of one so far behind the other's."""
+    (low, high), (other_low, other_high) = span, other
+    return other_low - high < distance < other_high - low
 
 
-def _check_apart(out_q: Array, k: Array, out_k: Array | None) -> None:
+def _check_apart(out_q: Any, way_q: Way, k: Any, out_k: Any, way_k: Way) -> None:
     """Refuse to write q's result where k, or its result, lies: k would be read too late."""
-    for name, other in (("k", k), ("the out of k", out_k)):
+    (plan_q, _, at), (plan_k, k_at, out_k_at) = way_q, way_k
+    if isinstance(plan_q, str) or isinstance(plan_k, str):
+        near = not is_compiling()
+    else:  # k and its result lie apart, unless they are one
+        near = _meet(at - k_at, plan_q.out_span, plan_k.x_span)
+        near = near or (out_k_at != k_at and _meet(at - out_k_at, plan_q.out_span, plan_k.out_span))
+    for name, other in (("k", k), ("the out of k", out_k)) if near else ():
         if other is not None and shares_memory(out_q, other):
             raise ValueError(
                 f"the out of q shares memory with {name}, and q is written before k is read: "

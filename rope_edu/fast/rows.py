@@ -36,23 +36,29 @@ class CosSinRows:
     Chapter 7.
     """
 
-    __slots__ = ("_at", "_kept", "_start", "device", "dtype", "layout", "shape")
+    __slots__ = ("_at", "_kept", "_start", "kind", "row_bytes", "shape")
 
     def __init__(self, layout: str, rows: Any) -> None:
         rows = np.ascontiguousarray(rows) if isinstance(rows, np.ndarray) else rows.contiguous()
-        self.layout, self._kept, self._start = layout, rows, 0
+        self.kind, self._kept, self._start = (layout, rows.dtype, rows.device), rows, 0
         self._at: int | None = None
-        self.dtype, self.device = rows.dtype, rows.device
         *leading, _, pairs = rows.shape
-        self.shape = (*leading, pairs)
+        self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
     def run(self, start: int, length: int) -> CosSinRows:
         """Return the rows of `length` positions from `start` on, of rows `(seq, pairs)`: a view, made fast."""
-        run, pairs = CosSinRows.__new__(CosSinRows), self.shape[-1]
-        run.layout, run._kept, run.dtype, run.device = self.layout, self._kept, self.dtype, self.device
-        run._start, run.shape = self._start + start, (length, pairs)
-        run._at = self.address + start * 2 * pairs * self._kept.itemsize
+        run, bytes_each = CosSinRows.__new__(CosSinRows), self.row_bytes
+        run.kind, run._kept, run._start = self.kind, self._kept, self._start + start
+        run.shape, run.row_bytes, run._at = (
+            (length, self.shape[-1]),
+            bytes_each,
+            self.address + start * bytes_each,
+        )
         return run
+
+    layout = property(lambda self: self.kind[0], doc='"interleaved" or "half_split".')
+    dtype = property(lambda self: self.kind[1], doc="float64 or float32, of NumPy or torch.")
+    device = property(lambda self: self.kind[2], doc="Where the rows lie.")
 
     @property
     def rows(self) -> Any:

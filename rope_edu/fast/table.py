@@ -73,12 +73,7 @@ class RotaryTable:
         self._numbers = tuple(self._spec.inv_freq.tolist())
         self._fine = _fine_rows(self._spec.inv_freq)  # (BLOCK, pairs)
         self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; published whole
-        self._last: tuple[Any, ...] = (
-            None,
-            None,
-            None,
-            None,
-        )  # what was asked last (kind and place), and what answered
+        self._last: tuple[Any, ...] = 4 * (None,)  # kind, window, place and rows of the last answer
 
     @property
     def spec(self) -> RopeSpec:

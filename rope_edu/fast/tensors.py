@@ -16,11 +16,15 @@ class Rotation(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, cos_sin: CosSinRows, plan: launch.Plan, sign: int) -> Any:
         ctx.cos_sin, ctx.sign = cos_sin, sign
-        return launch.run(plan, x, cos_sin, sign=sign)
+        out = plan.new(x)
+        plan.turn(x.data_ptr(), out.data_ptr(), cos_sin.address, sign)
+        return out
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:
-        if grad.stride(-1) != 1 or grad.is_neg():  # the gradient of a sum is one number, broadcast
-            grad = grad.resolve_neg().contiguous()
+        if grad.stride(-1) != 1 or grad.is_neg() or grad.data_ptr() % grad.itemsize:
+            grad = grad.clone(memory_format=torch.contiguous_format)  # that of a sum is one number, broadcast
         plan = launch.make_plan(grad, ctx.cos_sin)
+        if isinstance(plan, str):
+            raise launch.NotCompiledError(plan)
         return Rotation.apply(grad, ctx.cos_sin, plan, -ctx.sign), None, None, None  # type: ignore[no-untyped-call]

@@ -180,6 +180,23 @@ def test_inference_tensors_are_rotated_in_place():
         torch.testing.assert_close(rotate(x, table=TABLE, out=x, compiled=True), expected)
 
 
+@pytest.mark.parametrize(("length", "blocks"), [(10, 1), (11, 2)])
+def test_a_block_is_as_many_rows_as_the_cache_holds_turns_of(length, blocks, monkeypatch):
+    monkeypatch.setattr(launch, "SHARED", 10 * 2 * 4 * 8)  # bytes of ten cosines and sines of four pairs
+    x = example(3, length, 8)
+    plan = launch.make_plan(x, TABLE.cos_sin(0, length, like=x))
+    assert plan.turn.args[-1] == 3 * blocks  # runs: each head takes a block before any goes on to the next
+
+
+def test_a_thousand_plans_are_kept_before_all_are_made_anew():
+    for kept, left in ((1023, 1025), (1024, 2)):  # the new one counts twice, as it is the last of q too
+        _plan_cache.clear()
+        _plan_cache.update(dict.fromkeys(range(kept)))
+        rotate(np.ones((1, 8)), table=TABLE)
+        assert len(_plan_cache) == left
+    _plan_cache.clear()
+
+
 @kinds
 def test_features_that_do_not_lie_side_by_side_are_left_to_array_operations(make):
     x, out = make(example(5, 16))[:, ::2], make(example(8, 5)).T

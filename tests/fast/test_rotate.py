@@ -302,14 +302,29 @@ def test_gradient_of_a_sum_comes_back_though_it_is_one_broadcast_number(layout, 
     np.testing.assert_allclose(x.grad, expected, rtol=0, atol=1e-12)
 
 
+def odd(x):
+    """The same numbers, one byte behind a whole multiple of their size."""
+    place = torch.frombuffer(bytearray(8 * x.numel() + 1), dtype=torch.float64, offset=1)
+    return place.view(x.shape).copy_(x)
+
+
+WAYS = {
+    "transposed": lambda x: x.mT.contiguous().mT,
+    "with gaps": lambda x: x.repeat_interleave(2, -1)[:, ::2],
+    "negated": lambda x: torch._neg_view(-x),
+    "at an odd address": odd,
+}
+
+
 @layouts
 @compiled_or_not
-def test_gradient_that_arrives_transposed_comes_back_right(layout, compiled):
-    x = torch.tensor(example(50, 64), requires_grad=True)
-    upstream = torch.tensor(example(64, 50, seed=1)).mT  # features far apart, tokens side by side
+@pytest.mark.parametrize("way", WAYS)
+def test_gradient_comes_back_right_however_it_lies_in_memory(layout, compiled, way):
+    x, upstream = (torch.tensor(example(50, 64, seed=seed)) for seed in (0, 1))
+    x.requires_grad_()
     turned = rotate(x, table=RotaryTable(inv_freq(64), layout=layout), compiled=compiled)
-    (found,) = torch.autograd.grad(turned, x, upstream)
-    expected = apply_rope(upstream.contiguous(), -rope_angles(range(50), inv_freq(64)), layout=layout)
+    (found,) = torch.autograd.grad(turned, x, WAYS[way](upstream))
+    expected = apply_rope(upstream, -rope_angles(range(50), inv_freq(64)), layout=layout)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 

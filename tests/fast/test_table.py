@@ -146,6 +146,13 @@ def test_it_grows_by_whole_blocks_and_by_half_of_what_it_has():
     assert sizes[-1] <= 1.5 * 20_000 + BLOCK
 
 
+def test_it_grows_towards_earlier_positions_too():
+    table = RotaryTable(inv_freq(8))
+    table.cos_sin(BLOCK, 1)
+    table.cos_sin(BLOCK - 1, 1)  # the block just before
+    assert f"keeps 0 … {2 * BLOCK - 1} " in repr(table)
+
+
 def test_a_far_position_costs_one_block():
     table = RotaryTable(inv_freq(8))
     table.cos_sin(0, 5)
