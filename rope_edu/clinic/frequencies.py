@@ -148,11 +148,9 @@ def differ(speeds: np.ndarray, against: RopeSpec, base: float | None, close: flo
     pair = first_difference(speeds, wanted, close)
     own = ladder(wanted, against.rotary_dim)
     bases = "" if base is None or own.base is None else f" Base found {base:.6g}, wanted {own.base:.6g}."
-    width = _exponents_width(speeds, against, close)
-    if width is not None:
-        return {
-            "other_denominator": f"{pair} Found 2i/{width} in the exponent, wanted 2i/{against.rotary_dim}."
-        }
+    if width := _exponents_width(speeds, against, close):
+        exponent = f"Found 2i/{width} in the exponent, wanted 2i/{against.rotary_dim}."
+        return {"other_denominator": f"{pair} {exponent}"}
     ratio = float(speeds[0] / wanted[0]) if wanted[0] > 0 else 0.0
     if ratio > 0 and _near(speeds, ratio * wanted, close) and not _is_plain(speeds, base, own):
         return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the wanted ones."}
@@ -171,7 +169,7 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, close: float) -> int
 
     Two heads cannot be told from a factor 2 that is missing, which is commoner.
     """
-    wanted, head_dim = against.inv_freq, against.head_dim or against.rotary_dim
+    wanted, head_dim = against.inv_freq, against.head_dim
     last = int(np.flatnonzero(wanted)[-1]) if wanted.any() else 0
     if last == 0 or not 0 < speeds[last] < 1 or not 0 < wanted[last] < 1:
         return None

@@ -217,9 +217,8 @@ def describe_order(order: np.ndarray, pairs: Pairs) -> str:
     negated = int((order.sum(axis=1) < 0).sum())
     if (source == np.arange(len(source))).all():
         return "negated" if negated == len(source) else f"with {negated} of them negated"
-    part = (
-        np.arange(pairs.rotary_dim).reshape((-1, 2) if pairs.layout == "interleaved" else (2, -1)).T.ravel()
-    )
+    shape = (-1, 2) if pairs.layout == "interleaved" else (2, -1)
+    part = np.arange(pairs.rotary_dim).reshape(shape).T.ravel()
     dealt = np.array_equal(source[pairs.begin :][: len(part)], pairs.begin + part)
     others = {"interleaved": "in halves", "half_split": "as neighbours"}
     words = others[pairs.layout] if dealt and pairs.layout else "in another order"
@@ -254,17 +253,12 @@ def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> 
     if clock.lost_at is not None or probe.by_place or probe.matrix(FAR) is None:
         return "not seen: it does not reach 2^20"
     off = np.abs(wrap(phase(probe, pairs, FAR) - clock.start - FAR * speed)).max()
-    for bound, name in ((1e-5, "float64"), (0.3, "float32")):
-        if off <= bound:
-            return name
-    return "less than float32"
+    return "float64" if off <= 1e-5 else "float32" if off <= 0.3 else "less than float32"
 
 
 def turn_width(probe: Probe, pairs: Pairs, factor: float) -> str:
     """Width in which cosines and sines are kept, from the lengths of turned unit vectors."""
     lengths = np.linalg.norm(np.stack([blocks(probe, pairs, p) for p in SMALL]), axis=-1)
     off = np.abs(lengths / factor - 1).max()
-    for bound, name in ((1e-12, "float64"), (1e-6, "float32"), (1e-3, "float16")):
-        if off <= bound:
-            return name
-    return "bfloat16"
+    widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3}
+    return next((name for name, bound in widths.items() if off <= bound), "bfloat16")
