@@ -238,7 +238,12 @@ class _Seen:
     @property
     def signed(self) -> np.ndarray:
         """Speeds by pair of the layout, 0 for pairs that never turn."""
-        return _in_order(self.pairs, self.clock.speed)
+        if self.pairs.layout is None:
+            return self.clock.speed
+        ordered = np.zeros(self.pairs.rotary_dim // 2)
+        first = self.pairs.members[:, 0] - self.pairs.begin
+        ordered[first // (2 if self.pairs.layout == "interleaved" else 1)] = self.clock.speed
+        return ordered
 
     @property
     def speeds(self) -> np.ndarray:
@@ -259,15 +264,6 @@ class _Seen:
     def swapped(self) -> bool:
         """True if cosine and sine are exchanged: a quarter turn at position 0."""
         return bool((np.abs(np.abs(self.clock.start) - np.pi / 2) < 1e-3).all())
-
-
-def _in_order(pairs: reading.Pairs, speeds: np.ndarray) -> np.ndarray:
-    if pairs.layout is None:
-        return speeds
-    ordered = np.zeros(pairs.rotary_dim // 2)
-    first = pairs.members[:, 0] - pairs.begin
-    ordered[first // (2 if pairs.layout == "interleaved" else 1)] = speeds
-    return ordered
 
 
 def _rotation(
@@ -395,21 +391,20 @@ def _differences(
     seen: _Seen, against: RopeSpec, base: float | None, found: dict[str, str], ask_speeds: bool
 ) -> dict[str, str]:
     """Differences from the rotation wanted, with evidence."""
-    pairs, differ = seen.pairs, {}
+    pairs, differ, memory = seen.pairs, {}, _memory(seen, against)
     if pairs.layout is not None and pairs.layout != against.layout and against.rotary_dim > 2:
         differ["other_layout"] = evidence.of_layout(pairs, against)
     if seen.sense == -1 and not seen.swapped:
-        differ["turns_backwards"] = (
-            f"Found {seen.signed[0]:.6g} radians per token in pair 0, wanted {against.inv_freq[0]:.6g}."
-        )
+        found_speed = f"Found {seen.signed[0]:.6g} radians per token in pair 0"
+        differ["turns_backwards"] = f"{found_speed}, wanted {against.inv_freq[0]:.6g}."
     if name := _factor_differs(seen.factor, against.attention_factor):
         differ[name] = f"Found a factor of {seen.factor:.6g}, wanted {against.attention_factor:.6g}."
-    if pairs.begin and not _memory(seen, against):
+    if pairs.begin and not memory:
         differ["other_part"] = f"Found feature {pairs.begin} as the first that turns, wanted 0."
     explained = {"one_clock", "frequencies_reversed", "exponent_sign"}
     explained |= {"depends_on_longest_row", "remembers_earlier_calls"}
     ask_speeds = ask_speeds and not explained & set(found)
-    if ask_speeds and (memory := _memory(seen, against)):
+    if ask_speeds and memory:
         return differ | memory
     spanned = _spanned(against, pairs.layout)
     if pairs.rotary_dim != spanned:
@@ -426,10 +421,8 @@ def _differences(
 def _memory(seen: _Seen, against: RopeSpec) -> dict[str, str]:
     """Frequencies of a buffer that was never filled, with evidence; {} if they are not such."""
     speeds, wanted = np.zeros(len(against.inv_freq)), against.inv_freq
-    if seen.pairs.layout is None or seen.pairs.layout != against.layout:
-        return {}
     places = seen.pairs.members[:, 0] // (2 if seen.pairs.layout == "interleaved" else 1)
-    if places.max() >= len(speeds):
+    if seen.pairs.layout != against.layout or places.max() >= len(speeds):
         return {}
     speeds[places] = np.abs(seen.clock.speed)
     if not frequencies.is_uninitialised(speeds, wanted):
@@ -446,13 +439,11 @@ def _spanned(against: RopeSpec, layout: str | None) -> int:
 def _factor_differs(factor: float, wanted: float) -> str | None:
     """Name of the mistake in a factor, None if it is the one wanted."""
 
-    def near(value: float) -> bool:
-        return abs(factor / value - 1) <= 0.005
-
-    if near(wanted):
+    same, missing, twice = (abs(factor / value - 1) <= 0.005 for value in (wanted, 1.0, wanted**2))
+    if same:
         return None
-    if near(1.0):
+    if missing:
         return "attention_factor_missing"
     if abs(wanted - 1) <= SAME:
         return "attention_factor_unwanted"
-    return "attention_factor_twice" if near(wanted**2) else "other_attention_factor"
+    return "attention_factor_twice" if twice else "other_attention_factor"

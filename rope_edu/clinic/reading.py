@@ -35,18 +35,20 @@ def positions_of(probe: Probe) -> list[int]:
 def find_pairs(probe: Probe) -> Pairs:
     """Pairs of features that meet, from all positions together."""
     matrices = np.stack([probe.matrix_of(p) for p in positions_of(probe)])
+    none = np.empty((0, 2), int)
     meets = (matrices != 0).any(axis=0) & ~np.eye(probe.head_dim, dtype=bool)  # [to, from]
     if not meets.any():
         moved = np.abs(matrices - matrices[0]).max() > SAME
-        return Pairs(np.empty((0, 2), int), None, 0, "sine_missing" if moved else "no_position")
-    partner = np.where(meets.any(axis=0), meets.argmax(axis=0), np.arange(probe.head_dim))
+        return Pairs(none, None, 0, "sine_missing" if moved else "no_position")
+    features = np.arange(probe.head_dim)
+    partner = np.where(meets.any(axis=0), meets.argmax(axis=0), features)
     alone = meets.sum(axis=0) <= 1
-    if alone.all() and (partner[partner] == np.arange(probe.head_dim)).all():
-        first = np.flatnonzero(partner > np.arange(probe.head_dim))
+    if alone.all() and (partner[partner] == features).all():
+        first = np.flatnonzero(partner > features)
         return name_pairs(np.stack((first, partner[first]), axis=1))
     width = int(np.flatnonzero(meets.any(axis=0)).max()) + 1
     rolled = alone.all() and (partner[:width] == (np.arange(width) + 1) % width).all()
-    return Pairs(np.empty((0, 2), int), None, 0, "rolls_features" if rolled else "mixes_features")
+    return Pairs(none, None, 0, "rolls_features" if rolled else "mixes_features")
 
 
 def name_pairs(members: np.ndarray) -> Pairs:

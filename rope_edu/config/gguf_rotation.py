@@ -19,29 +19,8 @@ from rope_edu.config.values import RULES, ConfigError, config_error
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_text(encoding="utf-8"))
 LISTS = LONG, SHORT, FACTORS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
-KEYS = {  # a field of a config, and the key in which a GGUF has it
-    "rope_theta": "rope.freq_base",
-    "rotary_dim": "rope.dimension_count",
-    "head_dim": "attention.key_length",
-    "max_position_embeddings": "context_length",
-    "hidden_size": "embedding_length",
-    "num_attention_heads": "attention.head_count",
-    "rope_scaling.rope_type": "rope.scaling.type",
-    "rope_scaling.factor": "rope.scaling.factor",
-    "rope_scaling.original_max_position_embeddings": "rope.scaling.original_context_length",
-    "rope_scaling.beta_fast": "rope.scaling.yarn_beta_fast",
-    "rope_scaling.beta_slow": "rope.scaling.yarn_beta_slow",
-    "rope_scaling.mscale_all_dim": "rope.scaling.yarn_log_multiplier",
-    "rope_scaling.attention_factor": "rope.scaling.attn_factor",
-    "rope_scaling.mrope_section": "rope.dimension_sections",
-}
-ALSO_READ = [
-    "freq_base_swa",
-    "dimension_count_swa",
-    "scale_linear",
-    "scaling.finetuned",
-    "scaling.yarn_attn_factor",
-]
+KEYS: dict[str, str] = FACTS.pop("keys")  # a field of a config, and the key in which a GGUF has it
+ALSO_READ: list[str] = FACTS.pop("also_read")
 
 
 def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...]]:
