@@ -117,7 +117,10 @@ def of_transformers(model: Any) -> Decoder:
     names = {"attention_mask", *inspect.signature(model.forward).parameters}
     takes = frozenset(ours for theirs, ours in named.items() if theirs in names)
     config = model.config.get_text_config()
-    kinds = kinds_or_none(model)
+    try:
+        kinds = Kinds.of(model)
+    except ValueError:  # it does not rotate, or its config cannot be read
+        kinds = Kinds({}, (), {})
     turning = list(kinds.turning.values())
     used = {each for each in kinds.layers if each in kinds.readings}
     if used and not used & kinds.turning.keys():
@@ -199,11 +202,3 @@ def _cropped(cache: Any, length: int, removed: int) -> Any:
     except (TypeError, ValueError, IndexError):
         cache.crop(length)
     return cache
-
-
-def kinds_or_none(model: Any) -> Kinds:
-    """Return the kinds of layers by a model's own config; none if it does not rotate, or cannot be read."""
-    try:
-        return Kinds.of(model)
-    except ValueError:
-        return Kinds({}, (), {})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -140,23 +141,18 @@ def _run(model: Any, positions: np.ndarray) -> tuple[list[Any], np.ndarray, floa
 @contextlib.contextmanager
 def watched(model: Any) -> Iterator[list[tuple[str, Any, Any, Any, tuple[Any, ...]]]]:
     """Collect (module's name, q, k, v, …) of each call of attention, torch's or through transformers' interface."""
+    from unittest import mock
+
     import torch
 
     calls: list[tuple[str, Any, Any, Any, tuple[Any, ...]]] = []
     running: list[str] = []
     inside = [0]
-    hooks: list[Any] = []
     outputs: dict[str, Any] = {}
 
     def keep(name: str, out: Any) -> None:
         if isinstance(out, torch.Tensor) and out.ndim > 2:
             outputs[name] = out[0].flatten(1)[0].detach() if out.shape[1] else out
-
-    for name, module in model.named_modules():
-        hooks.append(module.register_forward_pre_hook(lambda *_, name=name: running.append(name)))
-        hooks.append(module.register_forward_hook(lambda *_: running.pop() and None, always_call=True))
-        if not any(True for _ in module.children()):
-            hooks.append(module.register_forward_hook(lambda _, given, out, name=name: keep(name, out)))
 
     def through(attend: Callable[..., Any], first: int) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
@@ -175,34 +171,24 @@ def watched(model: Any) -> Iterator[list[tuple[str, Any, Any, Any, tuple[Any, ..
         return call
 
     with contextlib.ExitStack() as stack:
-        stack.callback(lambda: [hook.remove() for hook in hooks])
+        for name, module in model.named_modules():
+            hooks = [
+                module.register_forward_pre_hook(lambda *_, name=name: running.append(name)),
+                module.register_forward_hook(lambda *_: running.pop() and None, always_call=True),
+            ]
+            if not any(True for _ in module.children()):
+                hooks.append(module.register_forward_hook(lambda _, given, out, name=name: keep(name, out)))
+            for hook in hooks:
+                stack.callback(hook.remove)
         functional = torch.nn.functional
-        _replace(
-            stack,
-            functional,
-            "scaled_dot_product_attention",
-            through(functional.scaled_dot_product_attention, 0),
-        )
-        interface = _interface()
-        if interface is not None:
+        own = through(functional.scaled_dot_product_attention, 0)
+        stack.enter_context(mock.patch.object(functional, "scaled_dot_product_attention", own))
+        transformers = sys.modules.get("transformers.modeling_utils")
+        if interface := getattr(transformers, "AttentionInterface", None):
             get = interface.get_interface
-            wrapped = lambda self, name, default: through(get(self, name, default), 1)  # noqa: E731
-            _replace(stack, interface, "get_interface", wrapped)
+            theirs = lambda self, name, default: through(get(self, name, default), 1)  # noqa: E731
+            stack.enter_context(mock.patch.object(interface, "get_interface", theirs))
         yield calls
-
-
-def _replace(stack: contextlib.ExitStack, owner: Any, name: str, new: Any) -> None:
-    old = getattr(owner, name)
-    setattr(owner, name, new)
-    stack.callback(setattr, owner, name, old)
-
-
-def _interface() -> Any:
-    """Return transformers' interface of attention if it is loaded, else None."""
-    import sys
-
-    module = sys.modules.get("transformers.modeling_utils")
-    return getattr(module, "AttentionInterface", None)
 
 
 def _equal(values: np.ndarray, eps: float) -> bool:

@@ -75,14 +75,11 @@ def _stated(reading: Reading) -> dict[str, Any]:
     if call.rule == "longrope":
         keys["attention_factor"] = reading.spec.attention_factor
     if reading.section_order:
-        keys["mrope_section"] = _sections(reading)
+        times, *others = reading.spec.sections or (0,)
+        last = reading.section_order == "rows and columns first"
+        keys["mrope_section"] = (*others, times) if last else (times, *others)
         keys["mrope_interleaved"] = reading.section_order == "interleaved"
     return {"rope_type": "dynamic" if rope_type == "ntk_alpha" else rope_type} | keys
-
-
-def _sections(reading: Reading) -> tuple[int, ...]:
-    times, *others = reading.spec.sections or (0,)
-    return (*others, times) if reading.section_order == "rows and columns first" else (times, *others)
 
 
 def _beside(reading: Reading) -> dict[str, Any]:
