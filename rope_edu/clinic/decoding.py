@@ -235,20 +235,26 @@ class _Bench:
         return replace(check, outcome=UNCLEAR, meaning=words)
 
 
-CHECKS: dict[str, tuple[tuple[str, ...], Callable[[_Bench], Check]]] = {}  # what each needs, and what it does
+Ask = Callable[[_Bench], Check]
+CHECKS: dict[str, tuple[tuple[str, ...], Ask]] = {}  # the keywords that each needs, and how it asks
 MEANINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def _check(name: str, *needs: str) -> Callable[[Callable[[_Bench], Check]], None]:
+def _check(name: str, *needs: str) -> Callable[[Ask], Ask]:
     """Register a check under its name, with the keywords that a decoder must take."""
-    return lambda function: CHECKS.update({name: (needs, function)})
+
+    def register(ask: Ask) -> Ask:
+        CHECKS[name] = needs, ask
+        return ask
+
+    return register
 
 
 def _run(bench: _Bench, name: str) -> Check:
-    needs, function = CHECKS[name]
+    needs, ask = CHECKS[name]
     try:
         bench.needs(*needs)
-        check = function(bench)
+        check = ask(bench)
     except _NotApplicableError as reason:
         return Check(name, NOT_APPLICABLE, str(reason))
     except Exception as error:  # anything that somebody's decoder raises

@@ -114,9 +114,8 @@ class Table:
         for part, elsewhere in ((self.part, "file"), (self.body, "rotation")):
             if place == elsewhere or (found and self.part.apart):
                 continue
-            found += [
-                (part, each) for each in names_of(name) if each in part and part.raw(each) != ABSENT.get(name)
-            ]
+            silent = None, ABSENT.get(name)
+            found += [(part, each) for each in names_of(name) if part.raw(each) not in silent]
         self.used |= {part.path(each) for part, each in found}
         return found
 
