@@ -144,8 +144,8 @@ class _Probe:
         if len(takes) < 2:
             return
         for buffer, _ in _frequencies(module):
-            kind = {"layer_type": _prefix(buffer)} if "layer_type" in takes and _prefix(buffer) else {}
-            yield self.label_of(name, buffer), partial(_called, module, self.model, **kind)
+            prefix = _prefix(buffer) if "layer_type" in takes else ""
+            yield self.label_of(name, buffer), partial(_called, module, self.model, layer_type=prefix)
 
     def hold(self, name: str, label: str | None, given: Any, module: Any) -> None:
         """Hold a module's cosines and sines against what is wanted."""
@@ -265,10 +265,11 @@ def _frequencies(module: Any) -> list[tuple[str, Any]]:
     return [each for each in held.items() if each[0].endswith("inv_freq") and "original" not in each[0]]
 
 
-def _called(module: Any, model: Any, positions: np.ndarray, **options: Any) -> np.ndarray | None:
+def _called(module: Any, model: Any, positions: np.ndarray, layer_type: str) -> np.ndarray | None:
     """Return a module's cosines + i sines, (positions, features or pairs); None if it gives none."""
     import torch
 
+    options = {"layer_type": layer_type} if layer_type else {}
     like = next((each for each in model.parameters() if each.is_floating_point()), torch.zeros(1))
     ids = torch.tensor(positions, device=like.device)[None]
     x = torch.zeros(1, len(positions), 1, dtype=like.dtype, device=like.device)

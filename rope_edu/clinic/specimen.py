@@ -116,7 +116,7 @@ class Specimen:
 
     def decoder(self, **facts: Any) -> Decoder:
         """Return it with all that `check_decoder` can use."""
-        known = {"relative": True, "coordinates": self.many, "eps": 2.0**-53}
+        known: dict[str, Any] = {"relative": True, "coordinates": self.many, "eps": 2.0**-53}
         known |= {"crop": self.crop, "shift": self.shift}
         return Decoder(self, WORDS, frozenset(KEYWORDS), **{**known, **facts})
 

@@ -142,9 +142,9 @@ class _Sides:
             try:
                 wanted, found = self.wanted.of(label), self.found.of(label)
             except ConfigError:
-                kinds = [self.kinds(file) for file in (self.wanted, self.found)]
+                first, second = self.kinds(self.wanted), self.kinds(self.found)
                 fix = f"State these layers in {self.found.path}."
-                yield Difference("kinds of layers", name_of(label), *kinds, fix)
+                yield Difference("kinds of layers", name_of(label), first, second, fix)
                 continue
             yield from self.of_kind(name_of(label), wanted, found)
 
@@ -165,25 +165,25 @@ class _Sides:
                 yield Difference("rotation", layers, rule_of(wanted), rule_of(found), fix)
             return
         a, b = wanted.spec, found.spec
-        layouts = [
+        first, second = (
             "half_split" if file.permuted else spec.layout
             for file, spec in ((self.wanted, a), (self.found, b))
-        ]
-        if layouts[0] != layouts[1]:
+        )
+        if first != second:
             fix = "Rotate with the other layout, or permute the rows of q and k (convert_projection)."
-            yield Difference("layout", layers, *layouts, fix)
+            yield Difference("layout", layers, first, second, fix)
         if (a.rotary_dim, a.head_dim) != (b.rotary_dim, b.head_dim):
-            widths = [f"{spec.rotary_dim} of {spec.head_dim} features" for spec in (a, b)]
+            first, second = (f"{spec.rotary_dim} of {spec.head_dim} features" for spec in (a, b))
             field = "rotary_dim" if a.rotary_dim != b.rotary_dim else "head_dim"
-            yield Difference("width", layers, *widths, self.fix(field, getattr(a, field)))
+            yield Difference("width", layers, first, second, self.fix(field, getattr(a, field)))
         if a.axes != b.axes:
-            stated = [f"{s.sections}, {r.section_order}" for s, r in ((a, wanted), (b, found))]
+            first, second = (f"{each.spec.sections}, {each.section_order}" for each in (wanted, found))
             fix = self.fix("rope_scaling.mrope_section", a.sections and list(a.sections))
-            yield Difference("sections", layers, *stated, fix)
+            yield Difference("sections", layers, first, second, fix)
         if abs(a.attention_factor / b.attention_factor - 1) > SAME:
-            factors = [f"{spec.attention_factor:.9g}" for spec in (a, b)]
+            first, second = (f"{spec.attention_factor:.9g}" for spec in (a, b))
             fix = self.fix("rope_scaling.attention_factor", a.attention_factor)
-            yield Difference("attention factor", layers, *factors, fix)
+            yield Difference("attention factor", layers, first, second, fix)
         if a.rotary_dim == b.rotary_dim:
             yield from self.frequencies(layers, wanted, found)
 

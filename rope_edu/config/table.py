@@ -110,7 +110,7 @@ class Table:
     def candidates(self, name: str) -> list[tuple[Part, str]]:
         """Return each place of a field, as the part and the name there."""
         place = FIELDS[name].get("place")
-        found = []
+        found: list[tuple[Part, str]] = []
         for part, elsewhere in ((self.part, "file"), (self.body, "rotation")):
             if place == elsewhere or (found and self.part.apart):
                 continue
