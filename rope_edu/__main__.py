@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 
 from rope_edu.clinic import __main__ as clinic
 from rope_edu.command import check_live, compare_files, compare_rows, hand_out, read_files
@@ -35,23 +36,25 @@ def main(arguments: list[str] | None = None) -> int:
         return vectors.main(arguments[1:], "rope-edu vectors")
     chosen = _parser().parse_args(arguments)
     try:
-        if chosen.command == "read":
-            return read_files.run(chosen.files, as_json=chosen.json)
-        if chosen.command == "compare":
-            return compare_files.run(chosen.wanted, chosen.found, as_json=chosen.json)
-        if chosen.command == "model":
-            return check_live.run_model(chosen.made, config=chosen.config, as_json=chosen.json)
-        if chosen.command == "decode":
-            return check_live.run_decode(chosen.made, as_json=chosen.json)
-        if chosen.command == "examples":
-            return hand_out.run(chosen.folder, as_json=chosen.json)
-        return compare_rows.run(chosen.wanted, chosen.found, head_dim=chosen.head_dim, as_json=chosen.json)
+        status, facts, words = RUN[chosen.command](chosen)
+        print(json.dumps(facts, ensure_ascii=False, indent=1) if chosen.json else words)
+        return status
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except (ValueError, OSError) as error:
         print(json.dumps({"could_not_tell": str(error)}) if chosen.json else f"Could not tell: {error}")
         return 2
+
+
+RUN: dict[str, Callable[[argparse.Namespace], tuple[int, object, str]]] = {
+    "read": lambda chosen: read_files.run(chosen.files),
+    "compare": lambda chosen: compare_files.run(chosen.wanted, chosen.found),
+    "weights": lambda chosen: compare_rows.run(chosen.wanted, chosen.found, chosen.head_dim),
+    "model": lambda chosen: check_live.run_model(chosen.made, chosen.config),
+    "decode": lambda chosen: check_live.run_decode(chosen.made),
+    "examples": lambda chosen: hand_out.run(chosen.folder),
+}
 
 
 def _parser() -> argparse.ArgumentParser:

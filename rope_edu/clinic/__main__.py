@@ -6,9 +6,8 @@ r"""Diagnose a rotation: call it as a black box, and say what it does and what i
 
 `mymodel:rotate` names a function `(x, positions) -> rotated x`, x `(seq, head_dim)` and positions `(seq,)`, or x
 with the axes of --takes. It gets torch tensors with --torch, NumPy arrays otherwise. With --base it is held against
-plain RoPE of that base, with --config against the rotation that a model's config.json or
-GGUF states. The exit status is 0
-if no mistake was found, 1 if one was, 2 if it could not be examined.
+plain RoPE of that base, with --config against the rotation that a model's config.json or GGUF states. The exit
+status is 0 if no mistake was found, 1 if one was, 2 if it could not be examined.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import cast
 import numpy as np
 
 from rope_edu.clinic.broken import Rotation
-from rope_edu.clinic.diagnosis import Diagnosis, diagnose
+from rope_edu.clinic.diagnosis import diagnose
 from rope_edu.config.files import rotation_of
 from rope_edu.encodings.layouts import LAYOUTS
 from rope_edu.encodings.spec import RopeSpec, plain_rope
@@ -60,11 +59,8 @@ def _with_tensors(function: Rotation) -> Rotation:
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog,
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog, description=__doc__, formatter_class=form)
     parser.add_argument("function", help="module:function")
     parser.add_argument("--head-dim", type=int, help="width of x; with --config that of the file")
     parser.add_argument("--torch", action="store_true", help="pass and expect torch tensors")
@@ -72,9 +68,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--rotary-dim", type=int, help="with --base: width that turns; else all features")
     parser.add_argument("--layout", choices=LAYOUTS, help="with --base: layout wanted; else interleaved")
     parser.add_argument("--config", help="compare with the rotation of this config.json or GGUF")
-    parser.add_argument(
-        "--takes", default="seq head_dim", help="axes of x, such as: batch heads seq head_dim"
-    )
+    axes = "axes of x, such as: batch heads seq head_dim"
+    parser.add_argument("--takes", default="seq head_dim", help=axes)
     parser.add_argument("--layer-type", help="with --config: which layers, where they differ")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
@@ -84,9 +79,8 @@ def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
     """The rotation that the command line wants, or None; ValueError for options that do not go together."""
     if chosen.config is not None:
         if chosen.base or chosen.rotary_dim or chosen.layout:
-            raise ValueError(
-                "--config states base, width and layout: leave --base, --rotary-dim, --layout out"
-            )
+            stated = "base, width and layout: leave --base, --rotary-dim, --layout out"
+            raise ValueError(f"--config states {stated}")
         return rotation_of(chosen.config, chosen.layer_type)
     if chosen.layer_type:
         raise ValueError("--layer-type needs --config")
@@ -100,12 +94,6 @@ def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
     return plain_rope(chosen.head_dim, chosen.base, rotary_dim=chosen.rotary_dim, layout=layout)
 
 
-def _plain(found: Diagnosis) -> dict[str, object]:
-    """The diagnosis as numbers, words and lists."""
-    inv_freq = None if found.inv_freq is None else found.inv_freq.tolist()
-    return {**asdict(found), "inv_freq": inv_freq, "text": str(found)}
-
-
 def main(arguments: list[str] | None = None, prog: str = "python -m rope_edu.clinic") -> int:
     """Read the command line, print the diagnosis, and return the exit status."""
     parser = _parser(prog)
@@ -117,7 +105,11 @@ def main(arguments: list[str] | None = None, prog: str = "python -m rope_edu.cli
         found = diagnose(find(chosen.function, chosen.torch), head_dim, against=wanted, takes=chosen.takes)
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    print(json.dumps(_plain(found), ensure_ascii=False, indent=1) if chosen.json else found)
+    if chosen.json:
+        facts = asdict(found) | {"text": str(found)}
+        print(json.dumps(facts, ensure_ascii=False, indent=1, default=np.ndarray.tolist))
+    else:
+        print(found)
     return 1 if found.mistakes else 0
 
 

@@ -32,23 +32,16 @@ class Axes:
     def parse(takes: str) -> Axes:
         """Axes from names with spaces between; ValueError if they cannot be those of heads."""
         names = tuple(takes.split()) if isinstance(takes, str) else ()
-        leading = names[:-1]
-        if (
-            names[-1:] != ("head_dim",)
-            or "seq" not in leading
-            or not set(leading) <= set(LEADING)
-            or len(set(leading)) < len(leading)
-        ):
-            raise ValueError(
-                'takes must name the axes of x, such as "batch heads seq head_dim" or "seq head_dim", '
-                f"got {takes!r}"
-            )
-        return Axes(names)
+        leading = set(names[:-1])
+        once = len(leading) == len(names) - 1
+        if names[-1:] == ("head_dim",) and {"seq"} <= leading <= set(LEADING) and once:
+            return Axes(names)
+        such = '"batch heads seq head_dim" or "seq head_dim"'
+        raise ValueError(f"takes must name the axes of x, such as {such}, got {takes!r}")
 
     def spread(self, x: np.ndarray, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """The same rows for every head and batch row: x in these axes, positions `(batch, seq)` or `(seq,)`."""
-        rows = np.array(x, dtype=np.float64)
-        return self.fill(rows, SIZES), self.repeat(positions)
+        return self.fill(np.array(x, dtype=np.float64), SIZES), self.repeat(positions)
 
     def fill(self, rows: np.ndarray, sizes: dict[str, int]) -> np.ndarray:
         """Rows `(seq, head_dim)` copied to every head and batch row, in these axes."""
@@ -83,12 +76,10 @@ def turns_along_heads(axes: Axes, call: Call, vector: np.ndarray) -> str | None:
     x = axes.fill(np.tile(vector, (SQUARE, 1)), SIZES | {"heads": SQUARE})
     found = axes.in_order(call(x, axes.repeat(range(SQUARE))))
     by_head, by_token = np.abs(found - found[:, :1]).max(), np.abs(found - found[:, :, :1]).max()
-    if by_head <= SAME:
-        return None
-    return (
-        f"Heads at one position differ by {by_head:.3g}, wanted 0; positions in one head by {by_token:.3g} "
-        f"(axes: {' '.join(axes.names)})."
+    words = (
+        f"Heads at one position differ by {by_head:.3g}, wanted 0; positions in one head by {by_token:.3g}"
     )
+    return f"{words} (axes: {' '.join(axes.names)})." if by_head > SAME else None
 
 
 def mixes_batch(axes: Axes, call: Call, vector: np.ndarray) -> str | None:
@@ -96,10 +87,9 @@ def mixes_batch(axes: Axes, call: Call, vector: np.ndarray) -> str | None:
     if "batch" not in axes.names:
         return None
     x = axes.fill(np.tile(vector, (SQUARE, 1)), SIZES)
-    ahead = np.arange(SQUARE) + 20
+    ahead = 20 + np.arange(SQUARE)
     alike = axes.in_order(call(x, np.stack((ahead, ahead))))
     own = axes.in_order(call(x, np.stack((np.arange(SQUARE), ahead))))
     off = max(np.abs(alike[1] - alike[0]).max(), np.abs(own[1] - alike[1]).max())
-    if off <= SAME:
-        return None
-    return f"Beside a row at 0 to 7, the batch row at 20 to 27 differs by {off:.3g}, wanted 0."
+    words = f"Beside a row at 0 to 7, the batch row at 20 to 27 differs by {off:.3g}, wanted 0."
+    return words if off > SAME else None

@@ -19,7 +19,6 @@ Maker = Callable[[RopeSpec], Rotation]
 Table = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin, or a mistaken one
 TABLE_ROWS = 600
 TOO_MUCH = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16, where none is wanted
-HEADS = 8  # of the model whose hidden size divides the exponent
 
 
 def right(spec: RopeSpec) -> Rotation:
@@ -52,10 +51,6 @@ def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
     return np.asarray(rope_angles(positions, spec.inv_freq))
 
 
-def _width(spec: RopeSpec) -> int:
-    return spec.head_dim or spec.rotary_dim
-
-
 def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:
     """Mistakes that are right rotations by a wrong spec."""
     return lambda spec: right(change(spec))
@@ -71,17 +66,14 @@ def _scaled(power: float = 1.0, times: float = 1.0) -> Callable[[RopeSpec], Rope
 
 def _of_the_whole_head(spec: RopeSpec) -> RopeSpec:
     """θ_i = base^(−2i/head_dim) on a part of the head."""
-    return spec.replace(inv_freq=spec.inv_freq ** (spec.rotary_dim / _width(spec)))
+    return spec.replace(inv_freq=spec.inv_freq ** (spec.rotary_dim / spec.head_dim))
 
 
 def _whole_head(spec: RopeSpec) -> RopeSpec:
     """Turn all features, by the same base."""
-    width = _width(spec)
-    return spec.replace(inv_freq=_base(spec) ** (-np.arange(0, width, 2) / width))
-
-
-def _base(spec: RopeSpec) -> float:
-    return float((spec.inv_freq[0] / spec.inv_freq[1]) ** (spec.rotary_dim / 2))
+    width = spec.head_dim
+    base = float((spec.inv_freq[0] / spec.inv_freq[1]) ** (spec.rotary_dim / 2))
+    return spec.replace(inv_freq=base ** (-np.arange(0, width, 2) / width))
 
 
 def _table(angles: np.ndarray, layout: str) -> np.ndarray:
@@ -97,48 +89,53 @@ def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
     return swapped
 
 
-def _by_tables(cos: Table, sin: Table, table: str = "own", sign: float = -1.0) -> Maker:
-    """Mistakes of the form x · cos + swapped(x) · sin, with tables for the own or the other layout."""
+def _turned(
+    head: np.ndarray, cos: np.ndarray, sin: np.ndarray, layout: str, table: str = "", sign: float = -1.0
+) -> np.ndarray:
+    """x · cos + swapped(x) · sin, with cosines and sines `(seq, pairs)` laid out for this or another layout."""
+    cos, sin = _table(cos, table or layout), _table(sin, table or layout)
+    return head * cos + _swapped(head, layout, sign) * sin
 
-    def turn(head: np.ndarray, angles: np.ndarray, spec: RopeSpec) -> np.ndarray:
-        angles = _table(angles, spec.layout if table == "own" else _other_layout(spec).layout)
-        turned = head * cos(angles) + _swapped(head, spec.layout, sign) * sin(angles)
-        return spec.attention_factor * turned
+
+def _by_tables(cos: Table, sin: Table, *, other_table: bool = False, sign: float = -1.0) -> Maker:
+    """Mistakes of the form x · cos + swapped(x) · sin."""
+
+    def turn(head: np.ndarray, positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
+        angles, table = _angles(positions, spec), _other_layout(spec).layout if other_table else spec.layout
+        return spec.attention_factor * _turned(head, cos(angles), sin(angles), spec.layout, table, sign)
 
     return _beside_the_tail(turn)
 
 
 def _beside_the_tail(turn: Callable[[np.ndarray, np.ndarray, RopeSpec], np.ndarray]) -> Maker:
-    """Turn the first rotary_dim features by their angles `(seq, pairs)`, and pass the others."""
+    """Turn the first rotary_dim features by their positions `(seq,)`, and pass the others."""
 
     def make(spec: RopeSpec) -> Rotation:
-        def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-            turned = turn(x[..., : spec.rotary_dim], _angles(positions, spec), spec)
-            return np.concatenate((turned, x[..., spec.rotary_dim :]), axis=-1)
-
-        return rotate
+        width = spec.rotary_dim
+        return lambda x, positions: np.concatenate(
+            (turn(x[..., :width], positions, spec), x[..., width:]), axis=-1
+        )
 
     return make
 
 
-def _rolls_features(head: np.ndarray, angles: np.ndarray, spec: RopeSpec) -> np.ndarray:
-    angles = _table(angles, spec.layout)
+def _rolls_features(head: np.ndarray, positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
+    angles = _table(_angles(positions, spec), spec.layout)
     return head * np.cos(angles) + np.roll(head, 1, -1) * np.sin(angles)
 
 
 def _wrong_pairs(spec: RopeSpec) -> Rotation:
     """Pair even features with even ones, odd with odd."""
-    width = spec.rotary_dim
-    order = np.concatenate((np.arange(0, width, 2), np.arange(1, width, 2)))
-    order = np.concatenate((order, np.arange(width, _width(spec))))
-    return lambda x, positions: right(spec.replace(layout="interleaved"))(x[:, order], positions)[
-        :, np.argsort(order)
-    ]
+    features = np.arange(spec.head_dim)
+    head, tail = np.split(features, [spec.rotary_dim])
+    order = np.concatenate((head[::2], head[1::2], tail))
+    rotate = right(spec.replace(layout="interleaved"))
+    return lambda x, positions: rotate(x[:, order], positions)[:, np.argsort(order)]
 
 
 def _adds(spec: RopeSpec) -> Rotation:
     """Add cos(i · j · 0.01) to feature j at position i, then multiply by one matrix for all positions."""
-    places = np.arange(_width(spec))
+    places = np.arange(spec.head_dim)
     matrix = np.cos(0.01 * np.outer(places, places))
     return lambda x, positions: (x + np.cos(0.01 * positions[:, None] * places)) @ matrix
 
@@ -166,12 +163,11 @@ def _along_heads(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-def _sines_of_other_pairs(head: np.ndarray, angles: np.ndarray, spec: RopeSpec) -> np.ndarray:
+def _sines_of_other_pairs(head: np.ndarray, positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
     """Read a row of cosines and sines as if it were wider: the sines begin a third of the pairs too late."""
-    late = -(-len(spec.inv_freq) // 3)
+    angles, late = _angles(positions, spec), -(-len(spec.inv_freq) // 3)
     sines = np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
-    beside = _swapped(head, spec.layout) * _table(sines, spec.layout)
-    return spec.attention_factor * (head * _table(np.cos(angles), spec.layout) + beside)
+    return spec.attention_factor * _turned(head, np.cos(angles), sines, spec.layout)
 
 
 def _memory(spec: RopeSpec) -> RopeSpec:
@@ -211,28 +207,18 @@ def _stretched(spec: RopeSpec, factor: float) -> RopeSpec:
 def _in_few_bits(pipeline: Pipeline) -> Maker:
     """Mistakes of precision, from a pipeline of appendix A1."""
 
-    def make(spec: RopeSpec) -> Rotation:
-        first, second = pair_slices(spec.rotary_dim, spec.layout)
+    def turn(head: np.ndarray, positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
+        turns = spec.attention_factor * pipeline_cos_sin(positions, spec.inv_freq, pipeline)
+        return _turned(head, turns.real, turns.imag, spec.layout).astype(head.dtype)
 
-        def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-            turns = spec.attention_factor * pipeline_cos_sin(positions, spec.inv_freq, pipeline)
-            out = x.astype(np.float64)
-            a, b = out[:, first].copy(), out[:, second].copy()
-            out[:, first] = a * turns.real - b * turns.imag
-            out[:, second] = a * turns.imag + b * turns.real
-            return out.astype(x.dtype)
-
-        return rotate
-
-    return make
+    return _beside_the_tail(turn)
 
 
-EXACT = ("float64",) * 4
 BROKEN: dict[str, Maker] = {
     "other_layout": _changed(_other_layout),
     "turns_backwards": _changed(_scaled(times=-1.0)),
     "minus_sign_missing": _by_tables(np.cos, np.sin, sign=1.0),
-    "table_of_other_layout": _by_tables(np.cos, np.sin, table="other"),
+    "table_of_other_layout": _by_tables(np.cos, np.sin, other_table=True),
     "cos_and_sin_swapped": _by_tables(np.sin, np.cos),
     "one_table_scaled": _by_tables(lambda angles: TOO_MUCH * np.cos(angles), np.sin),
     "sines_of_other_pairs": _beside_the_tail(_sines_of_other_pairs),
@@ -242,7 +228,7 @@ BROKEN: dict[str, Maker] = {
     "adds_instead_of_turning": _adds,
     "mixes_tokens": lambda spec: lambda x, p: right(spec)(x + 0.5 * np.roll(x, 1, axis=0), p),
     "uneven_gain": lambda spec: (
-        lambda x, p: right(spec)(x, p) * np.linspace(0.5, 1.5, _width(spec), dtype=x.dtype)
+        lambda x, p: right(spec)(x, p) * np.linspace(0.5, 1.5, spec.head_dim, dtype=x.dtype)
     ),
     "one_clock": _changed(lambda spec: spec.replace(inv_freq=np.ones(len(spec.inv_freq)))),
     "frequencies_reversed": _changed(lambda spec: spec.replace(inv_freq=spec.inv_freq[::-1])),

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from rope_edu.clinic.kinds import Kinds
-from rope_edu.config.reader import STILL
 
 Call = Callable[..., Any]
 KEYWORDS = ("positions", "mask", "cache")
@@ -114,30 +113,31 @@ def of_transformers(model: Any) -> Decoder:
     """Return a causal model of transformers as a Decoder; what is known of it follows from its config."""
     import torch
 
-    names = inspect.signature(model.forward).parameters
-    takes = {"mask"} | ({"positions"} if "position_ids" in names else set())
-    takes |= {"cache"} if "past_key_values" in names else set()
+    named = {"attention_mask": "mask", "position_ids": "positions", "past_key_values": "cache"}
+    names = {"attention_mask", *inspect.signature(model.forward).parameters}
+    takes = frozenset(ours for theirs, ours in named.items() if theirs in names)
     config = model.config.get_text_config()
-    kinds = kinds_or_none(model)
-    readings = kinds.readings.values()
-    turning = [each for each in readings if each.rope_type != STILL]
-    used = [kinds.readings[each] for each in kinds.layers if each in kinds.readings]
-    if used and all(each.rope_type == STILL for each in used):
+    try:
+        kinds = Kinds.of(model)
+    except ValueError:  # it does not rotate, or its config cannot be read
+        kinds = Kinds({}, (), {})
+    turning = list(kinds.turning.values())
+    used = {each for each in kinds.layers if each in kinds.readings}
+    if used and not used & kinds.turning.keys():
         turning = []  # the config has a rotation that no layer uses
     lengths = [each.trained or each.longest for each in turning]
     width = next(model.parameters()).dtype
-    sections = any(each.spec.axes for each in turning)
     recurrent = any(
         STATE.search(type(each).__name__) or type(each) is torch.nn.Conv1d for each in model.modules()
     )
     return Decoder(
         _call_of(model, takes),
         vocabulary=config.vocab_size,
-        takes=frozenset(takes),
+        takes=takes,
         relative=True if turning else None,
         trained=min((each for each in lengths if each), default=None),
         rule=next((each.rope_type for each in turning if each.rope_type in ("dynamic", "longrope")), ""),
-        coordinates=3 if sections else 1,
+        coordinates=3 if any(each.spec.axes for each in turning) else 1,
         recurrent=recurrent,
         eps=FLOAT32 if width in (torch.float32, torch.float64) else BFLOAT16,
         never=NEVER,
@@ -147,7 +147,7 @@ def of_transformers(model: Any) -> Decoder:
     )
 
 
-def _call_of(model: Any, takes: set[str]) -> Call:
+def _call_of(model: Any, takes: frozenset[str]) -> Call:
     import torch
 
     def call(
@@ -164,19 +164,16 @@ def _call_of(model: Any, takes: set[str]) -> Call:
             given["position_ids"] = torch.tensor(positions)
         if mask is not None:
             given["attention_mask"] = torch.tensor(mask)
-        with torch.no_grad():
-            out = model(torch.tensor(tokens), **given)
-        return out.logits.double().cpu().numpy(), getattr(out, "past_key_values", None)
-
-    def by_keyword(tokens: np.ndarray, **given: Any) -> tuple[np.ndarray, Any]:
         was = model.training
         model.eval()
         try:
-            return call(tokens, **given)
+            with torch.no_grad():
+                out = model(torch.tensor(tokens), **given)
         finally:
             model.train(was)
+        return out.logits.double().cpu().numpy(), getattr(out, "past_key_values", None)
 
-    return by_keyword
+    return call
 
 
 def _narrowed(model: Any) -> Any:
@@ -184,8 +181,7 @@ def _narrowed(model: Any) -> Any:
     import torch
 
     copy = deepcopy(model)
-    named = [*copy.named_parameters(), *copy.named_buffers()]
-    for name, values in named:
+    for name, values in (*copy.named_parameters(), *copy.named_buffers()):
         if values.is_floating_point() and not name.endswith("inv_freq"):
             values.data = values.data.to(torch.bfloat16)
     return copy
@@ -206,11 +202,3 @@ def _cropped(cache: Any, length: int, removed: int) -> Any:
     except (TypeError, ValueError, IndexError):
         cache.crop(length)
     return cache
-
-
-def kinds_or_none(model: Any) -> Kinds:
-    """Return the kinds of layers by a model's own config; none if it does not rotate, or cannot be read."""
-    try:
-        return Kinds.of(model)
-    except ValueError:
-        return Kinds({}, (), {})

@@ -14,11 +14,6 @@ from rope_edu.clinic.probe import Probe, sample
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
-COARSE = {
-    None: frequencies.CLOSE,
-    8: 0.01,
-    11: 0.002,
-}  # relative error of frequencies, where results have so few bits
 SAME = 1e-4  # of an attention factor
 UNREADABLE = {
     "differs_when_repeated",
@@ -29,6 +24,7 @@ UNREADABLE = {
     "turns_along_heads",
 }
 WIDE = {"bfloat16": 8, "float16": 11}  # significant bits
+COARSE = {"bfloat16": 0.01, "float16": 0.002}  # relative error of frequencies, where results are so narrow
 
 
 @dataclass(frozen=True)
@@ -237,22 +233,23 @@ class _Seen:
     pairs: reading.Pairs
     clock: reading.Clock
     factor: float
-    bits: int | None  # of results, where they are few
+    close: float  # relative error of speeds that are equal
 
     @property
     def signed(self) -> np.ndarray:
         """Speeds by pair of the layout, 0 for pairs that never turn."""
-        return _in_order(self.pairs, self.clock.speed)
+        if self.pairs.layout is None:
+            return self.clock.speed
+        ordered = np.zeros(self.pairs.rotary_dim // 2)
+        first = self.pairs.members[:, 0] - self.pairs.begin
+        ordered[first // (2 if self.pairs.layout == "interleaved" else 1)] = self.clock.speed
+        return ordered
 
     @property
     def speeds(self) -> np.ndarray:
         """Sizes of the speeds, by pair of the layout; falling where the layout has no name."""
         sizes = np.abs(self.signed)
         return sizes if self.pairs.layout is not None else np.sort(sizes)[::-1]
-
-    @property
-    def close(self) -> float:
-        return COARSE[self.bits]
 
     @property
     def senses(self) -> set[int]:
@@ -269,33 +266,20 @@ class _Seen:
         return bool((np.abs(np.abs(self.clock.start) - np.pi / 2) < 1e-3).all())
 
 
-def _in_order(pairs: reading.Pairs, speeds: np.ndarray) -> np.ndarray:
-    if pairs.layout is None:
-        return speeds
-    ordered = np.zeros(pairs.rotary_dim // 2)
-    first = pairs.members[:, 0] - pairs.begin
-    ordered[first // (2 if pairs.layout == "interleaved" else 1)] = speeds
-    return ordered
-
-
 def _rotation(
     probe: Probe, pairs: reading.Pairs, factor: float, mistakes: dict[str, str], against: RopeSpec | None
 ) -> Diagnosis:
     """Diagnosis of a function that turns pairs."""
     clock = reading.read_clock(probe, pairs, 512 if "depends_on_longest_row" in mistakes else math.inf)
-    bits = next((bits for name, bits in WIDE.items() if reading.result_is_rounded(probe, name)), None)
-    seen = _Seen(pairs, clock, factor, bits)
+    result = next((name for name in WIDE if reading.result_is_rounded(probe, name)), "")
+    seen = _Seen(pairs, clock, factor, COARSE.get(result, frequencies.CLOSE))
     first = 0.0 if seen.swapped else reading.first_position(clock)
     rising = frequencies.rises(seen.speeds)
     ladder = frequencies.ladder(seen.speeds[::-1] if rising else seen.speeds, pairs.rotary_dim, seen.close)
     few_bits = _few_bits(probe, seen, against)
     found = mistakes | _unusual(probe, seen, first, rising, against) | few_bits
-    if bits is not None:
-        found |= {
-            f"result_in_{name}": f"Found {bits} significant bits, wanted those of x."
-            for name in WIDE
-            if WIDE[name] == bits
-        }
+    if result:
+        found[f"result_in_{result}"] = f"Found {WIDE[result]} significant bits, wanted those of x."
     comes_out = "" if probe.order is None else reading.describe_order(probe.order, pairs)
     if against is not None:
         if comes_out and probe.order is not None:
@@ -328,29 +312,21 @@ def _unusual(
     same_layout = against is not None and pairs.layout is not None
     wanted = against.inv_freq if against is not None and same_layout else None
     positive = pairs.layout is not None and frequencies.has_positive_exponent(seen.signed, wanted)
+    senses = pairs.layout is not None and len(seen.senses) > 1 and not positive
+    tail = reading.tail_changes(probe, pairs, seen.factor, still)
+    one_clock = len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max()
     at_zero = int(np.abs(start).argmax())
+    phase = f"Found {start[at_zero]:.4g} radians at position 0 in pair {at_zero}, wanted 0."
     ends = f"Found {speeds[0]:.6g} radians per token in pair 0 and {speeds[-1]:.6g} in the last"
     known = {
         pairs.mistake: (pairs.mistake is not None, evidence.of_pairs(pairs)),
         "cos_and_sin_swapped": (seen.swapped, f"Found an angle of {start[0]:.4g} at position 0, wanted 0."),
-        "phase_at_zero": (
-            first is None,
-            f"Found {start[at_zero]:.4g} radians at position 0 in pair {at_zero}, wanted 0.",
-        ),
+        "phase_at_zero": (first is None, phase),
         "counts_from_one": (bool(first), f"Found the first token at position {first or 0:g}, wanted 0."),
         "exponent_sign": (positive, evidence.of_exponent(seen.signed, wanted)),
-        "senses_differ": (
-            pairs.layout is not None and len(seen.senses) > 1 and not positive,
-            evidence.of_senses(seen.clock.speed),
-        ),
-        "tail_changes": (
-            bool(tail := reading.tail_changes(probe, pairs, seen.factor, still)),
-            tail,
-        ),
-        "one_clock": (
-            len(speeds) > 1 and np.ptp(speeds) <= seen.close * speeds.max(),
-            f"{ends}, wanted less.",
-        ),
+        "senses_differ": (senses, evidence.of_senses(seen.clock.speed)),
+        "tail_changes": (bool(tail), tail),
+        "one_clock": (one_clock, f"{ends}, wanted less."),
         "frequencies_reversed": (rising, f"{ends}, wanted the reverse."),
     }
     return {name: words for name, (present, words) in known.items() if present and name is not None}
@@ -358,14 +334,9 @@ def _unusual(
 
 def _precision(probe: Probe, seen: _Seen, found: frequencies.Ladder, rising: bool) -> dict[str, str]:
     """Widths in which angles, and cosines and sines, are kept."""
-    exact, speeds = seen.clock.speed, seen.speeds
-    is_ladder = found.steps is not None and found.off < 1e-6
-    if (
-        found.steps is not None
-        and is_ladder
-        and found.follow == len(speeds) == len(exact)
-        and seen.pairs.layout
-    ):
+    exact = seen.clock.speed
+    whole = found.off < 1e-6 and found.follow == len(seen.speeds) == len(exact)
+    if whole and found.steps is not None and seen.pairs.layout:
         exact = np.sign(exact) * (found.steps[::-1] if rising else found.steps)
     return {
         "angles": reading.angle_width(probe, seen.pairs, seen.clock, exact),
@@ -385,9 +356,8 @@ def _few_bits(probe: Probe, seen: _Seen, against: RopeSpec | None) -> dict[str, 
         off = [reading.off_clock(probe, seen.pairs, seen.clock, position) for position in odd]
         kind = "angles" if max(off, default=0) > off_clock else "frequencies"
         wanted = _wanted_speeds(seen, against)
-        return {
-            f"{kind}_in_{number_format}": frequencies.first_difference(seen.speeds, wanted, frequencies.CLOSE)
-        }
+        words = frequencies.first_difference(seen.speeds, wanted, frequencies.CLOSE)
+        return {f"{kind}_in_{number_format}": words}
     for low, name in ((256, "positions_in_bfloat16"), (2048, "positions_in_float16")):
         if reading.same_turn(probe, low, low + 1):
             return {name: f"Found position {low + 1} turned as {low}."}
@@ -399,10 +369,10 @@ def _are_rounded(seen: _Seen, against: RopeSpec | None, number_format: str) -> b
     speeds = seen.speeds
     if not reading.has_few_bits(speeds, number_format, 1e-6):
         return False
-    near = 2.0 ** -WIDE[number_format] * (1 if against is not None else 2)
     wanted = _wanted_speeds(seen, against)
     if len(wanted) != len(speeds):
         return False
+    near = 2.0 ** -WIDE[number_format] * (1 if against is not None else 2)
     off = np.abs(speeds - wanted)
     smallest = 2.0**-24 if number_format == "float16" else 0.0  # between neighbours near 0
     return bool((off > frequencies.CLOSE * wanted).any() and (off <= near * wanted + smallest).all())
@@ -421,21 +391,20 @@ def _differences(
     seen: _Seen, against: RopeSpec, base: float | None, found: dict[str, str], ask_speeds: bool
 ) -> dict[str, str]:
     """Differences from the rotation wanted, with evidence."""
-    pairs, differ = seen.pairs, {}
+    pairs, differ, memory = seen.pairs, {}, _memory(seen, against)
     if pairs.layout is not None and pairs.layout != against.layout and against.rotary_dim > 2:
         differ["other_layout"] = evidence.of_layout(pairs, against)
     if seen.sense == -1 and not seen.swapped:
-        differ["turns_backwards"] = (
-            f"Found {seen.signed[0]:.6g} radians per token in pair 0, wanted {against.inv_freq[0]:.6g}."
-        )
+        found_speed = f"Found {seen.signed[0]:.6g} radians per token in pair 0"
+        differ["turns_backwards"] = f"{found_speed}, wanted {against.inv_freq[0]:.6g}."
     if name := _factor_differs(seen.factor, against.attention_factor):
         differ[name] = f"Found a factor of {seen.factor:.6g}, wanted {against.attention_factor:.6g}."
-    if pairs.begin and not _memory(seen, against):
+    if pairs.begin and not memory:
         differ["other_part"] = f"Found feature {pairs.begin} as the first that turns, wanted 0."
     explained = {"one_clock", "frequencies_reversed", "exponent_sign"}
     explained |= {"depends_on_longest_row", "remembers_earlier_calls"}
     ask_speeds = ask_speeds and not explained & set(found)
-    if ask_speeds and (memory := _memory(seen, against)):
+    if ask_speeds and memory:
         return differ | memory
     spanned = _spanned(against, pairs.layout)
     if pairs.rotary_dim != spanned:
@@ -452,10 +421,8 @@ def _differences(
 def _memory(seen: _Seen, against: RopeSpec) -> dict[str, str]:
     """Frequencies of a buffer that was never filled, with evidence; {} if they are not such."""
     speeds, wanted = np.zeros(len(against.inv_freq)), against.inv_freq
-    if seen.pairs.layout is None or seen.pairs.layout != against.layout:
-        return {}
     places = seen.pairs.members[:, 0] // (2 if seen.pairs.layout == "interleaved" else 1)
-    if places.max() >= len(speeds):
+    if seen.pairs.layout != against.layout or places.max() >= len(speeds):
         return {}
     speeds[places] = np.abs(seen.clock.speed)
     if not frequencies.is_uninitialised(speeds, wanted):
@@ -472,13 +439,11 @@ def _spanned(against: RopeSpec, layout: str | None) -> int:
 def _factor_differs(factor: float, wanted: float) -> str | None:
     """Name of the mistake in a factor, None if it is the one wanted."""
 
-    def near(value: float) -> bool:
-        return abs(factor / value - 1) <= 0.005
-
-    if near(wanted):
+    same, missing, twice = (abs(factor / value - 1) <= 0.005 for value in (wanted, 1.0, wanted**2))
+    if same:
         return None
-    if near(1.0):
+    if missing:
         return "attention_factor_missing"
     if abs(wanted - 1) <= SAME:
         return "attention_factor_unwanted"
-    return "attention_factor_twice" if near(wanted**2) else "other_attention_factor"
+    return "attention_factor_twice" if twice else "other_attention_factor"

@@ -7,7 +7,6 @@ import numpy as np
 from rope_edu.clinic import reading
 from rope_edu.clinic.broken import right
 from rope_edu.clinic.probe import SMALL, Probe
-from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.spec import RopeSpec
 
 
@@ -24,8 +23,9 @@ def of_matrix(probe: Probe, pairs: reading.Pairs, mistake: str, against: RopeSpe
     if mistake == "length_by_position":
         return _lengths(probe, pairs)
     block = reading.blocks(probe, pairs, 1)
-    (a, b), (c, d) = block[_worst(block)].tolist()
-    first, second = pairs.members[_worst(block)].tolist()
+    worst = _worst(block)
+    (a, b), (c, d) = block[worst].tolist()
+    first, second = pairs.members[worst].tolist()
     return (
         f"Found [[{a:.4g}, {b:.4g}], [{c:.4g}, {d:.4g}]] at position 1 for features {first} and {second}, "
         f"wanted [[cos, −sin], [sin, cos]] of one angle."
@@ -47,24 +47,18 @@ def _first_entry(probe: Probe, against: RopeSpec) -> str:
         found = probe.matrix_of(position)
         off = np.abs(found - wanted) > 0.01
         if off.any():
-            pair = min(_pair(int(feature), against) for feature in np.argwhere(off)[:, 1])
-            to, source = next(
-                ((int(r), int(c)) for r, c in np.argwhere(off) if _pair(int(c), against) == pair)
-            )
+            to, source = min(np.argwhere(off).tolist(), key=lambda entry: _pair(entry[1], against))
             return (
                 f"Found {found[to, source]:.4g} of feature {source} in feature {to} at position {position}, "
-                f"wanted {wanted[to, source]:.4g} (pair {pair})."
+                f"wanted {wanted[to, source]:.4g} (pair {_pair(source, against)})."
             )
     return "Found no entry of the matrices at positions 0 to 7 that is off by more than 0.01."
 
 
 def _pair(feature: int, against: RopeSpec) -> int:
     """Number of the pair of a feature; the tail counts on."""
-    if feature >= against.rotary_dim:
-        return feature // 2
-    first, second = pair_slices(against.rotary_dim, against.layout)
-    members = np.stack((np.arange(against.rotary_dim)[first], np.arange(against.rotary_dim)[second]))
-    return int(np.argwhere(members == feature)[0, 1])
+    halves = against.layout == "half_split" and feature < against.rotary_dim
+    return feature % (against.rotary_dim // 2) if halves else feature // 2
 
 
 def _first_entry_of_form(probe: Probe) -> str:
@@ -89,17 +83,15 @@ def _lengths(probe: Probe, pairs: reading.Pairs) -> str:
 def of_pairs(pairs: reading.Pairs) -> str:
     """Evidence that pairs are neither neighbours nor halves."""
     first, second = pairs.members[0].tolist()
-    half = len(pairs.members)
-    return f"Found feature {first} paired with {second}, wanted 0 with 1, or 0 with {half}."
+    return f"Found feature {first} paired with {second}, wanted 0 with 1, or 0 with {len(pairs.members)}."
 
 
 def of_layout(pairs: reading.Pairs, against: RopeSpec) -> str:
     """Evidence of another layout: the partner of the first feature."""
     first, second = pairs.members[0].tolist()
     partner = 1 if against.layout == "interleaved" else against.rotary_dim // 2
-    return (
-        f"Found {pairs.layout} (feature {first} with {second}), wanted {against.layout} (0 with {partner})."
-    )
+    found = f"Found {pairs.layout} (feature {first} with {second})"
+    return f"{found}, wanted {against.layout} (0 with {partner})."
 
 
 def of_exponent(signed: np.ndarray, wanted: np.ndarray | None) -> str:

@@ -148,13 +148,13 @@ def differ(speeds: np.ndarray, against: RopeSpec, base: float | None, close: flo
     pair = first_difference(speeds, wanted, close)
     own = ladder(wanted, against.rotary_dim)
     bases = "" if base is None or own.base is None else f" Base found {base:.6g}, wanted {own.base:.6g}."
-    width = _exponents_width(speeds, against, close)
-    if width is not None:
-        return {
-            "other_denominator": f"{pair} Found 2i/{width} in the exponent, wanted 2i/{against.rotary_dim}."
-        }
+    if width := _exponents_width(speeds, against, close):
+        exponent = f"Found 2i/{width} in the exponent, wanted 2i/{against.rotary_dim}."
+        return {"other_denominator": f"{pair} {exponent}"}
     ratio = float(speeds[0] / wanted[0]) if wanted[0] > 0 else 0.0
-    if ratio > 0 and _near(speeds, ratio * wanted, close) and not _is_plain(speeds, base, own):
+    # a plain ladder from 1 where another first speed is wanted, as by linear scaling, lacks the rule
+    is_plain = base is not None and abs(speeds[0] - 1) <= CLOSE and abs(own.times - 1) > CLOSE
+    if ratio > 0 and _near(speeds, ratio * wanted, close) and not is_plain:
         return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the wanted ones."}
     for name, power in (("exponent_doubled", 2.0), ("exponent_halved", 0.5)):
         if _near(speeds, wanted**power, close):
@@ -171,7 +171,7 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, close: float) -> int
 
     Two heads cannot be told from a factor 2 that is missing, which is commoner.
     """
-    wanted, head_dim = against.inv_freq, against.head_dim or against.rotary_dim
+    wanted, head_dim = against.inv_freq, against.head_dim
     last = int(np.flatnonzero(wanted)[-1]) if wanted.any() else 0
     if last == 0 or not 0 < speeds[last] < 1 or not 0 < wanted[last] < 1:
         return None
@@ -181,11 +181,6 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, close: float) -> int
         return None
     slower = wanted ** (against.rotary_dim / (heads * head_dim))
     return heads * head_dim if _near(speeds, slower, close) else None
-
-
-def _is_plain(speeds: np.ndarray, base: float | None, own: Ladder) -> bool:
-    """True if speeds are a plain ladder from 1 where another first speed is wanted, as by linear scaling."""
-    return base is not None and abs(speeds[0] - 1) <= CLOSE and abs(own.times - 1) > CLOSE
 
 
 def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float | None, own: Ladder, close: float) -> str:

@@ -53,13 +53,10 @@ class Kinds:
 
     def at(self, label: str | None, length: int) -> Reading:
         """Return a kind's reading for a text of some length."""
-        kinds = {each.layer_type: each for each in read_kinds(self.config, length)}
-        return kinds[label]
+        return {each.layer_type: each for each in read_kinds(self.config, length)}[label]
 
     def named(self, word: str) -> str | None:
         """Return the kind that a word in a name speaks of, or None."""
-        if not word:
-            return None
         if word in self.readings:
             return word
         for part, pattern in WORDS.items():
@@ -69,34 +66,23 @@ class Kinds:
 
     def of_module(self, name: str) -> str | None:
         """Return the kind of the layer that a module belongs to, or of which its name speaks, or None."""
-        last = name.rpartition(".")[2]
-        return self.named(last) if self.named(last) else self.of_layer(name)
+        return self.named(name.rpartition(".")[2]) or self.of_layer(name)
 
     def of_layer(self, name: str) -> str | None:
         """Return the kind of the layer whose module this is, if the config lists the kinds, else None."""
-        index = self.index(name)
-        return self.layers[index] if index is not None and index < len(self.layers) else None
-
-    def index(self, name: str) -> int | None:
-        """Return the number of the layer whose module this is, or None."""
         found = LAYER.search(name)
-        return int(found[1]) if found else None
+        return self.layers[int(found[1])] if found and int(found[1]) < len(self.layers) else None
 
     def candidates(self, label: str | None) -> list[Reading]:
         """Return the readings that a module of this kind may have: one, or all that rotate."""
-        if label in self.turning:
-            return [self.turning[label]]
-        return list(self.turning.values())
+        return [self.turning[label]] if label in self.turning else list(self.turning.values())
 
     def nearest(
         self, label: str | None, off: Callable[[RopeSpec], float]
     ) -> tuple[str | None, RopeSpec] | None:
         """Return the kind, among those that a module may be of, whose rotation is nearest, and its spec."""
-        readings = self.candidates(label)
-        if not readings:
-            return None
-        best = min(readings, key=lambda each: off(each.spec))
-        return best.layer_type, best.spec
+        best = min(self.candidates(label), key=lambda each: off(each.spec), default=None)
+        return None if best is None else (best.layer_type, best.spec)
 
     def words(self, label: str | None) -> str:
         """Return a kind in words."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -14,48 +14,11 @@ import numpy as np
 from rope_edu.clinic import watching
 from rope_edu.clinic.frequencies import describe_base
 from rope_edu.clinic.kinds import Kinds
+from rope_edu.clinic.watching import FLOAT32, READ, Fault
 
 LENGTHS = (0, 1, 2, 3, 5, 8, 13, 31, 64, 127, 300, 511, 1000, 2047)  # positions
-FLOAT32 = 4e-6  # relative error of frequencies whose powers are computed in float32
 TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.IGNORECASE)
 OTHER_PARTS = re.compile(r"(^|[._])(vision|visual|image|audio|speech|video|patch|pixel)", re.IGNORECASE)
-DIAGNOSE, READ = "Diagnose a rotation", "Read a config"
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A thing that a live model's rotation does otherwise than its config states.
-
-    Attributes:
-        where: the module, by its name in the model.
-        layers: the kind of layers, in words.
-        found, wanted: in words.
-        fix: the smallest change.
-        chapter: the title of the chapter that explains it.
-        pair: the first pair that differs, or None.
-        position: the first position at which it does, or None.
-    """
-
-    where: str
-    layers: str
-    found: str
-    wanted: str
-    fix: str
-    chapter: str = DIAGNOSE
-    pair: int | None = None
-    position: int | None = None
-
-    def __str__(self) -> str:
-        first = [
-            f"{name} {value}"
-            for name, value in (("pair", self.pair), ("position", self.position))
-            if value is not None
-        ]
-        at = f" The first that differs: {', '.join(first)}." if first else ""
-        return (
-            f"{self.where} ({self.layers}):\n    Found {self.found}, wanted {self.wanted}.{at}\n"
-            f"    Fix: {self.fix} Chapter “{self.chapter}”."
-        )
 
 
 @dataclass(frozen=True)
@@ -79,10 +42,8 @@ class ModelReport:
             False: "The model does not rotate as its config states.",
             None: "Could not tell: no module gives cosines and sines, and no attention was seen.",
         }
-        lines = [verdict[self.right], *map(str, self.faults)]
-        return "\n".join(
-            [*lines, *(f"Probed: {each}." for each in self.probed), *(f"Note: {each}" for each in self.notes)]
-        )
+        probed, notes = (f"Probed: {each}." for each in self.probed), (f"Note: {each}" for each in self.notes)
+        return "\n".join([verdict[self.right], *map(str, self.faults), *probed, *notes])
 
 
 def check_model(model: Any, config: Any = None) -> ModelReport:
@@ -115,28 +76,23 @@ def check_model(model: Any, config: Any = None) -> ModelReport:
     faults, probed, notes = watching.check(model, kinds)
     # attention that turns wrongly because its table is wrong is one fault, not two
     known = {fault.layers for fault in probe.faults}
-    probe.faults += [Fault(**each) for each in faults if each["layers"] not in known]
-    return ModelReport(_alike(probe.faults), (*_counted(probe.probed), *probed), (*probe.notes, *notes))
+    faults = probe.faults + [fault for fault in faults if fault.layers not in known]
+    alike = _grouped((replace(fault, where=""), fault.where) for fault in faults)
+    seen = [f"{where}{what}" for what, where in _grouped(probe.probed)]
+    return ModelReport(
+        tuple(replace(fault, where=where) for fault, where in alike),
+        (*seen, *probed),
+        (*probe.notes, *notes),
+    )
 
 
-def _alike(faults: list[Fault]) -> tuple[Fault, ...]:
-    """Return faults that differ only in the module once, with how many more there are."""
-    kinds: dict[Fault, list[str]] = {}
-    for fault in faults:
-        kinds.setdefault(replace(fault, where=""), []).append(fault.where)
-    return tuple(replace(fault, where=_and_more(where)) for fault, where in kinds.items())
-
-
-def _and_more(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-
-
-def _counted(probed: list[tuple[str, str]]) -> list[str]:
-    """Return probes as sentences, those alike once."""
-    kinds: dict[str, list[str]] = {}
-    for where, what in probed:
-        kinds.setdefault(what, []).append(where)
-    return [f"{_and_more(where)}{what}" for what, where in kinds.items()]
+def _grouped(found: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+    """Yield each thing once, with the first place where it is and how many more there are."""
+    places: dict[Any, list[str]] = {}
+    for each, where in found:
+        places.setdefault(each, []).append(where)
+    for each, (first, *more) in places.items():
+        yield each, f"{first} and {len(more)} more" if more else first
 
 
 @dataclass
@@ -144,11 +100,10 @@ class _Probe:
     model: Any
     kinds: Kinds
     faults: list[Fault] = field(default_factory=list)
-    probed: list[tuple[str, str]] = field(default_factory=list)
+    probed: list[tuple[str, str]] = field(default_factory=list)  # what was probed, and where
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        seen: dict[str, str] = {}
         for name, module in self.model.named_modules():
             if OTHER_PARTS.search(name):
                 if _frequencies(module):
@@ -157,15 +112,13 @@ class _Probe:
             if self.empty(name, module):
                 continue
             for label, given in self.given(name, module):
-                self.hold(name, label, given, module, seen)
+                self.hold(name, label, given, module)
             for table, values in _tables(module):
                 self.hold_table(f"{name}.{table}".lstrip("."), values)
 
     def empty(self, name: str, module: Any) -> bool:
         """Look for frequencies that nobody filled, and report them."""
         for buffer, values in _frequencies(module):
-            where, wanted = f"{name}.{buffer}".lstrip("."), "frequencies from 1 down"
-            fix = "Compute it again after loading: it is in no checkpoint, and `to_empty` leaves it unfilled."
             if values.is_meta:
                 found = "no numbers, on the meta device"
             else:
@@ -173,37 +126,31 @@ class _Probe:
                 if np.isfinite(numbers).all() and (numbers >= 0).all() and 0 < numbers.max() <= 1.01:
                     continue
                 found = f"numbers that are no frequencies, {_listed(numbers)}"
-            self.faults.append(
-                Fault(where, self.kinds.words(self.label_of(name, buffer)), found, wanted, fix)
-            )
+            where, words = f"{name}.{buffer}".lstrip("."), self.kinds.words(self.label_of(name, buffer))
+            fix = "Compute it again after loading: it is in no checkpoint, and `to_empty` leaves it unfilled."
+            self.faults.append(Fault(where, words, found, "frequencies from 1 down", fix))
             return True
         return False
 
-    def label_of(self, name: str, buffer: str = "") -> str | None:
-        return self.kinds.named(buffer.removesuffix("inv_freq").rstrip("_")) or self.kinds.of_module(name)
+    def label_of(self, name: str, buffer: str) -> str | None:
+        return self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
 
     def given(self, name: str, module: Any) -> Iterator[tuple[str | None, Any]]:
         """Yield a kind of layers and a function from positions to cosines and sines, as complex numbers."""
-        labels = [self.label_of(name, buffer) for buffer, _ in _frequencies(module)]
         try:
-            names = list(inspect.signature(module.forward).parameters)
+            takes = inspect.signature(module.forward).parameters
         except (TypeError, ValueError):
             return
-        if not labels or len(names) < 2:
+        if len(takes) < 2:
             return
-        takes_kind = "layer_type" in names
-        raw = [buffer.removesuffix("inv_freq").rstrip("_") for buffer, _ in _frequencies(module)]
-        for label, prefix in zip(labels, raw, strict=True):
-            if takes_kind and prefix:
-                yield label, lambda at, prefix=prefix: _called(module, self.model, at, layer_type=prefix)
-            else:
-                yield label, lambda at: _called(module, self.model, at)
+        for buffer, _ in _frequencies(module):
+            prefix = _prefix(buffer) if "layer_type" in takes else ""
+            yield self.label_of(name, buffer), partial(_called, module, self.model, layer_type=prefix)
 
-    def hold(self, name: str, label: str | None, given: Any, module: Any, seen: dict[str, str]) -> None:
+    def hold(self, name: str, label: str | None, given: Any, module: Any) -> None:
         """Hold a module's cosines and sines against what is wanted."""
         readings = self.kinds.candidates(label)
         trained = min((each.trained or each.longest or 2048 for each in readings), default=2048)
-        changing = any(each.rope_type in ("dynamic", "longrope") for each in readings)
         positions = np.array([each for each in LENGTHS if each < min(trained, 2048)])
         try:
             values = given(positions)
@@ -219,34 +166,34 @@ class _Probe:
             return
         kind, spec = best
         words = self.kinds.words(kind)
-        places = f"{len(positions)} positions up to {positions[-1]}"
-        self.probed.append((name, f" ({words}), cosines and sines at {places}"))
-        fault = _difference(values, spec, positions)
-        if fault is not None:
-            self.faults.append(Fault(name, words, **{**self.cause(module, spec, label), **fault}))
-        elif changing and (found := self.remembered(given, kind, positions, trained)):
+        self.probed.append(
+            (f" ({words}), cosines and sines at {len(positions)} positions up to {positions[-1]}", name)
+        )
+        found = _difference(values, spec, positions)
+        if found is not None:
+            found = {**self.cause(module, spec, label), **found}
+        elif any(each.rope_type in ("dynamic", "longrope") for each in readings):
+            found = self.remembered(given, kind, positions, trained)
+        if found is not None:
             self.faults.append(Fault(name, words, **found))
 
     def cause(self, module: Any, spec: Any, label: str | None) -> dict[str, Any]:
         """Return the fix of frequencies that differ."""
         for buffer, values in _frequencies(module):
             own = values.double().cpu().numpy()
+            if len(own) != len(spec.inv_freq):
+                continue
             if label and self.label_of("", buffer) not in (None, label):
                 continue
             width = str(values.dtype).removeprefix("torch.")
-            rounded = len(own) == len(spec.inv_freq) and np.allclose(
-                own, spec.inv_freq, rtol=2.0**-7, atol=1e-7
-            )
+            rounded = np.allclose(own, spec.inv_freq, rtol=2.0**-7, atol=1e-7)
             if rounded and width in ("bfloat16", "float16"):
                 return {"fix": f"Keep {buffer} in float32: it was cast to {width} with the model."}
-            if len(own) == len(spec.inv_freq) and np.allclose(own, spec.inv_freq, rtol=FLOAT32, atol=1e-9):
-                return {
-                    "fix": f"{buffer} is right: compute the angles with it in float32, from whole positions."
-                }
-        return {
-            "fix": "Give the module the config of these layers: their base, rule and width.",
-            "chapter": READ,
-        }
+            if np.allclose(own, spec.inv_freq, rtol=FLOAT32, atol=1e-9):
+                fix = f"{buffer} is right: compute the angles with it in float32, from whole positions."
+                return {"fix": fix}
+        fix = "Give the module the config of these layers: their base, rule and width."
+        return {"fix": fix, "chapter": READ}
 
     def buffers(self, name: str, label: str | None, module: Any, reason: str) -> None:
         """Hold the frequencies that a module keeps against what is wanted, where it cannot be called."""
@@ -255,49 +202,39 @@ class _Probe:
             best = self.kinds.nearest(label, partial(_off_ladder, own))
             if best is None:
                 continue
-            kind, spec = best
+            words, spec = self.kinds.words(best[0]), best[1]
             where = f"{name}.{buffer}".lstrip(".")
-            self.probed.append((where, f" ({self.kinds.words(kind)}), as numbers: {reason}"))
-            if _off_ladder(own, spec) > FLOAT32:
-                pair = (
-                    int(np.argmax(~np.isclose(own, spec.inv_freq, rtol=FLOAT32)))
-                    if own.shape == spec.inv_freq.shape
-                    else 0
-                )
-                fault = Fault(
-                    where,
-                    self.kinds.words(kind),
-                    _as_words(own, spec),
-                    _as_words(spec.inv_freq, spec),
-                    pair=pair,
-                    **self.cause(module, spec, label),
-                )
-                self.faults.append(fault)
+            self.probed.append((f" ({words}), as numbers: {reason}", where))
+            if _off_ladder(own, spec) <= FLOAT32:
+                continue
+            pair = 0
+            if own.shape == spec.inv_freq.shape:
+                pair = int(np.argmax(~np.isclose(own, spec.inv_freq, rtol=FLOAT32)))
+            found, wanted = _as_words(own, spec), _as_words(spec.inv_freq, spec)
+            cause = self.cause(module, spec, label)
+            self.faults.append(Fault(where, words, found, wanted, pair=pair, **cause))
 
     def remembered(self, given: Any, kind: Any, positions: np.ndarray, trained: int) -> dict[str, Any] | None:
         """Return what a long text leaves behind, or None."""
-        before, between = given(positions), np.concatenate((positions, [2 * trained - 1]))
+        before, between = given(positions), np.append(positions, 2 * trained - 1)
         first = given(between)
-        wanted = self.kinds.at(kind, 2 * trained).spec
-        if (fault := _difference(first, wanted, between)) is not None:
-            return fault | {
-                "fix": "Let the rule take the length of the text at hand.",
-                "chapter": "Stretch the frequencies",
-            }
-        given(np.concatenate((positions, [4 * trained - 1])))
-        fix = {
-            "fix": "Compute the frequencies from the text at hand, and keep none of a longer one.",
-            "chapter": "Stretch the frequencies",
-        }
+        chapter = {"chapter": "Stretch the frequencies"}
+        found = _difference(first, self.kinds.at(kind, 2 * trained).spec, between)
+        if found is not None:
+            return found | {"fix": "Let the rule take the length of the text at hand."} | chapter
+        given(np.append(positions, 4 * trained - 1))
         answers = ((between, first, given(between)), (positions, before, given(positions)))
         given(positions[:2])  # so that the probe leaves nothing behind
         for at, was, now in answers:
             wrong = np.abs(now - was).max(axis=1) > 1e-3
             if wrong.any():
                 after = f"{at[-1] + 1} tokens after a text of {4 * trained}"
-                row = int(wrong.argmax())
-                found = f"other cosines for {after} than before it"
-                return {"found": found, "wanted": "the same", "position": int(at[row]), **fix}
+                return chapter | {
+                    "found": f"other cosines for {after} than before it",
+                    "wanted": "the same",
+                    "position": int(at[wrong.argmax()]),
+                    "fix": "Compute the frequencies from the text at hand, and keep none of a longer one.",
+                }
         return None
 
     def hold_table(self, where: str, rows: np.ndarray) -> None:
@@ -307,31 +244,32 @@ class _Probe:
         best = self.kinds.nearest(self.kinds.of_module(where), lambda spec: _off(values, spec, positions))
         if best is None:
             return
-        kind, spec = best
-        words = self.kinds.words(kind)
-        self.probed.append((where, f" ({words}), {len(rows)} rows of a table"))
+        words, spec = self.kinds.words(best[0]), best[1]
+        self.probed.append((f" ({words}), {len(rows)} rows of a table", where))
         if not np.isfinite(values).all() or not np.abs(values).max() > 1e-3:
             fix = "Compute the table again after loading: it is in no checkpoint."
             self.faults.append(Fault(where, words, "a table that nobody filled", "cosines and sines", fix))
-        elif (fault := _difference(values, spec, positions)) is not None:
+        elif (found := _difference(values, spec, positions)) is not None:
             fix = "Make the table from the config of these layers, in float32 or wider."
-            self.faults.append(Fault(where, words, **{"fix": fix, "chapter": READ, **fault}))
+            self.faults.append(Fault(where, words, **{"fix": fix, "chapter": READ, **found}))
+
+
+def _prefix(buffer: str) -> str:
+    """The word before "inv_freq" in a buffer's name: "", or that of a kind of layers."""
+    return buffer.removesuffix("inv_freq").rstrip("_")
 
 
 def _frequencies(module: Any) -> list[tuple[str, Any]]:
     """Return the buffers, parameters or tensors of a module's own that hold frequencies, by name."""
-    held = {**dict(module.named_buffers(recurse=False)), **dict(module.named_parameters(recurse=False))}
-    return [
-        (name, values)
-        for name, values in held.items()
-        if name.endswith("inv_freq") and "original" not in name
-    ]
+    held = dict(module.named_buffers(recurse=False)) | dict(module.named_parameters(recurse=False))
+    return [each for each in held.items() if each[0].endswith("inv_freq") and "original" not in each[0]]
 
 
-def _called(module: Any, model: Any, positions: np.ndarray, **options: Any) -> np.ndarray | None:
+def _called(module: Any, model: Any, positions: np.ndarray, layer_type: str) -> np.ndarray | None:
     """Return a module's cosines + i sines, (positions, features or pairs); None if it gives none."""
     import torch
 
+    options = {"layer_type": layer_type} if layer_type else {}
     like = next((each for each in model.parameters() if each.is_floating_point()), torch.zeros(1))
     ids = torch.tensor(positions, device=like.device)[None]
     x = torch.zeros(1, len(positions), 1, dtype=like.dtype, device=like.device)
@@ -342,11 +280,8 @@ def _called(module: Any, model: Any, positions: np.ndarray, **options: Any) -> n
             out = module(x, torch.stack([ids] * 3), **options)
     if isinstance(out, torch.Tensor) and out.is_complex():
         return _rows(out.to(torch.complex128).cpu().numpy(), len(positions))
-    if not (
-        isinstance(out, tuple | list)
-        and len(out) == 2
-        and all(isinstance(each, torch.Tensor) for each in out)
-    ):
+    pair = isinstance(out, tuple | list) and len(out) == 2
+    if not pair or not all(isinstance(each, torch.Tensor) for each in out):
         return None
     cos, sin = (each.double().cpu().numpy() for each in out)
     return _rows(cos + 1j * sin, len(positions))
@@ -379,17 +314,16 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
             numbers = numbers[..., 0] + 1j * numbers[..., 1]
         if numbers.ndim != 2 or len(numbers) < 8:
             continue
+        first, second = np.split(numbers, [numbers.shape[1] // 2], axis=1)
         if np.iscomplexobj(numbers):
             yield name, numbers
         elif "cos" in name and name.replace("cos", "sin") in held and "sin" not in name:
             other = held[name.replace("cos", "sin")].detach().cpu().double().numpy().squeeze()
             yield name, numbers + 1j * other
         elif "embed_positions" in name:  # sines first
-            half = numbers.shape[1] // 2
-            yield name, numbers[:, half:] + 1j * numbers[:, :half]
+            yield name, second + 1j * first
         elif "cos_sin" in name:
-            half = numbers.shape[1] // 2
-            yield name, numbers[:, :half] + 1j * numbers[:, half:]
+            yield name, first + 1j * second
 
 
 def _by_pair(values: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
@@ -435,21 +369,21 @@ def _is_narrow(values: np.ndarray) -> bool:
     return bool(np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all())
 
 
+def _wrong(found: np.ndarray, values: np.ndarray, spec: Any, positions: np.ndarray) -> np.ndarray:
+    """Tell of each number, by pair, whether it is off by more than rounding."""
+    return ~(np.abs(found - _wanted(spec, positions)) <= _bound(values, spec, positions))
+
+
 def _off(values: np.ndarray, spec: Any, positions: np.ndarray) -> float:
     """Return the share of numbers that differ, so that the nearest of several kinds can be told."""
-    wanted = _wanted(spec, positions)
-    found = _by_pair(values, wanted)
-    if found is None:
-        return 2.0
-    wrong = ~(np.abs(found - wanted) <= _bound(values, spec, positions))
-    return float(wrong.mean())
+    found = _by_pair(values, _wanted(spec, positions))
+    return 2.0 if found is None else float(_wrong(found, values, spec, positions).mean())
 
 
 def _off_ladder(own: np.ndarray, spec: Any) -> float:
     wanted = spec.inv_freq
-    if own.shape != wanted.shape:
-        return 2.0
-    return float((np.abs(own - wanted) / np.where(wanted > 0, wanted, 1)).max())
+    alike = own.shape == wanted.shape
+    return float((np.abs(own - wanted) / np.where(wanted > 0, wanted, 1)).max()) if alike else 2.0
 
 
 def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[str, Any] | None:
@@ -460,7 +394,7 @@ def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[st
         width = values.shape[1]
         wide = f"{width // 2} pairs, each twice" if _twice(values) else f"{width} numbers for a position"
         return {"found": wide, "wanted": f"{pairs} pairs, or each twice in one of the two layouts"}
-    wrong = ~(np.abs(found - _wanted(spec, positions)) <= _bound(values, spec, positions))
+    wrong = _wrong(found, values, spec, positions)
     if not wrong.any():
         return None
     size = float(np.median(np.abs(found)))
@@ -468,13 +402,11 @@ def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[st
         seen, fix = f"cosines and sines of size {size:.6g}", "Multiply both by the attention factor, once."
         wanted = f"{spec.attention_factor:.6g}"
         return {"found": seen, "wanted": wanted, "fix": fix, "chapter": "Blend by wavelength"}
-    row = int(wrong.any(axis=1).argmax())
-    pair = int(wrong[row].argmax())
+    row, pair = np.argwhere(wrong)[0].tolist()
     turned = np.angle(found[list(positions).index(1)]) if 1 in positions else np.zeros(pairs)
-    words = _as_words(np.abs(turned), spec)
     angle = float(np.angle(found[row, pair] / np.exp(1j * positions[row] * spec.inv_freq[pair])))
     return {
-        "found": f"{words}, and an angle {abs(angle):.3g} rad off",
+        "found": f"{_as_words(np.abs(turned), spec)}, and an angle {abs(angle):.3g} rad off",
         "wanted": _as_words(spec.inv_freq, spec),
         "pair": pair,
         "position": int(positions[row]),
@@ -484,9 +416,8 @@ def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[st
 def _as_words(speeds: np.ndarray, spec: Any) -> str:
     if not np.isfinite(speeds).all() or not (speeds > 0).any():
         return f"frequencies {_listed(speeds)}"
-    slowest = f"{speeds.min():.6g}"
     base = describe_base(speeds, 2 * len(speeds), spec.head_dim)
-    return f"{base} ({len(speeds)} pairs, the slowest {slowest} rad per token)"
+    return f"{base} ({len(speeds)} pairs, the slowest {speeds.min():.6g} rad per token)"
 
 
 def _listed(numbers: np.ndarray) -> str:

@@ -205,11 +205,8 @@ class Probe:
         x = sample(2, self.head_dim)
         a, b, both = (self.call(row[None], [3])[0] for row in (x[0], x[1], 2 * x[0] + x[1]))
         off = _apart(both, 2 * a + b)
-        return (
-            f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, wanted 0."
-            if off > 0.03 * np.abs(both).max()
-            else None
-        )
+        wrong = off > 0.03 * np.abs(both).max()
+        return f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, wanted 0." if wrong else None
 
 
 class _ResultError(ValueError):
@@ -218,15 +215,12 @@ class _ResultError(ValueError):
 
 def _written_over(after: np.ndarray, before: np.ndarray, name: str) -> str:
     """The first number of an argument that a call changed, with what it was; "" if it changed none."""
-    changed = np.argwhere(after != np.asarray(before))
+    changed = np.argwhere(after != before)
     if not len(changed):
         return ""
     place = tuple(changed[0].tolist())
-    where = ", ".join(map(str, place))
-    was = np.asarray(before)[place]
-    return (
-        f"Found {name}[{where}] to be {after[place]:.6g} after the call, wanted {was:.6g}, as it was given."
-    )
+    found = f"Found {name}[{', '.join(map(str, place))}] to be {after[place]:.6g} after the call"
+    return f"{found}, wanted {before[place]:.6g}, as it was given."
 
 
 def _as_float64(result: object, shape: tuple[int, ...]) -> np.ndarray:

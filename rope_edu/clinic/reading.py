@@ -35,18 +35,20 @@ def positions_of(probe: Probe) -> list[int]:
 def find_pairs(probe: Probe) -> Pairs:
     """Pairs of features that meet, from all positions together."""
     matrices = np.stack([probe.matrix_of(p) for p in positions_of(probe)])
+    none = np.empty((0, 2), int)
     meets = (matrices != 0).any(axis=0) & ~np.eye(probe.head_dim, dtype=bool)  # [to, from]
     if not meets.any():
         moved = np.abs(matrices - matrices[0]).max() > SAME
-        return Pairs(np.empty((0, 2), int), None, 0, "sine_missing" if moved else "no_position")
-    partner = np.where(meets.any(axis=0), meets.argmax(axis=0), np.arange(probe.head_dim))
+        return Pairs(none, None, 0, "sine_missing" if moved else "no_position")
+    features = np.arange(probe.head_dim)
+    partner = np.where(meets.any(axis=0), meets.argmax(axis=0), features)
     alone = meets.sum(axis=0) <= 1
-    if alone.all() and (partner[partner] == np.arange(probe.head_dim)).all():
-        first = np.flatnonzero(partner > np.arange(probe.head_dim))
+    if alone.all() and (partner[partner] == features).all():
+        first = np.flatnonzero(partner > features)
         return name_pairs(np.stack((first, partner[first]), axis=1))
     width = int(np.flatnonzero(meets.any(axis=0)).max()) + 1
     rolled = alone.all() and (partner[:width] == (np.arange(width) + 1) % width).all()
-    return Pairs(np.empty((0, 2), int), None, 0, "rolls_features" if rolled else "mixes_features")
+    return Pairs(none, None, 0, "rolls_features" if rolled else "mixes_features")
 
 
 def name_pairs(members: np.ndarray) -> Pairs:
@@ -217,9 +219,8 @@ def describe_order(order: np.ndarray, pairs: Pairs) -> str:
     negated = int((order.sum(axis=1) < 0).sum())
     if (source == np.arange(len(source))).all():
         return "negated" if negated == len(source) else f"with {negated} of them negated"
-    part = (
-        np.arange(pairs.rotary_dim).reshape((-1, 2) if pairs.layout == "interleaved" else (2, -1)).T.ravel()
-    )
+    shape = (-1, 2) if pairs.layout == "interleaved" else (2, -1)
+    part = np.arange(pairs.rotary_dim).reshape(shape).T.ravel()
     dealt = np.array_equal(source[pairs.begin :][: len(part)], pairs.begin + part)
     others = {"interleaved": "in halves", "half_split": "as neighbours"}
     words = others[pairs.layout] if dealt and pairs.layout else "in another order"
@@ -254,17 +255,12 @@ def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> 
     if clock.lost_at is not None or probe.by_place or probe.matrix(FAR) is None:
         return "not seen: it does not reach 2^20"
     off = np.abs(wrap(phase(probe, pairs, FAR) - clock.start - FAR * speed)).max()
-    for bound, name in ((1e-5, "float64"), (0.3, "float32")):
-        if off <= bound:
-            return name
-    return "less than float32"
+    return "float64" if off <= 1e-5 else "float32" if off <= 0.3 else "less than float32"
 
 
 def turn_width(probe: Probe, pairs: Pairs, factor: float) -> str:
     """Width in which cosines and sines are kept, from the lengths of turned unit vectors."""
     lengths = np.linalg.norm(np.stack([blocks(probe, pairs, p) for p in SMALL]), axis=-1)
     off = np.abs(lengths / factor - 1).max()
-    for bound, name in ((1e-12, "float64"), (1e-6, "float32"), (1e-3, "float16")):
-        if off <= bound:
-            return name
-    return "bfloat16"
+    widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3}
+    return next((name for name, bound in widths.items() if off <= bound), "bfloat16")

@@ -2,12 +2,12 @@ r"""A decoder of two layers in NumPy, right as it is, whose parts a replay of a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic.decoder import Decoder
+from rope_edu.clinic.decoder import KEYWORDS, Decoder
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec, plain_rope, spec_angles
 
@@ -42,6 +42,7 @@ class Specimen:
 
     def __init__(self, spec: RopeSpec | None = None) -> None:
         self.spec = plain_rope(WIDTH // HEADS, layout="half_split") if spec is None else spec
+        self.many = 1 + max(self.spec.axes or (0,))  # coordinates of a position
         draw = np.random.default_rng(7)
         self.embedding = draw.normal(size=(WORDS, WIDTH))
         self.weights = [
@@ -78,8 +79,7 @@ class Specimen:
         """Return positions (batch, seq), or (batch, seq, coordinates)."""
         if positions is None:
             positions = np.broadcast_to(seen + np.arange(tokens.shape[1]), tokens.shape)
-            many = 1 if self.spec.axes is None else max(self.spec.axes) + 1
-            return positions if many == 1 else np.stack([positions] * many, axis=-1)
+            return positions if self.many == 1 else np.stack([positions] * self.many, axis=-1)
         return np.moveaxis(positions, 0, -1) if positions.ndim == 3 else positions
 
     def rotate(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -91,18 +91,16 @@ class Specimen:
         self, k: np.ndarray, v: np.ndarray, cache: Kept | None, layer: int, positions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return all keys and values of a layer, the new ones behind those that are kept."""
-        if cache is None:
-            return k, v
-        return np.concatenate((cache.keys[layer], k), axis=-2), np.concatenate(
-            (cache.values[layer], v), axis=-2
-        )
+        if cache is not None:
+            k = np.concatenate((cache.keys[layer], k), axis=-2)
+            v = np.concatenate((cache.values[layer], v), axis=-2)
+        return k, v
 
     def see(self, tokens: np.ndarray, keys: int, seen: int, mask: np.ndarray | None) -> np.ndarray:
         """Return which keys each query may see, (batch, 1, seq, keys): none behind it, none that the mask hides."""
-        behind = np.arange(keys) <= (seen + np.arange(tokens.shape[1]))[:, None]
-        hidden = np.ones((len(tokens), keys), int) if mask is None else mask
-        itself = np.arange(keys) == (seen + np.arange(tokens.shape[1]))[:, None]  # so that no row is empty
-        return (behind & (hidden[:, None] == 1) | itself)[:, None]
+        key, query = np.arange(keys), (seen + np.arange(tokens.shape[1]))[:, None]
+        shown = np.ones((len(tokens), keys), int) if mask is None else mask
+        return ((key <= query) & (shown[:, None] == 1) | (key == query))[:, None]  # so that no row is empty
 
     def crop(self, cache: Kept, length: int, removed: int) -> Kept:
         """Return the cache of the first tokens."""
@@ -111,24 +109,16 @@ class Specimen:
 
     def shift(self, cache: Kept, by: int) -> Kept:
         """Return the cache with all keys moved by some positions."""
-        places = np.full((1, cache.keys[0].shape[-2]), by)
-        places = places if self.spec.axes is None else np.stack([places] * (max(self.spec.axes) + 1), axis=-1)
-        return Kept(
-            tuple(Specimen.rotate(self, each, places) for each in cache.keys), cache.values, cache.count
-        )
+        tokens = cache.keys[0].shape[-2]
+        places = np.full((1, tokens) if self.many == 1 else (1, tokens, self.many), by)
+        keys = tuple(Specimen.rotate(self, each, places) for each in cache.keys)
+        return replace(cache, keys=keys)
 
     def decoder(self, **facts: Any) -> Decoder:
         """Return it with all that `check_decoder` can use."""
-        many = 1 if self.spec.axes is None else max(self.spec.axes) + 1
-        takes = frozenset(("positions", "mask", "cache"))
-        known = {
-            "relative": True,
-            "coordinates": many,
-            "crop": self.crop,
-            "shift": self.shift,
-            "eps": 2.0**-53,
-        }
-        return Decoder(self, WORDS, takes, **{**known, **facts})
+        known: dict[str, Any] = {"relative": True, "coordinates": self.many, "eps": 2.0**-53}
+        known |= {"crop": self.crop, "shift": self.shift}
+        return Decoder(self, WORDS, frozenset(KEYWORDS), **{**known, **facts})
 
 
 def _heads(x: np.ndarray) -> np.ndarray:

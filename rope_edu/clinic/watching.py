@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from rope_edu.clinic.frequencies import describe_base
 from rope_edu.clinic.kinds import Kinds
 from rope_edu.config.reader import STILL
+from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec
 
@@ -25,7 +27,40 @@ ROUNDINGS = 64  # of q and k, between the embedding and attention
 FLOAT32 = 4e-6  # relative error of frequencies whose powers are computed in float32
 EQUAL = 64  # roundings by which values of one token may differ
 CLOCKWISE = {"nanochat"}  # architectures that turn by −angle, which no config states
-DIAGNOSE = "Diagnose a rotation"
+DIAGNOSE, READ = "Diagnose a rotation", "Read a config"  # chapters
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A thing that a live model's rotation does otherwise than its config states.
+
+    Attributes:
+        where: the module, by its name in the model.
+        layers: the kind of layers, in words.
+        found, wanted: in words.
+        fix: the smallest change.
+        chapter: the title of the chapter that explains it.
+        pair: the first pair that differs, or None.
+        position: the first position at which it does, or None.
+    """
+
+    where: str
+    layers: str
+    found: str
+    wanted: str
+    fix: str
+    chapter: str = DIAGNOSE
+    pair: int | None = None
+    position: int | None = None
+
+    def __str__(self) -> str:
+        first = {"pair": self.pair, "position": self.position}
+        known = ", ".join(f"{name} {value}" for name, value in first.items() if value is not None)
+        at = f" The first that differs: {known}." if known else ""
+        return (
+            f"{self.where} ({self.layers}):\n    Found {self.found}, wanted {self.wanted}.{at}\n"
+            f"    Fix: {self.fix} Chapter “{self.chapter}”."
+        )
 
 
 @dataclass(frozen=True)
@@ -37,8 +72,8 @@ class Seen:
     before: tuple[np.ndarray, ...]  # outputs of the modules inside this attention, at the first place
 
 
-def check(model: Any, kinds: Kinds) -> tuple[list[dict[str, Any]], list[str], list[str]]:
-    """Return the faults of queries and keys as fields of a `Fault`, what was probed, and notes."""
+def check(model: Any, kinds: Kinds) -> tuple[list[Fault], list[str], list[str]]:
+    """Return the faults of queries and keys, what was probed, and notes."""
     longest = min((each.trained or each.longest or 1024 for each in kinds.turning.values()), default=1024)
     positions = POSITIONS[min(longest, 1024) > POSITIONS]
     try:
@@ -49,29 +84,19 @@ def check(model: Any, kinds: Kinds) -> tuple[list[dict[str, Any]], list[str], li
     if not seen:
         return [], [], ["Attention was not watched: no call of it could be seen."]
     mixing = _with_convolutions(model)
-    faults: dict[tuple[str, str], dict[str, Any]] = {}
-    judged, skipped = [], []
+    faults: dict[tuple[str, str], Fault] = {}
+    judged = 0
     for layer, values, turned in seen:
         if not _equal(values, eps) or layer in mixing:
-            skipped.append(layer)
             continue
-        judged.append(layer)
-        for each in turned:
-            fault = _judge(each, layer, kinds, positions, eps)
-            if fault:
-                faults.setdefault((fault["layers"], fault["found"]), fault)
-                break
-    probed = (
-        [f"queries and keys as they reach attention, in {len(judged)} of {len(seen)} layers"]
-        if judged
-        else []
-    )
-    notes = []
-    if skipped:
-        notes.append(
-            f"{len(skipped)} layers were not watched: something besides a rotation tells places apart there."
-        )
-    return list(faults.values()), probed, notes
+        judged += 1
+        found = (_judge(each, layer, kinds, positions, eps) for each in turned)
+        if (fault := next(filter(None, found), None)) is not None:
+            faults.setdefault((fault.layers, fault.found), fault)
+    probed = f"queries and keys as they reach attention, in {judged} of {len(seen)} layers"
+    rest = len(seen) - judged
+    skipped = f"{rest} layers were not watched: something besides a rotation tells places apart there."
+    return list(faults.values()), [probed] if judged else [], [skipped] if rest else []
 
 
 def _with_convolutions(model: Any) -> set[str]:
@@ -116,23 +141,18 @@ def _run(model: Any, positions: np.ndarray) -> tuple[list[Any], np.ndarray, floa
 @contextlib.contextmanager
 def watched(model: Any) -> Iterator[list[tuple[str, Any, Any, Any, tuple[Any, ...]]]]:
     """Collect (module's name, q, k, v, …) of each call of attention, torch's or through transformers' interface."""
+    from unittest import mock
+
     import torch
 
     calls: list[tuple[str, Any, Any, Any, tuple[Any, ...]]] = []
     running: list[str] = []
     inside = [0]
-    hooks: list[Any] = []
     outputs: dict[str, Any] = {}
 
     def keep(name: str, out: Any) -> None:
         if isinstance(out, torch.Tensor) and out.ndim > 2:
             outputs[name] = out[0].flatten(1)[0].detach() if out.shape[1] else out
-
-    for name, module in model.named_modules():
-        hooks.append(module.register_forward_pre_hook(lambda *_, name=name: running.append(name)))
-        hooks.append(module.register_forward_hook(lambda *_: running.pop() and None, always_call=True))
-        if not any(True for _ in module.children()):
-            hooks.append(module.register_forward_hook(lambda _, given, out, name=name: keep(name, out)))
 
     def through(attend: Callable[..., Any], first: int) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
@@ -151,34 +171,24 @@ def watched(model: Any) -> Iterator[list[tuple[str, Any, Any, Any, tuple[Any, ..
         return call
 
     with contextlib.ExitStack() as stack:
-        stack.callback(lambda: [hook.remove() for hook in hooks])
+        for name, module in model.named_modules():
+            hooks = [
+                module.register_forward_pre_hook(lambda *_, name=name: running.append(name)),
+                module.register_forward_hook(lambda *_: running.pop() and None, always_call=True),
+            ]
+            if not any(True for _ in module.children()):
+                hooks.append(module.register_forward_hook(lambda _, given, out, name=name: keep(name, out)))
+            for hook in hooks:
+                stack.callback(hook.remove)
         functional = torch.nn.functional
-        _replace(
-            stack,
-            functional,
-            "scaled_dot_product_attention",
-            through(functional.scaled_dot_product_attention, 0),
-        )
-        interface = _interface()
-        if interface is not None:
+        own = through(functional.scaled_dot_product_attention, 0)
+        stack.enter_context(mock.patch.object(functional, "scaled_dot_product_attention", own))
+        transformers = sys.modules.get("transformers.modeling_utils")
+        if interface := getattr(transformers, "AttentionInterface", None):
             get = interface.get_interface
-            wrapped = lambda self, name, default: through(get(self, name, default), 1)  # noqa: E731
-            _replace(stack, interface, "get_interface", wrapped)
+            theirs = lambda self, name, default: through(get(self, name, default), 1)  # noqa: E731
+            stack.enter_context(mock.patch.object(interface, "get_interface", theirs))
         yield calls
-
-
-def _replace(stack: contextlib.ExitStack, owner: Any, name: str, new: Any) -> None:
-    old = getattr(owner, name)
-    setattr(owner, name, new)
-    stack.callback(setattr, owner, name, old)
-
-
-def _interface() -> Any:
-    """Return transformers' interface of attention if it is loaded, else None."""
-    import sys
-
-    module = sys.modules.get("transformers.modeling_utils")
-    return getattr(module, "AttentionInterface", None)
 
 
 def _equal(values: np.ndarray, eps: float) -> bool:
@@ -186,7 +196,7 @@ def _equal(values: np.ndarray, eps: float) -> bool:
     return bool(np.abs(values - values[0]).max() <= EQUAL * eps * size) if size else True
 
 
-def _judge(seen: Seen, layer: str, kinds: Kinds, positions: np.ndarray, eps: float) -> dict[str, Any] | None:
+def _judge(seen: Seen, layer: str, kinds: Kinds, positions: np.ndarray, eps: float) -> Fault | None:
     """Return the fault of one layer's queries or keys, or None."""
     label = kinds.of_layer(layer)
     reading = kinds.readings.get(label) if label else None
@@ -201,21 +211,19 @@ def _judge(seen: Seen, layer: str, kinds: Kinds, positions: np.ndarray, eps: flo
             return None
     if any(_comes_out_in_halves(seen, each.spec, positions, eps) for each in allowed):
         return None
-    wanted, off = allowed[0], min(offs, key=lambda each: int(each.sum()))
-    wanted = allowed[[off is each for each in offs].index(True)]
-    words = kinds.words(wanted.layer_type)
-    spec = wanted.spec
-    row = int(off.argmax())
-    found, fix, chapter = _explained(rows, spec, kinds, positions, eps, wanted.rope_type == STILL)
-    return {
-        "where": layer or "attention",
-        "layers": words,
-        "found": f"{seen.name} {found}",
-        "wanted": "none turned" if wanted.rope_type == STILL else f"turned {spec.layout}, {_base(spec)}",
-        "fix": fix,
-        "chapter": chapter,
-        "position": int(positions[row]),
-    }
+    wanted, off = min(zip(allowed, offs, strict=True), key=lambda each: int(each[1].sum()))
+    spec, still = wanted.spec, wanted.rope_type == STILL
+    found, fix, chapter = _explained(rows, spec, kinds, positions, eps, still)
+    base = describe_base(spec.inv_freq, spec.rotary_dim, spec.head_dim)
+    return Fault(
+        layer or "attention",
+        kinds.words(wanted.layer_type),
+        f"{seen.name} {found}",
+        "none turned" if still else f"turned {spec.layout}, {base}",
+        fix,
+        chapter,
+        position=int(positions[off.argmax()]),
+    )
 
 
 def _comes_out_in_halves(seen: Seen, spec: RopeSpec, positions: np.ndarray, eps: float) -> bool:
@@ -240,14 +248,15 @@ def _comes_out_in_halves(seen: Seen, spec: RopeSpec, positions: np.ndarray, eps:
     return False
 
 
-def _off(rows: np.ndarray, spec: RopeSpec, positions: np.ndarray, eps: float) -> np.ndarray:
-    """Return for each position whether the row is another than the first one, turned."""
+def _off(
+    rows: np.ndarray, spec: RopeSpec, positions: np.ndarray, eps: float, wide: float = 1.0
+) -> np.ndarray:
+    """Return for each position whether the row is another than the first one, turned by some error at most."""
     wanted = _turned(rows, spec, positions)
     if wanted is None:
         return np.ones(len(rows), bool)
-    size = float(np.linalg.norm(rows[0]))
-    apart = np.linalg.norm(rows - wanted, axis=1) / size
-    return np.asarray(apart > ROUNDINGS * eps + FLOAT32 * positions)
+    apart = np.linalg.norm(rows - wanted, axis=1) / float(np.linalg.norm(rows[0]))
+    return np.asarray(apart > ROUNDINGS * eps + wide * FLOAT32 * positions)
 
 
 def _turned(rows: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> np.ndarray | None:
@@ -274,14 +283,12 @@ def _explained(
     """Return what was found instead, the fix and the chapter."""
     if spec.head_dim > rows.shape[1]:
         fix = f"State head_dim in the config, or make heads of {spec.head_dim} features."
-        return f"{rows.shape[1]} features wide", fix, "Read a config"
+        return f"{rows.shape[1]} features wide", fix, READ
 
     def fits(other: RopeSpec, at: np.ndarray = positions) -> bool:
-        wanted = _turned(rows, other, at)
-        return wanted is not None and not _off_by(rows, wanted, positions, eps)
+        return not _off(rows, other, at, eps, wide=4.0).any()
 
     swapped = "half_split" if spec.layout == "interleaved" else "interleaved"
-    plain = spec if not still else next(iter(kinds.turning.values())).spec
     if fits(spec.replace(kind=STILL)) and not still:
         return "not turned at all", "Rotate q and k in these layers.", "Put RoPE in attention"
     if still:
@@ -298,29 +305,18 @@ def _explained(
     for label, other in kinds.turning.items():
         if fits(other.spec):
             found = f"turned as in {kinds.words(label)}"
-            return found, "Give each kind of layers its own parameters.", "Read a config"
-    found = f"turned otherwise: {_speeds(rows, plain, positions)}"
-    return found, "Give the rotation the config of these layers: base, rule and width.", "Read a config"
-
-
-def _off_by(rows: np.ndarray, wanted: np.ndarray, positions: np.ndarray, eps: float) -> bool:
-    apart = np.linalg.norm(rows - wanted, axis=1) / float(np.linalg.norm(rows[0]))
-    return bool((apart > ROUNDINGS * eps + 4 * FLOAT32 * positions).any())
+            return found, "Give each kind of layers its own parameters.", READ
+    found = f"turned otherwise: {_speeds(rows, spec, positions)}"
+    return found, "Give the rotation the config of these layers: base, rule and width.", READ
 
 
 def _speeds(rows: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> str:
     """Return the base that the pairs of the wanted layout follow from position 0 to 1, in words."""
     pairs, start = len(spec.inv_freq), rows.shape[1] - spec.head_dim
     part = rows[:2, start : start + 2 * pairs]
-    split = (
-        part.reshape(2, 2, pairs) if spec.layout == "half_split" else part.reshape(2, pairs, 2).swapaxes(1, 2)
-    )
-    numbers = split[:, 0] + 1j * split[:, 1]
+    first, second = pair_slices(2 * pairs, spec.layout)
+    numbers = part[:, first] + 1j * part[:, second]
     if not np.allclose(np.abs(numbers[0]), np.abs(numbers[1]), rtol=0.05):
         return "not by these pairs"
     speeds = np.abs(np.angle(numbers[1] / numbers[0])) / max(1, int(positions[1] - positions[0]))
     return describe_base(speeds, 2 * pairs, spec.head_dim)
-
-
-def _base(spec: RopeSpec) -> str:
-    return describe_base(spec.inv_freq, spec.rotary_dim, spec.head_dim)

@@ -1,4 +1,7 @@
-"""The subcommands of `rope-edu` that no other room has, as functions, and what they print."""
+"""The subcommands of `rope-edu` that no other room has, as functions.
+
+The `run` of each returns its exit status, its result as JSON has it, and as text.
+"""
 
 from rope_edu.command.compare_files import Comparison, Difference, compare
 from rope_edu.command.compare_rows import Rows, compare_weights

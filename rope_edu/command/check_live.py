@@ -8,7 +8,6 @@ keywords that it has.
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 from dataclasses import asdict
 from functools import reduce
@@ -16,8 +15,8 @@ from importlib import import_module
 from typing import Any, cast
 
 from rope_edu.clinic.decoder import Decoder
-from rope_edu.clinic.decoding import check_decoder
-from rope_edu.clinic.modules import check_model
+from rope_edu.clinic.decoding import DecoderReport, check_decoder
+from rope_edu.clinic.modules import ModelReport, check_model
 
 
 def made(name: str) -> Any:
@@ -36,33 +35,30 @@ def made(name: str) -> Any:
 
 def _makes(found: Any) -> bool:
     """Tell whether this is a function without arguments, and no model or decoder itself."""
-    if (
-        isinstance(found, Decoder)
-        or not callable(found)
-        or (hasattr(found, "parameters") and not isinstance(found, type))
-    ):
+    is_model = hasattr(found, "parameters") and not isinstance(found, type)
+    if isinstance(found, Decoder) or is_model or not callable(found):
         return False
-    parameters = inspect.signature(found).parameters.values()
-    return all(
-        each.default is not each.empty or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-        for each in parameters
-    )
+    signature = inspect.signature(found)
+    try:
+        signature.bind()
+    except TypeError:
+        return False
+    return True
 
 
-def run_model(name: str, *, config: str | None, as_json: bool) -> int:
-    """Print how a live model rotates; return 0 if as its config states, 1 if not, 2 if nothing could be probed."""
+def run_model(name: str, config: str | None) -> tuple[int, object, str]:
+    """Check a live model: 0 if it rotates as its config states, 1 if not, 2 if nothing could be probed."""
     model = made(name)
     if not hasattr(model, "named_modules"):
         raise ValueError(f"{name} must be a torch module, got {type(model).__name__}")
-    return _print(check_model(model, config), as_json)
+    return _answer(check_model(model, config))
 
 
-def run_decode(name: str, *, as_json: bool) -> int:
-    """Print how a decoder answers; return 0 if the same in every way of asking, 1 if not, 2 if unclear."""
-    return _print(check_decoder(made(name)), as_json)
+def run_decode(name: str) -> tuple[int, object, str]:
+    """Check a decoder: 0 if it answers alike in every way of asking, 1 if not, 2 if that is unclear."""
+    return _answer(check_decoder(made(name)))
 
 
-def _print(report: Any, as_json: bool) -> int:
-    text = {"right": report.right, **asdict(report), "text": str(report)}
-    print(json.dumps(text, ensure_ascii=False, indent=1) if as_json else report)
-    return {True: 0, False: 1, None: 2}[report.right]
+def _answer(report: ModelReport | DecoderReport) -> tuple[int, object, str]:
+    status = {True: 0, False: 1, None: 2}[report.right]
+    return status, {"right": report.right, **asdict(report), "text": str(report)}, str(report)

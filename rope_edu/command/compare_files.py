@@ -2,8 +2,7 @@ r"""rope-edu compare A B: whether two files rotate alike, and what it costs wher
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -37,7 +36,7 @@ class Difference:
     """A thing in which the second file's rotation is another than the first's.
 
     Attributes:
-        what: "frequencies", "layout", "width", "attention factor", "sections", "rotation" or "kinds of layers".
+        what: one of `CHAPTERS`.
         layers: the layers, in words.
         wanted, found: in the first file and in the second, in words.
         pair: the first pair whose frequencies differ; None for other things.
@@ -132,10 +131,6 @@ def _notes(wanted: Statement, found: Statement) -> Iterator[str]:
             yield f"{file.path}: {text}"
 
 
-def _difference(what: str, layers: str, both: Sequence[str], fix: str) -> Difference:
-    return Difference(what, layers, both[0], both[1], fix)
-
-
 @dataclass(frozen=True)
 class _Sides:
     wanted: Statement
@@ -147,9 +142,9 @@ class _Sides:
             try:
                 wanted, found = self.wanted.of(label), self.found.of(label)
             except ConfigError:
-                kinds = [self.kinds(file) for file in (self.wanted, self.found)]
+                first, second = self.kinds(self.wanted), self.kinds(self.found)
                 fix = f"State these layers in {self.found.path}."
-                yield _difference("kinds of layers", name_of(label), kinds, fix)
+                yield Difference("kinds of layers", name_of(label), first, second, fix)
                 continue
             yield from self.of_kind(name_of(label), wanted, found)
 
@@ -167,28 +162,28 @@ class _Sides:
         if any(still):
             if not all(still):
                 fix = f"These layers must {'not ' if still[0] else ''}be rotated by {self.found.path}."
-                yield _difference("rotation", layers, [rule_of(wanted), rule_of(found)], fix)
+                yield Difference("rotation", layers, rule_of(wanted), rule_of(found), fix)
             return
         a, b = wanted.spec, found.spec
-        layouts = [
+        first, second = (
             "half_split" if file.permuted else spec.layout
             for file, spec in ((self.wanted, a), (self.found, b))
-        ]
-        if layouts[0] != layouts[1]:
+        )
+        if first != second:
             fix = "Rotate with the other layout, or permute the rows of q and k (convert_projection)."
-            yield _difference("layout", layers, layouts, fix)
+            yield Difference("layout", layers, first, second, fix)
         if (a.rotary_dim, a.head_dim) != (b.rotary_dim, b.head_dim):
-            widths = [f"{spec.rotary_dim} of {spec.head_dim} features" for spec in (a, b)]
+            first, second = (f"{spec.rotary_dim} of {spec.head_dim} features" for spec in (a, b))
             field = "rotary_dim" if a.rotary_dim != b.rotary_dim else "head_dim"
-            yield _difference("width", layers, widths, self.fix(field, getattr(a, field)))
+            yield Difference("width", layers, first, second, self.fix(field, getattr(a, field)))
         if a.axes != b.axes:
-            stated = [f"{s.sections}, {r.section_order}" for s, r in ((a, wanted), (b, found))]
+            first, second = (f"{each.spec.sections}, {each.section_order}" for each in (wanted, found))
             fix = self.fix("rope_scaling.mrope_section", a.sections and list(a.sections))
-            yield _difference("sections", layers, stated, fix)
+            yield Difference("sections", layers, first, second, fix)
         if abs(a.attention_factor / b.attention_factor - 1) > SAME:
-            factors = [f"{spec.attention_factor:.9g}" for spec in (a, b)]
+            first, second = (f"{spec.attention_factor:.9g}" for spec in (a, b))
             fix = self.fix("rope_scaling.attention_factor", a.attention_factor)
-            yield _difference("attention factor", layers, factors, fix)
+            yield Difference("attention factor", layers, first, second, fix)
         if a.rotary_dim == b.rotary_dim:
             yield from self.frequencies(layers, wanted, found)
 
@@ -233,11 +228,7 @@ class _Sides:
         return f"Set {field.rpartition('rope_scaling.')[2]} to {format_value(value)} in {self.found.path}."
 
 
-def run(wanted: str, found: str, *, as_json: bool) -> int:
-    """Print the comparison; return 0 if the files rotate alike, 1 if not."""
+def run(wanted: str, found: str) -> tuple[int, object, str]:
+    """Compare two files: 0 if they rotate alike, 1 if not."""
     result = compare(wanted, found)
-    if as_json:
-        print(json.dumps({"alike": result.alike, **asdict(result)}, ensure_ascii=False, indent=1))
-    else:
-        print(result)
-    return 0 if result.alike else 1
+    return 0 if result.alike else 1, {"alike": result.alike, **asdict(result)}, str(result)

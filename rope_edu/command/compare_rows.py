@@ -2,7 +2,6 @@ r"""rope-edu weights A B: in which order the rows of q and k are in two checkpoi
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -163,9 +162,7 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=ROUNDING, atol=ROUNDING * float(np.abs(a).mean())))
 
 
-def run(wanted: str, found: str, *, head_dim: int | None, as_json: bool) -> int:
-    """Print the order of the rows; return 0 if it is right, 1 if not, 2 if the weights are another model's."""
+def run(wanted: str, found: str, head_dim: int | None) -> tuple[int, object, str]:
+    """Compare the order of the rows: 0 if it is right, 1 if not, 2 if the weights are another model's."""
     result = compare_weights(wanted, found, head_dim=head_dim)
-    text = {**asdict(result), "text": str(result)}
-    print(json.dumps(text, ensure_ascii=False, indent=1) if as_json else result)
-    return {True: 0, False: 1, None: 2}[result.right]
+    return {True: 0, False: 1, None: 2}[result.right], {**asdict(result), "text": str(result)}, str(result)

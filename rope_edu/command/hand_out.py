@@ -7,7 +7,6 @@ with random weights and two conversions of it, a download that stopped, and Pyth
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("examples")
@@ -54,21 +53,17 @@ def write(folder: str | Path) -> list[str]:
     return list(files)
 
 
-def run(folder: str | None, *, as_json: bool) -> int:
-    """Write the files where a folder is named, print the lines to try, and return 0."""
+def run(folder: str | None) -> tuple[int, object, str]:
+    """Write the files where a folder is named, and tell the lines to try."""
     names = list(contents()) if folder is None else write(folder)
-    if as_json:
-        tries = [
-            {"line": f"rope-edu {line}", "status": status, "about": about} for line, status, about in TRIES
-        ]
-        print(json.dumps({"folder": folder, "files": names, "try": tries}, ensure_ascii=False, indent=1))
-        return 0
+    first = [f"{len(names)} files were written into {folder}."]
     if folder is None:
-        print("`rope-edu examples DIR` writes these files into a folder:", *names, sep="\n  ")
-    else:
-        print(f"{len(names)} files were written into {folder}.")
-    print("There, try these lines. Behind each are its exit status, and what it is about.")
+        first = [
+            "`rope-edu examples DIR` writes these files into a folder:",
+            *(f"  {name}" for name in names),
+        ]
     width = max(len(line) for line, *_ in TRIES)
-    for line, status, about in TRIES:
-        print(f"  rope-edu {line:{width}}  # {status} {about}".rstrip())
-    return 0
+    words = [f"  rope-edu {line:{width}}  # {status} {about}".rstrip() for line, status, about in TRIES]
+    head = "There, try these lines. Behind each are its exit status, and what it is about."
+    tries = [{"line": f"rope-edu {line}", "status": status, "about": about} for line, status, about in TRIES]
+    return 0, {"folder": folder, "files": names, "try": tries}, "\n".join([*first, head, *words])

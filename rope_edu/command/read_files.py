@@ -2,7 +2,6 @@ r"""rope-edu read FILE…: what a config.json, the folder of a checkpoint or a G
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,20 +90,16 @@ def rule_of(reading: Reading) -> str:
     return ", ".join(words)
 
 
-def run(paths: list[str], *, as_json: bool) -> int:
-    """Print what files say; return 0, or 2 if one of them could not be read."""
-    found: list[dict[str, Any]] = []
+def run(paths: list[str]) -> tuple[int, object, str]:
+    """Read files: 0, or 2 if one of them could not be read."""
+    status, facts, words = 0, [], []
     for path in paths:
         try:
             statement = read_file(path)
+            facts.append(described(statement))
+            words.append(in_words(statement))
         except (ValueError, OSError) as error:
-            found.append({"file": path, "could_not_tell": str(error)})
-            if not as_json:
-                print(f"{path}: could not be read: {error}")
-            continue
-        found.append(described(statement))
-        if not as_json:
-            print(in_words(statement))
-    if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
-    return 2 if any("could_not_tell" in each for each in found) else 0
+            status = 2
+            facts.append({"file": path, "could_not_tell": str(error)})
+            words.append(f"{path}: could not be read: {error}")
+    return status, facts, "\n".join(words)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic.broken import Rotation
+from rope_edu.clinic.broken import right
 from rope_edu.clinic.decoding import DecoderReport, check_decoder
 from rope_edu.clinic.diagnosis import Diagnosis, diagnose
 from rope_edu.clinic.modules import ModelReport, check_model
@@ -24,19 +25,18 @@ from rope_edu.command.compare_rows import Rows, compare_weights
 from rope_edu.config.reader import read_config
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.precision import round_to
-from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.scaling import longrope
 from rope_edu.encodings.spec import RopeSpec, plain_rope, spec_angles
 
 Report = Diagnosis | ModelReport | DecoderReport | Rows
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 8192}
-HALVES = plain_rope(16, layout="half_split")
+PLAIN_LLAMA = {**LLAMA, "rope_theta": 1e4}
 YARN = {"rope_type": "yarn", "rope_theta": 5e5, "factor": 8.0, "original_max_position_embeddings": 8192}
 PLAIN: dict[str, Any] = {"rope_type": "default", "rope_theta": 5e5}
-_TWO = {"model_type": "olmo3", "layer_types": ["sliding_attention", "full_attention"]}
 TWO_KINDS: dict[str, Any] = {
     **LLAMA,
-    **_TWO,
+    "model_type": "olmo3",
+    "layer_types": ["sliding_attention", "full_attention"],
     "rope_parameters": {"sliding_attention": PLAIN, "full_attention": YARN},
 }
 
@@ -56,52 +56,50 @@ class Replay:
     """
 
     title: str
-    threads: tuple[str, ...]
+    threads: Sequence[str]
     symptom: str
     command: str
-    run: Callable[[bool], Any] | None
+    run: Callable[[bool], Report] | None
     why: str = ""
-    unopened: tuple[str, ...] = ()
+    unopened: Sequence[str] = ()
 
 
-def turning(spec: RopeSpec, **changes: Any) -> Rotation:
-    """Return a rotation as `diagnose` calls it, by a spec with some fields changed."""
-    other = spec.replace(**changes)
-    return lambda x, positions: np.asarray(
-        apply_rope(
-            x, spec_angles(other, positions), layout=other.layout, attention_factor=other.attention_factor
-        )
-    )
+def diagnosed(spec: RopeSpec, **changes: Any) -> Diagnosis:
+    """Diagnose a rotation by a spec with some fields changed, where the spec itself is wanted."""
+    return diagnose(right(spec.replace(**changes)), spec.head_dim, against=spec)
+
+
+def checked(config: dict[str, Any], specs: Sequence[RopeSpec] | None = None, times: int = 1) -> ModelReport:
+    """Check the little model, which turns by these specs so many times, against a config."""
+    from rope_edu.nn.little import Little
+
+    return check_model(Little(specs, times), config)
 
 
 def flipped_pairs(broken: bool) -> Diagnosis:
     """A new case in a switch: 39 architectures fall through to the other pairing."""
     spec = read_config({**LLAMA, "model_type": "qwen2", "rope_theta": 1e6}).spec
-    return diagnose(
-        turning(spec, layout="interleaved" if broken else spec.layout), spec.head_dim, against=spec
-    )
+    return diagnosed(spec, layout="interleaved" if broken else "half_split")
 
 
 def moved_base(broken: bool) -> ModelReport:
     """The base is at the top, where version 4 kept it; only the dict of version 5 is asked, and 10,000 taken."""
-    from rope_edu.nn.little import Little
-
     config: dict[str, Any] = {**LLAMA, "rope_theta": 5e5, "rope_scaling": None}
-    parameters = dict(config["rope_scaling"] or {}) if broken else {"rope_theta": config["rope_theta"]}
+    parameters = dict(config["rope_scaling"] or {}) if broken else config
     base = parameters.get("rope_theta", 10_000.0)
-    return check_model(Little([plain_rope(16, base, layout="half_split")] * 2), config)
+    return checked(config, [plain_rope(16, base, layout="half_split")] * 2)
 
 
 def never_filled(broken: bool) -> ModelReport:
     """A buffer that is in no checkpoint, and that nobody computes again after `to_empty`."""
     from rope_edu.nn.little import Little, emptied
 
-    return check_model(emptied(Little()) if broken else Little(), {**LLAMA, "rope_theta": 1e4})
+    return check_model(emptied(Little()) if broken else Little(), PLAIN_LLAMA)
 
 
 def two_kernels(broken: bool) -> Diagnosis:
     """The trainer turns by cosines in float32, and the server by cosines in bfloat16."""
-    spec = read_config({**LLAMA, "rope_theta": 1e4}).spec
+    spec = read_config(PLAIN_LLAMA).spec
 
     def rounded(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         angles = np.asarray(spec_angles(spec, positions))
@@ -109,25 +107,20 @@ def two_kernels(broken: bool) -> Diagnosis:
         half = x.shape[-1] // 2
         return np.asarray(x * cos + np.concatenate((-x[:, half:], x[:, :half]), axis=-1) * sin)
 
-    return diagnose(rounded if broken else turning(spec), spec.head_dim, against=spec)
+    return diagnose(rounded if broken else right(spec), spec.head_dim, against=spec)
 
 
 def another_kinds_width(broken: bool) -> ModelReport:
     """Half of each head turns in the linear layers; their factor halves the latent layers' rotary head too."""
-    from rope_edu.nn.little import Little
-
     config = {**LLAMA, "head_dim": 16, "rope_parameters": PLAIN}  # of the latent layers: all 16 features turn
     spec, factor = read_config(config).spec, 0.5
     narrow = plain_rope(int(factor * spec.head_dim), PLAIN["rope_theta"], layout=spec.layout)
-    return check_model(Little([narrow if broken else spec] * 2), config)
+    return checked(config, [narrow if broken else spec] * 2)
 
 
 def indexer(broken: bool) -> Diagnosis:
     """The indexer of sparse attention pairs halves, where the attention beside it pairs neighbours."""
-    spec = read_config({**LLAMA, "rope_theta": 1e4}).spec
-    return diagnose(
-        turning(spec, layout="interleaved" if broken else "half_split"), spec.head_dim, against=spec
-    )
+    return diagnosed(read_config(PLAIN_LLAMA).spec, layout="interleaved" if broken else "half_split")
 
 
 class FirstRowOnly(Specimen):
@@ -169,7 +162,7 @@ def decode(wrong: type[Specimen], spec: RopeSpec | None = None) -> Callable[[boo
 def doubled(broken: bool) -> Diagnosis:
     """A scale of 2 is the default of a rule that scales no positions."""
     spec = read_config({**LLAMA, "rope_theta": 1e4, "rope_scaling": {"type": "dynamic", "factor": 6.0}}).spec
-    return diagnose(turning(spec, inv_freq=(2 if broken else 1) * spec.inv_freq), spec.head_dim, against=spec)
+    return diagnosed(spec, inv_freq=(2 if broken else 1) * spec.inv_freq)
 
 
 def by_allocated_length(broken: bool) -> Diagnosis:
@@ -178,22 +171,18 @@ def by_allocated_length(broken: bool) -> Diagnosis:
     short, long = (
         longrope(16, 32.0, 4096, length=length, layout="half_split", **lists) for length in (10, 131_072)
     )
-    return diagnose(turning(long if broken else short), 16, against=short)
+    return diagnose(right(long if broken else short), 16, against=short)
 
 
 def turned_twice(broken: bool) -> ModelReport:
     """The model rotates, and so does the attention backend, which was not told that it need not."""
-    from rope_edu.nn.little import Little
-
-    return check_model(Little(times=2 if broken else 1), {**LLAMA, "rope_theta": 1e4})
+    return checked(PLAIN_LLAMA, times=2 if broken else 1)
 
 
 def one_rule_for_all(broken: bool) -> ModelReport:
     """YaRN is meant for full attention only, and sliding layers are given it too."""
-    from rope_edu.nn.little import Little
-
     plain, yarn = (read_config(TWO_KINDS, layer_type=kind).spec for kind in TWO_KINDS["layer_types"])
-    return check_model(Little([yarn if broken else plain, yarn]), TWO_KINDS)
+    return checked(TWO_KINDS, [yarn if broken else plain, yarn])
 
 
 def not_permuted(broken: bool) -> Rows:
@@ -225,120 +214,22 @@ def write_safetensors(path: Path, projections: dict[str, np.ndarray]) -> None:
     path.write_bytes(len(text).to_bytes(8, "little") + text + numbers)
 
 
-THREE = RopeSpec(HALVES.inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout="half_split")
-REPLAYS = (
-    Replay(
-        "The pairing flipped for 39 architectures",
-        ("ikawrakow/ik_llama.cpp 2290",),
-        "Perplexity rises from 4.3 to 253.",
-        "diagnose",
-        flipped_pairs,
-    ),
-    Replay(
-        "The base was looked for where another version keeps it",
-        ("vllm-project/vllm 56066", "deepspeedai/DeepSpeed 8345"),
-        "The default base, whatever the checkpoint says; repetition from the first token.",
-        "model",
-        moved_base,
-        "The second thread is the other way round: the base is in the new place, and the old one was asked.",
-    ),
-    Replay(
-        "Frequencies that nobody filled after the meta device",
-        ("huggingface/transformers 45902", "unslothai/unsloth 4112", "pytorch/torchtitan 4783"),
-        "The training loss is 5 to 11 times too high.",
-        "model",
-        never_filled,
-    ),
-    Replay(
-        "Trainer and server rotate by different kernels",
-        ("NVIDIA-NeMo/Automodel 3027", "NVIDIA-NeMo/RL 2981"),
-        "Probabilities of trainer and server drift apart.",
-        "diagnose",
-        two_kernels,
-        "In the first thread neither kernel is wrong, and `diagnose` says in which width each keeps its cosines. "
-        "In the second the server's is, by up to 4.0 in a key, and nobody says how.",
-    ),
-    Replay(
-        "A partial factor of another kind of layers",
-        ("vllm-project/vllm 41185",),
-        "The latent layers turn half of the features that they should.",
-        "model",
-        another_kinds_width,
-    ),
-    Replay(
-        "The indexer of sparse attention pairs neighbours",
-        ("sgl-project/sglang 13495", "sgl-project/sglang 13531", "ml-explore/mlx-lm 1431"),
-        "Fine at first; long generations lose quality.",
-        "diagnose",
-        indexer,
-        "The config does not state the indexer's layout: it must be known and given with --layout.",
-        ("sgl-project/sglang 13495",),
-    ),
-    Replay(
-        "Rows beyond the first, at length 1",
-        ("ml-explore/mlx 3494",),
-        "In a batch only the first row goes on well.",
-        "decode",
-        decode(FirstRowOnly),
-    ),
-    Replay(
-        "Positions doubled by a default scale",
-        ("vllm-project/vllm 41236", "ml-explore/mlx-lm 1553"),
-        "Worse at every length.",
-        "diagnose",
-        doubled,
-        "`decode` cannot see it: all positions are doubled alike.",
-    ),
-    Replay(
-        "LongRoPE's list by the allocated context",
-        ("ggml-org/llama.cpp 24823",),
-        "Short prompts change with the context size.",
-        "diagnose",
-        by_allocated_length,
-    ),
-    Replay(
-        "Turned twice",
-        ("NVIDIA/TensorRT-LLM 16378",),
-        "Short outputs are fine, long ones fall apart.",
-        "model",
-        turned_twice,
-        "`diagnose` sees one of the two rotations, which is right; `decode` sees both, and they agree.",
-    ),
-    Replay(
-        "Position ids ignored",
-        ("NVIDIA/Megatron-LM 453", "NVIDIA-NeMo/Automodel 2377"),
-        "Packed documents are counted through.",
-        "decode",
-        decode(Uncounted),
-    ),
-    Replay(
-        "One rule for two kinds of layers",
-        ("huggingface/transformers 45945", "vllm-project/vllm 43419"),
-        "OLMo 3 is worse on long texts.",
-        "model",
-        one_rule_for_all,
-        "In the second thread people disagree on what is meant; the tool holds a model against its config.",
-    ),
-    Replay(
-        "A permutation skipped in the conversion",
-        ("ggml-org/llama.cpp 22611",),
-        "Gibberish after the conversion: a perplexity of 4419 where 44.0 was right.",
-        "weights",
-        not_permuted,
-    ),
-    Replay(
-        "Positions of a video",
-        ("huggingface/transformers 45381",),
-        "Every frame is at the same time.",
-        "",
-        None,
-        "The ids are wrong before the model sees them, and it turns by them rightly. Print them for four frames.",
-    ),
-    Replay(
-        "A drafter's slots by the temporal coordinate",
-        ("vllm-project/vllm 54498",),
-        "Drafts are accepted less often behind an image.",
-        "decode",
-        decode(SlotsByTime, THREE),
-    ),
-)
+THREE = RopeSpec(plain_rope(16).inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout="half_split")
+RUNS: dict[str, Callable[[bool], Report]] = {
+    "flipped_pairs": flipped_pairs,
+    "moved_base": moved_base,
+    "never_filled": never_filled,
+    "two_kernels": two_kernels,
+    "another_kinds_width": another_kinds_width,
+    "indexer": indexer,
+    "first_row_only": decode(FirstRowOnly),
+    "doubled": doubled,
+    "by_allocated_length": by_allocated_length,
+    "turned_twice": turned_twice,
+    "uncounted": decode(Uncounted),
+    "one_rule_for_all": one_rule_for_all,
+    "not_permuted": not_permuted,
+    "slots_by_time": decode(SlotsByTime, THREE),
+}
+_STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+REPLAYS = tuple(Replay(run=RUNS.get(name), **stated) for name, stated in _STATED.items())

@@ -59,8 +59,8 @@ class Statement:
         """Return the reading of a kind of layers; ConfigError if there is none."""
         kinds = {reading.layer_type: reading for reading in self.readings}
         if layer_type in kinds or None in kinds:
-            return kinds[layer_type if layer_type in kinds else None]
-        names = [each.layer_type for each in self.readings if each.layer_type]
+            return kinds.get(layer_type) or kinds[None]
+        names = [each for each in kinds if each]
         reason = "choose" if layer_type is None else "no such layer type"
         raise config_error(reason, "layer_type", choices=names, allowed=listed(names), value=layer_type)
 
@@ -110,7 +110,7 @@ def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
             raise
         labels = error.choices
     kinds = [read_config(config, layer_type=label, seq_len=seq_len) for label in labels]
-    return tuple([first, *kinds] if first and first.layer_type is None else kinds)
+    return (first, *kinds) if first and first.layer_type is None else tuple(kinds)
 
 
 def rotation_of(path: str | Path, layer_type: str | None = None) -> RopeSpec:

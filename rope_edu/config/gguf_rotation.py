@@ -18,32 +18,9 @@ from rope_edu.config.reader import Reading, Remark, read_config
 from rope_edu.config.values import RULES, ConfigError, config_error
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_text(encoding="utf-8"))
-LISTS = LONG, SHORT, FACTORS = tuple(
-    f"rope_{name}.weight" for name in ("factors_long", "factors_short", "freqs")
-)
-KEYS = {  # a field of a config, and the key in which a GGUF has it
-    "rope_theta": "rope.freq_base",
-    "rotary_dim": "rope.dimension_count",
-    "head_dim": "attention.key_length",
-    "max_position_embeddings": "context_length",
-    "hidden_size": "embedding_length",
-    "num_attention_heads": "attention.head_count",
-    "rope_scaling.rope_type": "rope.scaling.type",
-    "rope_scaling.factor": "rope.scaling.factor",
-    "rope_scaling.original_max_position_embeddings": "rope.scaling.original_context_length",
-    "rope_scaling.beta_fast": "rope.scaling.yarn_beta_fast",
-    "rope_scaling.beta_slow": "rope.scaling.yarn_beta_slow",
-    "rope_scaling.mscale_all_dim": "rope.scaling.yarn_log_multiplier",
-    "rope_scaling.attention_factor": "rope.scaling.attn_factor",
-    "rope_scaling.mrope_section": "rope.dimension_sections",
-}
-ALSO_READ = (
-    "freq_base_swa",
-    "dimension_count_swa",
-    "scale_linear",
-    "scaling.finetuned",
-    "scaling.yarn_attn_factor",
-)
+LISTS = LONG, SHORT, FACTORS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
+KEYS: dict[str, str] = FACTS.pop("keys")  # a field of a config, and the key in which a GGUF has it
+ALSO_READ: list[str] = FACTS.pop("also_read")
 
 
 def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...]]:
@@ -92,9 +69,8 @@ class _Keys:
     def unread(self) -> Iterator[str]:
         known = {f"{self.arch}.{key}" for key in KEYS.values()}
         also = {f"{self.arch}.rope.{key}" for key in ALSO_READ}
-        for key in self.values:
-            if key.startswith(f"{self.arch}.rope.") and key not in known | also:
-                yield key
+        ours = (key for key in self.values if key.startswith(f"{self.arch}.rope."))
+        yield from (key for key in ours if key not in known | also)
 
 
 def _kinds(keys: _Keys) -> dict[str | None, dict[str, Any] | None]:
@@ -113,19 +89,17 @@ def _kinds(keys: _Keys) -> dict[str | None, dict[str, Any] | None]:
         "head_dim": keys.get("attention.key_length_swa"),
     }
     own = {name: value for name, value in own.items() if value is not None}
-    known = FACTS["sliding_layers"].get(keys.arch) if slides else None
-    if not own and known is None:
-        return {None: {}}
-    if known is not None:
-        own = ({"rope_theta": known["base"]} if "base" in known else {}) | own
-        own |= {"rope_scaling": None} if known.get("factor") == 1 else {}
-    return {"full_attention": {}, "sliding_attention": own}
+    known = FACTS["sliding_layers"].get(keys.arch, {}) if slides else {}
+    if "base" in known:
+        own = {"rope_theta": known["base"]} | own
+    if "factor" in known:
+        own["rope_scaling"] = None  # it is 1
+    return {"full_attention": {}, "sliding_attention": own} if own else {None: {}}
 
 
 def _fields(keys: _Keys, lists: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return the fields of a config that say the same."""
     arch = keys.arch
-    sections = arch in FACTS["sections_in_turn"]
     fields = {name: keys.one(name) for name in KEYS if not name.startswith("rope_scaling")}
     fields["rope_interleave"] = arch in FACTS["interleaved"]
     fields["rope_theta"] = 10_000.0 if fields["rope_theta"] is None else fields["rope_theta"]
@@ -133,29 +107,26 @@ def _fields(keys: _Keys, lists: dict[str, np.ndarray]) -> dict[str, Any]:
         fields["head_dim"] = fields["rotary_dim"]  # of MLA only the decoupled key turns
     stated = {name.partition(".")[2]: keys.one(name) for name in KEYS if name.startswith("rope_scaling.")}
     factor = stated["factor"] if stated["factor"] is not None else keys.get("rope.scale_linear")
-    sort = stated["rope_type"] or "linear"
+    sort, wanted = stated["rope_type"] or "linear", []
     if sort == "longrope" or LONG in lists:
-        scaling: dict[str, Any] = {"rope_type": "longrope"}
+        scaling: dict[str, Any] = {"rope_type": "longrope", "attention_factor": 1.0}
         scaling |= {"short_factor": _listed(lists.get(SHORT)), "long_factor": _listed(lists.get(LONG))}
-        scaling["attention_factor"] = (
-            1.0 if stated["attention_factor"] is None else stated["attention_factor"]
-        )
-        wanted = ["original_max_position_embeddings"]
-    elif sort in ("linear", "none") and (sort == "none" or factor in (None, 0, 1)):
-        scaling, wanted = {"rope_type": "default"}, []
+        wanted = ["original_max_position_embeddings", "attention_factor"]
+    elif sort == "none" or (sort == "linear" and factor in (None, 0, 1)):
+        scaling = {"rope_type": "default"}
     else:
         scaling = {"rope_type": sort, "factor": factor or 1.0}
-        wanted = ["original_max_position_embeddings", "beta_fast", "beta_slow"] if sort == "yarn" else []
-        if sort == "yarn" and stated["original_max_position_embeddings"] is None:
-            stated["original_max_position_embeddings"] = fields["max_position_embeddings"]
-        if sort == "yarn" and stated["mscale_all_dim"] and arch not in FACTS["log_multiplier_unread"]:
+    if scaling["rope_type"] == "yarn":
+        wanted = ["original_max_position_embeddings", "beta_fast", "beta_slow"]
+        scaling["original_max_position_embeddings"] = fields["max_position_embeddings"]
+        if stated["mscale_all_dim"] and arch not in FACTS["log_multiplier_unread"]:
             scale = stated["mscale_all_dim"] * (10 if arch in FACTS["log_multiplier_in_tenths"] else 1)
             equal = arch in FACTS["mscale_is_all_dim"]
             scaling |= {"mscale": scale if equal else 1.0, "mscale_all_dim": scale}
     scaling |= {name: stated[name] for name in wanted if stated[name] is not None}
     if isinstance(stated["mrope_section"], list) and any(stated["mrope_section"]):
         scaling["mrope_section"] = [each for each in stated["mrope_section"] if each]
-        scaling["mrope_interleaved"] = sections
+        scaling["mrope_interleaved"] = arch in FACTS["sections_in_turn"]
     return {name: value for name, value in fields.items() if value is not None} | {"rope_scaling": scaling}
 
 
@@ -184,9 +155,8 @@ def _reading(
         reading = _divided(reading, factors)
     growth = keys.get("rope.scaling.attn_factor")
     if reading.rope_type == "yarn" and isinstance(growth, float) and growth > 0:
-        reading = replace(
-            reading, spec=reading.spec.replace(attention_factor=reading.spec.attention_factor * growth)
-        )
+        grown = reading.spec.replace(attention_factor=reading.spec.attention_factor * growth)
+        reading = replace(reading, spec=grown)
     labels = tuple(each for each in kinds if each is not None)
     return replace(reading, layer_type=label, layer_types=labels, remarks=(*_remarks(keys, reading),))
 

@@ -62,7 +62,7 @@ def kinds_of(table: Table) -> Kinds:
     nested = any(isinstance(value, dict) for value in stated.values.values())
     table.facts |= {"nested": nested, "stretched": bool(set(stated.values) - {"rope_type", "type", THETA})}
     table.part = Part({}) if nested else stated
-    row = table.holding(RULES["kinds_of_layers"])
+    row, family = table.holding(RULES["kinds_of_layers"]), table.facts["model_type"]
     if row is None:
         kinds: Kinds = {Layers.ALL: stated}
     elif row["kinds"] == "nested":
@@ -71,12 +71,8 @@ def kinds_of(table: Table) -> Kinds:
         kinds = _by_layer(table, stated, row["field"], row["from"])
     else:
         kinds = {label: _taken(stated, rule, table) for label, rule in row["kinds"].items()}
-    if (
-        not nested
-        and THETA in stated
-        and table.facts["model_type"] in RULES["rope_parameters_per_layer_type"]
-    ):
-        table.notes.lost("flat", model_type=table.facts["model_type"])
+    if not nested and THETA in stated and family in RULES["rope_parameters_per_layer_type"]:
+        table.notes.lost("flat", model_type=family)
     return _with_still(table, kinds)
 
 
@@ -96,25 +92,24 @@ def _stated(table: Table) -> Part:
             raise _contradiction(scaling, name, parameters, name)
     if THETA in parameters and THETA not in scaling and not beside:
         notes.lost("two places")
-    paths = {name: parameters.path(name) for name in parameters.values}
-    return Part(parameters.values | scaling.values, scaling.path(""), paths)
+    return Part(parameters.values | scaling.values, scaling.path(""), parameters.all_paths())
 
 
 def _nested(stated: Part, table: Table) -> Kinds:
     body, family = table.body, table.facts["model_type"]
     declared = table.get("layer_types")
+    kinds: Kinds = {}
     for label, value in stated.values.items():
+        path = stated.path(label)
         if not isinstance(value, dict):
             words = {"value": value, "rule": "nested", "allowed": "an object for each layer type"}
-            raise config_error("no rule uses", stated.path(label), **words)
+            raise config_error("no rule uses", path, **words)
         lost = label not in declared if declared else family in RULES["rope_parameters_for_all_layers"]
         if lost and THETA in value:
-            table.notes.lost("no layer type", field=f"{stated.path(label)}.{THETA}")
+            table.notes.lost("no layer type", field=f"{path}.{THETA}")
+        kinds[label] = Part(value, path, apart=True)
     if not any(name in body for name in names_of(THETA)):
         table.notes.add("theta lost by 4")
-    kinds: Kinds = {
-        label: Part(value, stated.path(label), apart=True) for label, value in stated.values.items()
-    }
     if any(label in kinds for label in declared or []):
         still = [label for label in RULES["kinds_of_attention"] if label in declared and label not in kinds]
         kinds |= dict.fromkeys(still)
@@ -124,36 +119,38 @@ def _nested(stated: Part, table: Table) -> Kinds:
 
 def _taken(stated: Part, rule: dict[str, Any], table: Table) -> Part:
     """Return the parameters of a kind of layers: those stated or none, and fields taken from beside them."""
-    source = stated if rule.get("stated") else Part({}, stated.path(""))
-    values, paths = dict(source.values), {name: source.path(name) for name in source.values}
+    whole = "stated" in rule
+    source = stated if whole else Part({}, stated.path(""))
+    values, paths = dict(source.values), source.all_paths()
     for name, other in rule.items():
         if name == "stated":
             continue
-        place = stated if other in stated and not rule.get("stated") else table.body
-        value = place.raw(other) if other in place else (None if other == name else table.taken(other))
+        place = stated if other in stated and not whole else table.body
+        value = place.raw(other)
+        if value is None and other != name:
+            value = table.taken(other)
         if value is None:
             continue
         if name in values and not same(values[name], value):
             raise _contradiction(source, name, place, other)
         values[name], paths[name] = value, place.path(other)
-    return Part(values, source.path(""), paths, apart=len(rule) > bool(rule.get("stated")))
+    return Part(values, source.path(""), paths, apart=len(rule) > whole)
 
 
 def _by_layer(table: Table, stated: Part, field: str, name: str) -> Kinds:
     """Return the kinds of a file that lists a base for each layer; 0 is a layer that does not rotate."""
-    bases = checked(field, table.body.path(name), table.body.raw(name))
-    table.used.add(table.body.path(name))
+    path = table.body.path(name)
+    bases = checked(field, path, table.body.raw(name))
+    table.used.add(path)
     types = table.get("layer_types") or []
     fractions = table.get("partial_rotary_factors") or []
     kinds: Kinds = {}
     for layer, base in enumerate(bases):
         label = types[layer] if len(types) > layer else "every layer"
-        values = {THETA: base} | (
-            {"partial_rotary_factor": fractions[layer]} if len(fractions) > layer else {}
-        )
-        scaled = label == "full_attention" or not fractions
-        values = (dict(stated.values) if scaled else {}) | values
-        path = table.body.path(name)
+        values = dict(stated.values) if label == "full_attention" or not fractions else {}
+        values[THETA] = base
+        if len(fractions) > layer:
+            values["partial_rotary_factor"] = fractions[layer]
         part = Part(values, stated.path(""), {THETA: path}, apart=True) if base else None
         known = kinds.setdefault(label, part)
         if (known and known.values) != (part and part.values):
@@ -166,7 +163,7 @@ def with_own_fields(table: Table, label: Label, part: Part | None) -> Part | Non
     """Return a kind's parameters with the fields that the file states for this kind alone, such as its width."""
     if part is None:
         return part
-    values, paths = dict(part.values), {key: part.path(key) for key in part.values}
+    values, paths = dict(part.values), part.all_paths()
     for name, other in RULES["fields_of_a_kind"].get(label, RULES["fields_of_any_kind"]).items():
         value, path = _own(table, label, name, other)
         if value is not None:
@@ -241,10 +238,10 @@ def _with_still(table: Table, kinds: Kinds) -> Kinds:
     if row["still"] == "all":
         return {Layers.STILL: None}
     if row["still"] == "full_attention":
-        if Layers.ALL not in kinds:
-            return kinds
-        _note_still(table, [label != "full_attention" for label in types])
-        return {"sliding_attention": kinds[Layers.ALL], "full_attention": None}
+        if Layers.ALL in kinds:
+            _note_still(table, [label != "full_attention" for label in types])
+            kinds = {"sliding_attention": kinds[Layers.ALL], "full_attention": None}
+        return kinds
     turning = table.get("no_rope_layers")
     if row["still"] == "every":
         turning = [(layer + 1) % table.value(row["interval"]) for layer in range(layers)]
@@ -273,22 +270,17 @@ def chosen(kinds: Kinds, layer_type: object, table: Table) -> Label:
         return Layers.STILL
     if Layers.ALL in kinds and layer_type in types:
         return Layers.ALL
-    if not labels and not types:
-        raise config_error("one rotation", "layer_type", value=layer_type)
     allowed = list(dict.fromkeys(labels or types))
-    raise config_error(
-        "no such layer type", "layer_type", choices=allowed, allowed=listed(allowed), value=layer_type
-    )
+    reason = "no such layer type" if allowed else "one rotation"
+    raise config_error(reason, "layer_type", choices=allowed, allowed=listed(allowed), value=layer_type)
 
 
 def _only(kinds: Kinds, labels: list[str]) -> Label:
-    turning = {label: part for label, part in kinds.items() if part is not None}
-    if not turning:
-        return next(iter(kinds))
-    first = next(iter(turning.values()))
-    if not all(same(part.values, first.values) for part in turning.values()):
+    turning = {label: part.values for label, part in kinds.items() if part is not None}
+    first = next(iter(turning or kinds))
+    if not all(same(values, turning[first]) for values in turning.values()):
         raise config_error("choose", "layer_type", choices=labels, allowed=listed(labels), value=None)
-    return next(iter(turning))
+    return first
 
 
 def names_in(kinds: Kinds) -> list[str]:

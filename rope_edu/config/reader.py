@@ -14,16 +14,7 @@ from typing import Any
 import numpy as np
 
 from rope_edu import encodings
-from rope_edu.config.layers import (
-    Label,
-    Layers,
-    body_of,
-    chosen,
-    kinds_of,
-    name_of,
-    names_in,
-    with_own_fields,
-)
+from rope_edu.config.layers import Layers, body_of, chosen, kinds_of, name_of, names_in, with_own_fields
 from rope_edu.config.table import Notes, Table, pair_axes
 from rope_edu.config.values import (
     FIELDS,
@@ -76,12 +67,9 @@ class Call:
         if self.rule in (STILL, "longrope") or self.divided_by != 1 or self.axes is not None:
             return 'rope_from_config("config.json")'
         given = [format_value(each) for each in self.arguments]
-        settings = [f"{name}={_literal(value)}" for name, value in self.settings.items()]
-        return f"{self.rule}({', '.join(given + settings)})"
-
-
-def _literal(value: object) -> str:
-    return str(value) if isinstance(value, bool) else format_value(value)
+        for name, value in self.settings.items():
+            given.append(f"{name}={value if isinstance(value, bool) else format_value(value)}")
+        return f"{self.rule}({', '.join(given)})"
 
 
 @dataclass(frozen=True)
@@ -178,17 +166,29 @@ def read_config(
     table.decide(RULES["first"])
     kinds = kinds_of(table)
     table.notes = Notes()  # of kinds that nobody asked for
-    label = chosen(
-        {each: with_own_fields(table, each, part) for each, part in kinds.items()}, layer_type, table
-    )
+    own = {each: with_own_fields(table, each, part) for each, part in kinds.items()}
+    label = chosen(own, layer_type, table)
     table.notes = notes
-    own = with_own_fields(table, label, kinds[label])
-    table.part = Part({}) if own is None else own
+    part = with_own_fields(table, label, kinds[label])
+    table.part = part or Part({})
     table.run({"layout": RULES["facts"]["layout"]})
-    call = _still(table) if own is None else _call(table)
+    call = _still(table) if part is None else _call(table)
     _note_unread(table, keys)
-    shown = layer_type if label is Layers.ALL else name_of(label)
-    return _reading(table, call, kinds, shown)
+    facts, texts = table.facts, RULES["remarks"]
+    longest = table.get("max_position_embeddings")
+    return Reading(
+        spec=call.spec(),
+        rope_type=facts["rule"],
+        base=facts.get("base", 1.0),
+        factor=facts.get("factor"),
+        longest=longest,
+        trained=facts.get("trained"),
+        layer_type=layer_type if label is Layers.ALL else name_of(label),
+        layer_types=tuple(names_in(kinds)),
+        section_order=facts.get("section_order"),
+        remarks=tuple(Remark(kind, texts[kind].format(**words)) for kind, words in table.notes),
+        call=call,
+    )
 
 
 def _call(table: Table) -> Call:
@@ -200,13 +200,13 @@ def _call(table: Table) -> Call:
     table.run(RULES["last"])
     row = table.holding(RULES["rules"][rule]["calls"])
     assert row is not None, rule  # the last row holds always
-    settings = {name: table.value(each) for name, each in row["settings"].items()}
-    settings |= {"base": facts["base"], "layout": facts["layout"]}
     arguments = tuple(map(table.value, row["arguments"]))
+    values = {name: table.value(each) for name, each in row["settings"].items()}
+    settings = {name: value for name, value in values.items() if value is not None}
+    settings |= {"base": facts["base"], "layout": facts["layout"]}
     sections = facts["sections"]
     axes = pair_axes(sections, facts["section_order"]) if sections else None
-    stated = {name: value for name, value in settings.items() if value is not None}
-    return Call(row["function"], arguments, stated, table.value(row.get("divided_by", 1.0)), axes)
+    return Call(row["function"], arguments, settings, table.value(row.get("divided_by", 1.0)), axes)
 
 
 def _rule_of(table: Table) -> str:
@@ -238,24 +238,6 @@ def _still(table: Table) -> Call:
         words = {"value": head_dim, "width": head_dim, "least": 2}
         raise config_error("odd width", table.path("head_dim"), **words)
     return Call(STILL, (head_dim,), {"layout": table.facts["layout"]})
-
-
-def _reading(table: Table, call: Call, kinds: dict[Label, Part | None], shown: str | None) -> Reading:
-    facts, texts = table.facts, RULES["remarks"]
-    longest = table.get("max_position_embeddings")
-    return Reading(
-        spec=call.spec(),
-        rope_type=facts["rule"],
-        base=facts.get("base", 1.0),
-        factor=facts.get("factor"),
-        longest=longest,
-        trained=facts.get("trained"),
-        layer_type=shown,
-        layer_types=tuple(names_in(kinds)),
-        section_order=facts.get("section_order"),
-        remarks=tuple(Remark(kind, texts[kind].format(**words)) for kind, words in table.notes),
-        call=call,
-    )
 
 
 def loaded(config: object) -> object:
@@ -297,7 +279,6 @@ def _note_unread(table: Table, keys: list[str]) -> None:
             used |= {body.path(name) for name in names_of(field)}
     objects = [body.path(name) for name in ("rope_parameters", "rope_scaling", "rotary")]
     inside = tuple(f"{path}." for path in objects)
-    unread = [path for path in keys if path not in {*used, *objects} and not path.startswith(inside)]
+    unread = [path[:60] for path in keys if path not in {*used, *objects} and not path.startswith(inside)]
     if unread:
-        shown = ", ".join(path[:60] for path in unread[:6]) + (", …" if len(unread) > 6 else "")
-        table.notes.add("not read", fields=shown)
+        table.notes.add("not read", fields=", ".join(unread[:6]) + (", …" if len(unread) > 6 else ""))

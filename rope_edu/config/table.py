@@ -110,15 +110,12 @@ class Table:
     def candidates(self, name: str) -> list[tuple[Part, str]]:
         """Return each place of a field, as the part and the name there."""
         place = FIELDS[name].get("place")
-        found = []
+        found: list[tuple[Part, str]] = []
         for part, elsewhere in ((self.part, "file"), (self.body, "rotation")):
-            if place == elsewhere:
+            if place == elsewhere or (found and self.part.apart):
                 continue
-            found += [
-                (part, each) for each in names_of(name) if each in part and part.raw(each) != ABSENT.get(name)
-            ]
-            if found and self.part.apart and part is self.part:
-                break
+            silent = None, ABSENT.get(name)
+            found += [(part, each) for each in names_of(name) if part.raw(each) not in silent]
         self.used |= {part.path(each) for part, each in found}
         return found
 
@@ -126,10 +123,8 @@ class Table:
         """Return how an error names a field."""
         if name not in FIELDS:
             return self.part.path(name)
-        found = self.candidates(name)
-        part, each = (
-            found[0] if found else (self.part if FIELDS[name].get("place") == "rotation" else self.body, name)
-        )
+        usual = self.part if FIELDS[name].get("place") == "rotation" else self.body
+        part, each = next(iter(self.candidates(name)), (usual, name))
         return part.path(each)
 
     def get(self, name: str, *, agreed: bool = False) -> Any:
@@ -231,9 +226,7 @@ EAGER: dict[str, Callable[..., Any]] = {
     "sum": lambda values: None if values is None else sum(values),
     "length": len,
     "unless": lambda value, usual: None if same(value, usual) else value,
-    "dealt": lambda sections: (
-        [dealt_in_turn(sections).count(axis) for axis in range(len(sections))] == sections
-    ),
+    "dealt": lambda dealt: [dealt_in_turn(dealt).count(axis) for axis in range(len(dealt))] == dealt,
     "mscale": yarn_mscale,
     "square": lambda value: round(value**2, 4),
     "backwards": _backwards,

@@ -17,24 +17,10 @@ from rope_edu.config.gguf import is_gguf, read_header
 LARGEST = 16 * 2**20  # bytes of a header, of which JSON makes twenty times as many in memory
 MOST_ROWS = 2**18
 WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-GGML = {
-    0: "F32",
-    1: "F16",
-    28: "F64",
-    30: "BF16",
-}  # those that are read, and the quantized ones that are usual
-GGML |= {
-    2: "Q4_0",
-    3: "Q4_1",
-    6: "Q5_0",
-    7: "Q5_1",
-    8: "Q8_0",
-    10: "Q2_K",
-    11: "Q3_K",
-    12: "Q4_K",
-    13: "Q5_K",
-}
-GGML |= {14: "Q6_K", 39: "MXFP4"}
+# formats that are read, and the usual ones that are quantized
+GGML = {0: "F32", 1: "F16", 28: "F64", 30: "BF16"}
+GGML |= {2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0", 39: "MXFP4"}
+GGML |= {10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K"}
 
 
 @dataclass(frozen=True)
@@ -49,9 +35,8 @@ class Stored:
     def columns(self, most: int) -> np.ndarray:
         """Return the first columns as float64, (rows, at most `most`); a bias is one column."""
         if self.dtype not in WIDTHS:
-            raise ValueError(
-                f"{self.path} has numbers of the format {self.dtype}; {', '.join(WIDTHS)} are read"
-            )
+            read = ", ".join(WIDTHS)
+            raise ValueError(f"{self.path} has numbers of the format {self.dtype}; {read} are read")
         if not 1 <= len(self.shape) <= 2 or not math.prod(self.shape):
             raise ValueError(f"{self.path} has a projection of shape {self.shape}, and 1 or 2 axes are read")
         if self.shape[0] > MOST_ROWS:
@@ -68,8 +53,10 @@ def read_tensors(path: Path) -> dict[str, Stored]:
     files = files_of(path)
     if not files:
         raise ValueError(f"{path} holds no file named *.safetensors or *.gguf")
-    read = {True: _of_gguf, False: _header}
-    return {name: stored for file in files for name, stored in read[is_gguf(file)](file).items()}
+    found: dict[str, Stored] = {}
+    for file in files:
+        found |= _of_gguf(file) if is_gguf(file) else _header(file)
+    return found
 
 
 def files_of(path: Path) -> list[Path]:
@@ -98,12 +85,9 @@ def _header(path: Path) -> dict[str, Stored]:
         if not 2 <= length <= min(LARGEST, size - 8):
             raise ValueError(f"{path} is no safetensors file, or it is cut")
         try:
-            content = json.loads(file.read(length))
-            return {
-                name: _stored(path, each, 8 + length, size)
-                for name, each in content.items()
-                if name != "__metadata__"
-            }
+            stated = json.loads(file.read(length)).items()
+            entries = {name: each for name, each in stated if name != "__metadata__"}
+            return {name: _stored(path, each, 8 + length, size) for name, each in entries.items()}
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise ValueError(f"{path} has a broken header: {type(error).__name__}: {error}") from None
 

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
 FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
-PLAIN = (
-    "allowed",
-    "why",
-    "detail",
-    "other",
-    "rule",
-    "nest",
-    "fields",
-    "model_type",
-)  # words shown as they are
+TYPES = {"number": float, "whole": int, "flag": bool, "text": str, "object": dict}
+PLAIN = {"allowed", "why", "detail", "other", "rule", "nest", "fields", "model_type"}  # shown as they are
 
 
 class ConfigError(ValueError):
@@ -57,7 +49,7 @@ def format_value(value: object) -> str:
     if isinstance(value, Real) and not isinstance(value, bool):
         return _format_number(value)
     if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
+        return json.dumps(value)
     if isinstance(value, str):
         text = json.dumps(value[:61], ensure_ascii=False)
     elif isinstance(value, list | tuple):
@@ -84,45 +76,31 @@ def listed(names: Iterable[str]) -> str:
 def checked(name: str, path: str, value: object) -> Any:
     """Return a value in the type of its field, or raise the error that names its path."""
     rule = FIELDS[name]
-    convert = _KINDS[rule["kind"]]
     try:
         if not rule.get("list"):
-            found = convert(value, rule)
-            return rule.get("same_as", {}).get(found, found) if isinstance(found, str) else found
+            found = _converted(value, rule)
+            return rule["same_as"].get(found, found) if "same_as" in rule else found
         if not isinstance(value, list | tuple) or not 1 <= len(value) <= 65_536:
             raise TypeError
-        return [convert(each, rule) for each in value]
+        return [_converted(each, rule) for each in value]
     except (TypeError, OverflowError):
         raise config_error("out of range", path, allowed=rule["allowed"], value=value) from None
 
 
-def _number(value: object, rule: dict[str, Any]) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise TypeError
-    number = float(value)
-    least, most = rule.get("least", -math.inf), rule["most"]
-    if number <= rule.get("above", -math.inf) or not least <= number <= most:
-        raise TypeError
-    return number
-
-
-def _whole(value: object, rule: dict[str, Any]) -> int:
-    number = _number(value, rule)
-    if not number.is_integer():
-        raise TypeError
-    return int(number)
-
-
-def _of(kind: type) -> Callable[[object, dict[str, Any]], Any]:
-    def convert(value: object, rule: dict[str, Any]) -> Any:
+def _converted(value: object, rule: dict[str, Any]) -> Any:
+    """Return a value in the type of a rule; TypeError if it is of another, or out of range."""
+    kind = TYPES[rule["kind"]]
+    if kind not in (float, int):
         if not isinstance(value, kind):
             raise TypeError
         return value
-
-    return convert
-
-
-_KINDS = {"number": _number, "whole": _whole, "flag": _of(bool), "text": _of(str), "object": _of(dict)}
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise TypeError
+    number = float(value)
+    least, above = rule.get("least", -math.inf), rule.get("above", -math.inf)
+    if number <= above or not least <= number <= rule["most"] or (kind is int and number % 1):
+        raise TypeError
+    return kind(number)
 
 
 def same(a: object, b: object) -> bool:
@@ -170,6 +148,10 @@ class Part:
         """Return the name of a field in an error: its path from the top of the file."""
         return self.paths.get(name) or ".".join(filter(None, (self.start, str(name))))
 
+    def all_paths(self) -> dict[str, str]:
+        """Return the path of each field."""
+        return {name: self.path(name) for name in self.values}
+
 
 def names_of(field: str) -> list[str]:
     """Return all names of a field, the most usual first."""
@@ -185,12 +167,9 @@ def walk(config: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
             yield path, depth, value
         if depth > RULES["deepest"]:
             continue
+        inner: list[tuple[str, Any]] = []
         if isinstance(value, dict):
-            inner = [(f"{path}.{key}" if path else str(key), depth + 1, each) for key, each in value.items()]
+            inner = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()]
         elif isinstance(value, list | tuple):
-            inner = [
-                (f"{path}[]", depth + 1, each) for each in value if isinstance(each, dict | list | tuple)
-            ]
-        else:
-            continue
-        stack.extend(reversed(inner))
+            inner = [(f"{path}[]", each) for each in value if isinstance(each, dict | list | tuple)]
+        stack.extend((name, depth + 1, each) for name, each in reversed(inner))

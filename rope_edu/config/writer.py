@@ -47,32 +47,22 @@ def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, A
     if spelling not in (4, 5):
         raise ValueError(f"spelling must be 4 or 5, got {spelling!r}")
     spec = rotation.spec if isinstance(rotation, Reading) else rotation
-    shape = {
-        "head_dim": spec.head_dim,
-        "rotary_dim": spec.rotary_dim,
-        "rope_interleave": spec.layout == "interleaved",
-    }
+    shape = {"head_dim": spec.head_dim, "rotary_dim": spec.rotary_dim}
+    shape["rope_interleave"] = spec.layout == "interleaved"
     if spec.kind == STILL:
-        return {
-            "head_dim": spec.head_dim,
-            "rope_interleave": shape["rope_interleave"],
-            "position_embedding_type": STILL,
-        }
+        del shape["rotary_dim"]
+        return shape | {"position_embedding_type": STILL}
     if isinstance(rotation, Reading):
         base, stated = rotation.base, _stated(rotation)
+        shape |= _beside(rotation)
     else:
         base, stated = _plain_base(spec), {"rope_type": "default"}
     if stated["rope_type"] == "proportional":
         del shape["rotary_dim"]
-    if isinstance(rotation, Reading):
-        shape |= _beside(rotation)
     if spelling == 5:
         return shape | {"rope_parameters": stated | {"rope_theta": base}}
-    return (
-        shape
-        | {"rope_theta": base}
-        | ({"rope_scaling": stated} if stated != {"rope_type": "default"} else {})
-    )
+    scaling = {} if stated == {"rope_type": "default"} else {"rope_scaling": stated}
+    return shape | {"rope_theta": base} | scaling
 
 
 def _stated(reading: Reading) -> dict[str, Any]:
@@ -85,14 +75,11 @@ def _stated(reading: Reading) -> dict[str, Any]:
     if call.rule == "longrope":
         keys["attention_factor"] = reading.spec.attention_factor
     if reading.section_order:
-        keys["mrope_section"] = _sections(reading)
+        times, *others = reading.spec.sections or (0,)
+        last = reading.section_order == "rows and columns first"
+        keys["mrope_section"] = (*others, times) if last else (times, *others)
         keys["mrope_interleaved"] = reading.section_order == "interleaved"
     return {"rope_type": "dynamic" if rope_type == "ntk_alpha" else rope_type} | keys
-
-
-def _sections(reading: Reading) -> tuple[int, ...]:
-    times, *others = reading.spec.sections or (0,)
-    return (*others, times) if reading.section_order == "rows and columns first" else (times, *others)
 
 
 def _beside(reading: Reading) -> dict[str, Any]:
@@ -104,12 +91,8 @@ def _beside(reading: Reading) -> dict[str, Any]:
 def _plain_base(spec: RopeSpec) -> float:
     """Return the base of a spec of plain RoPE; ValueError for any other."""
     pairs = len(spec.inv_freq)
-    if (
-        spec.kind in ("rope", "partial")
-        and spec.attention_factor == 1
-        and spec.axes is None
-        and spec.inv_freq[0] == 1
-    ):
+    is_plain = spec.kind in ("rope", "partial") and spec.attention_factor == 1 and spec.axes is None
+    if is_plain and spec.inv_freq[0] == 1:
         found = spec.inv_freq[-1] ** -(pairs / max(pairs - 1, 1)) if pairs > 1 else 10_000.0
         for digits in range(1, 18):
             base = float(f"{found:.{digits}g}")
