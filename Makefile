@@ -19,7 +19,7 @@ REST := $(addprefix tests/,check makers training typing widgets) $(wildcard test
 AGAIN = echo "These failed, and are tried once more with the machine to themselves:" && \
 	$(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none tests/book
 
-.PHONY: help book serve check test library lint notebooks bench dist versions weekly address clean
+.PHONY: help book serve check test library lint notebooks bench dist versions walk weekly address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -67,6 +67,10 @@ dist: .venv/release  ## hand on: site as a zip, PDF, EPUB, students' notebooks, 
 
 versions: .venv/book  ## put earlier versions beside the built book, from the zips of their releases (FROM=folder)
 	$(BIN)/python book/tools/versions.py $(FROM)
+
+walk: .venv/test  ## open every page from a folder, in every engine of this machine: ten minutes
+	$(BIN)/jupyter-book build . -n -W --keep-going -q
+	EVERY_PAGE=1 $(BIN)/python -m pytest -n auto --dist loadgroup tests/book/test_offline.py tests/book/test_pages.py -k "offline or zh"
 
 weekly: .venv/test  ## look outside: every link, and the census against the newest transformers (REPORT=file.md)
 	$(BIN)/python book/tools/weekly.py $(REPORT)

@@ -30,7 +30,7 @@ def somebodys_module(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def write(name, source):
-        (tmp_path / f"{name}.py").write_text(source)
+        (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
         written.append(name)
 
     yield write

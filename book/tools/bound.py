@@ -37,7 +37,9 @@ DROPPED = (
     ".onlyprint",
     ".tag_setup",
 )
-DROPPED += (".table-controls", ".path-next", ".progress-foot", 'a[href^="https://colab.research.google.com"]')
+DROPPED += (".table-controls", ".path-next", ".progress-foot", ".page-steps")
+DROPPED += ('a[href^="https://colab.research.google.com"]',)
+FOLDED = re.compile(r"((?:olutions|They) are) in the (?:same )?folded cell")  # where a page has its solutions
 
 
 @dataclass
@@ -95,9 +97,24 @@ def read(built: Path, name: str, part: str = "") -> Leaf:
         link.replace_with(link.get_text())  # a word of the index
     article.smooth()
     leaf = Leaf(name, part, article, formulas)
+    without_hands(leaf)
     open_folds(leaf)
     caption_figures(leaf)
     return leaf
+
+
+def without_hands(leaf: Leaf) -> None:
+    """Take away lines of links that set a figure, pictures that lead to one elsewhere, and widths for a screen."""
+    for line in leaf.article.select("p:has(> a.rl-chip)"):
+        beside = "".join(text for text in line.find_all(string=True) if not text.find_parent("a", "rl-chip"))
+        if beside.strip().endswith(":"):
+            line.decompose()
+    for wall in leaf.article.select("ul.wall"):
+        wall.find_previous_sibling("p").decompose()
+        for picture in wall.find_all("img"):
+            picture.decompose()
+    for cell in leaf.article.select('th[style^="min-width"]'):
+        del cell["style"]
 
 
 def glyphs(formula: str) -> str:
@@ -153,15 +170,26 @@ def solutions(leaves: Iterable[Leaf], of: str = "solutions") -> Leaf:
         heading = soup.new_tag("h2")
         heading.string = leaf.title
         section.append(heading)
+        link = f'<a href="../{of}.html#solutions-{leaf.key}">behind the chapters</a>'
+        told = told_where(leaf, link)
         for cell in cells:
-            link = f'<a href="../{of}.html#solutions-{leaf.key}">Solutions</a>'
-            note = BeautifulSoup(f'<p class="where">{link} are behind the chapters.</p>', "html.parser")
-            cell.replace_with(note.p)
+            if not told:
+                cell.insert_before(
+                    BeautifulSoup(f'<p class="where">Solutions are {link}.</p>', "html.parser")
+                )
             for line in cell.select(".folded-words"):
                 line.decompose()
             section.append(cell)
         soup.article.section.append(section)
     return gathered
+
+
+def told_where(leaf: Leaf, link: str) -> bool:
+    """Where a page says that its solutions are in a folded cell, say where they are; whether it does."""
+    found = leaf.article.find_all(string=FOLDED)
+    for text in found:
+        text.replace_with(BeautifulSoup(FOLDED.sub(rf"\1 {link}", escaped(text)), "html.parser"))
+    return bool(found)
 
 
 def leaves(

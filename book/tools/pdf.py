@@ -51,10 +51,12 @@ COVER = """<section class="cover">
 <p>{moving}</p>
 <p>Version {version}. Text: CC BY 4.0. Code: MIT.</p>
 <p>This print has all that the pages have, with these differences: folds are open, each live figure is a still with
-its words, solutions are behind the chapters, and the imports that open each notebook are left out.</p>
+its words, and solutions are behind the chapters. Left out are the imports that open each notebook and the links
+that set a figure.</p>
 </section>"""
 NOT_INDEXED = {"pre", "code", "a", "h1", "h2", "h3", "h4", "svg", "caption"}
 MOST_PLACES = 8  # of a term in the index: those where it occurs most often
+SHORT = 12  # rows of a table that is not divided between two pages
 PATIENCE = 600_000  # ms for a print of the whole book
 UNKNOWN = "000"  # as wide as a page number, for the first print
 
@@ -118,11 +120,14 @@ def point_to_the_living(leaf: bound.Leaf, site: str) -> None:
 
 
 def mark_wide(leaf: bound.Leaf) -> None:
-    """Mark tables by their number of columns, which decides how small they are set."""
+    """Mark tables by columns, which decide how small they are set, and by rows: a short one stays whole."""
     for table in leaf.article.find_all("table"):
-        columns = max((len(row.find_all(["td", "th"])) for row in table.find_all("tr")), default=0)
+        rows = table.find_all("tr")
+        columns = max((len(row.find_all(["td", "th"])) for row in rows), default=0)
         table["class"] = [*table.get("class", []), "wide" if columns > 6 else "narrow"]
-        if columns > 6 and len(table.find_all("tr")) > 20:
+        if len(rows) <= SHORT:
+            table["class"].append("short")
+        elif columns > 6 and len(rows) > 20:
             table["class"].append("long")
 
 

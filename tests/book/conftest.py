@@ -34,6 +34,7 @@ PAGES = sorted(
     if "_static" not in page.relative_to(SITE).parts
     and "<a data-moved" not in page.read_text(encoding="utf-8")
 )  # without those that only lead on from an old address
+EVERY_PAGE = bool(os.environ.get("EVERY_PAGE"))  # `make walk`: where some pages stand for all, look at all
 CHINESE = "book/zh/"
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 WHERE = {

@@ -11,7 +11,20 @@ from playwright.sync_api import Page, expect
 
 from rope_edu.widgets._questions import questions
 
-from .conftest import CHAPTERS, CHINESE, FRAMES, PAGES, SITE, Reader, Visit, at_rest, english, settle, soon
+from .conftest import (
+    CHAPTERS,
+    CHINESE,
+    EVERY_PAGE,
+    FRAMES,
+    PAGES,
+    SITE,
+    Reader,
+    Visit,
+    at_rest,
+    english,
+    settle,
+    soon,
+)
 from .test_figures import CUT_OFF
 
 # axe-core lies in a package whose code we do not use
@@ -63,7 +76,7 @@ TEN_MINUTES_BUDGET = 460_000  # of the page with scenes of seven figures, one of
 TRAINER_BUDGET = 420_000  # of the chapter in which a model is trained, with the trainer and its text
 CHINESE_WORDS = 40_000  # of a Chinese page, more than its English: what figures say
 STAND_FOR_ALL = (f"{CHINESE}04_rotate_one_pair.html", f"{CHINESE}index.html")  # of the Chinese pages
-LOOKED_AT = [page for page in PAGES if not page.startswith(CHINESE) or page in STAND_FOR_ALL]
+LOOKED_AT = [page for page in PAGES if EVERY_PAGE or not page.startswith(CHINESE) or page in STAND_FOR_ALL]
 MODEL_BUDGET = 560_000  # of the chapter that brings two trained models
 WATCHED = """
 window.shifted = 0;
