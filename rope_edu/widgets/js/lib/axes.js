@@ -46,7 +46,5 @@ export function axes(pen, box, xs, ys, options = {}) {
   return { X, Y, at };
 }
 
-/**
- * @param {unknown} text
- */
+/** @type {(text: unknown) => string} */
 const minus = (text) => String(text).replace("-", "−");

@@ -23,11 +23,8 @@ export function makeFit(root, picture, parts, paint) {
   return { stop };
 }
 
-/**
- * What stands below must not jump when a sentence takes another line: each part keeps its greatest height.
- * @param {HTMLElement[]} parts
- */
-function makeSteady(parts) {
+/** What stands below must not jump when a sentence takes another line: each part keeps its greatest height. */
+function makeSteady(/** @type {HTMLElement[]} */ parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       if (!(target instanceof HTMLElement)) continue;

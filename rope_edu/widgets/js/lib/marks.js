@@ -9,9 +9,7 @@ export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a field of places o
 
 /**
  * Points that training never showed: diamonds with a dark edge.
- * @param {Pen} pen
- * @param {Pair[]} points
- * @param {number} r
+ * @type {(pen: Pen, points: Pair[], r: number) => void}
  */
 export function unseenPoints(pen, points, r) {
   pen.areas(
@@ -24,12 +22,7 @@ export function unseenPoints(pen, points, r) {
   );
 }
 
-/**
- * A square on its corner.
- * @param {Pair} middle
- * @param {number} r
- * @returns {Pair[]}
- */
+/** A square on its corner. @type {(middle: Pair, r: number) => Pair[]} */
 function diamond([x, y], r) {
   return [
     [x, y - r],

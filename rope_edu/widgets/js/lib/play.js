@@ -22,11 +22,8 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
   };
 }
 
-/**
- * How many times as fast: {element, speed()}.
- * @param {number[]} speeds
- */
-function makeSpeed(speeds) {
+/** How many times as fast: {element, speed()}. */
+function makeSpeed(/** @type {number[]} */ speeds) {
   const element = html("select", { class: "rl-speed", "aria-label": phrase`Speed of Play` });
   element.append(...speeds.map((speed) => html("option", { value: speed }, `× ${speed}`)));
   return { element, speed: () => Number(element.value) };

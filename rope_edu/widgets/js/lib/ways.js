@@ -10,9 +10,7 @@ const TO_FIGURE = phrase`To the figure`;
 
 /**
  * A button; JupyterLab leaves its keys alone.
- * @param {string} words
- * @param {() => void} click
- * @param {Attributes} [attributes]
+ * @type {(words: string, click: () => void, attributes?: Attributes) => HTMLButtonElement}
  */
 export function button(words, click, attributes = {}) {
   const element = html(

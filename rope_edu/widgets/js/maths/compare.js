@@ -57,7 +57,7 @@ function compared(wanted, found) {
 
 /**
  * The same as the command prints it, line by line.
- * @param {ReturnType<typeof comparedFiles>} comparison
+ * @type {(comparison: ReturnType<typeof comparedFiles>) => string[]}
  */
 export function inWords({ length, differences, notes }) {
   const alike = `They rotate alike, up to ${length} tokens.`;

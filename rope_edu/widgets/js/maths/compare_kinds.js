@@ -9,8 +9,7 @@ const LISTED = 5e-7; // relative, of factors in rope_freqs
 
 /**
  * A number with so many digits that count, as Python writes it with "g".
- * @param {number} value
- * @param {number} digits
+ * @type {(value: number, digits: number) => string}
  */
 export function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e");

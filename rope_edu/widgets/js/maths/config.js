@@ -156,10 +156,7 @@ function parsed(text) {
   }
 }
 
-/**
- * The call that makes a reading's rotation, as a line of Python.
- * @param {any} reading
- */
+/** The call that makes a reading's rotation, as a line of Python. @type {(reading: any) => string} */
 export function pythonOf({ rule, given, settings, sections, dividedBy }) {
   if (rule === STILL || rule === "longrope" || dividedBy !== 1 || sections) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));

@@ -45,11 +45,7 @@ function inherited(outer, inner, nest, lost) {
   return new Part(values, inner.path(""), { paths });
 }
 
-/**
- * The rotation's parameters for each kind of layers.
- * @param {Table} table
- * @returns {Kinds}
- */
+/** The rotation's parameters for each kind of layers. @type {(table: Table) => Kinds} */
 export function kindsOf(table) {
   const stated = statedIn(table);
   const { model_type } = table.facts;

@@ -6,10 +6,7 @@ import { dynamicNtk } from "./scaling.js";
 
 /**
  * The angle of a pair of the key at a position, radians, with the frequencies of a length.
- * @param {string} store
- * @param {number} pair
- * @param {number} position
- * @param {number} length
+ * @type {(store: string, pair: number, position: number, length: number) => number}
  */
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
@@ -34,11 +31,8 @@ export function heldKeys(store, pair, capacity, step) {
 
 /**
  * Keys turned and dot products, all steps so far, and bytes kept: [with a cache, without one that gives the same weights].
- * @param {string} store
- * @param {number} capacity
- * @param {number} step
  */
-export function decodingWork(store, capacity, step) {
+export function decodingWork(/** @type {string} */ store, /** @type {number} */ capacity, /** @type {number} */ step) {
   const steps = range(1, step);
   const seen = steps.map((t) => Math.min(t, capacity));
   return {

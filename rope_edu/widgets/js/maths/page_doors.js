@@ -12,16 +12,14 @@ const ROTATE = ["rotary", "p-rope"];
 
 /**
  * Frequencies of a head, radians per token, from powers that are the same in every engine.
- * @param {number} wide
- * @param {number} base
+ * @type {(wide: number, base: number) => number[]}
  */
 export const steadyFreq = (wide, base) =>
   Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
 
 /**
  * The rotation with which a model is trained: pairs that are switched off stand still, and those that p-RoPE leaves out.
- * @param {State} settings
- * @returns {Rotation}
+ * @type {(settings: State) => Rotation}
  */
 export function trainedRope({ encoding, base, first_pair: first, last_pair: last, p }) {
   const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
@@ -55,9 +53,7 @@ export function readingRope(settings, length) {
 
 /**
  * Vectors that are added to the embeddings, place after place; nothing where an encoding adds none.
- * @param {string} encoding
- * @param {number} base
- * @param {number} seq
+ * @type {(encoding: string, base: number, seq: number) => Float64Array | undefined}
  */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;
@@ -73,10 +69,7 @@ export function addedTo(encoding, base, seq) {
 
 /**
  * Cosines and sines of every place and pair, times the attention factor.
- * @param {string} encoding
- * @param {Rotation} rope
- * @param {number} seq
- * @returns {Doors}
+ * @type {(encoding: string, rope: Rotation, seq: number) => Doors}
  */
 export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   if (!ROTATE.includes(encoding)) return {};
@@ -94,9 +87,7 @@ export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
 
 /**
  * The bias of each head at each distance, from T5's table or ALiBi's slopes; nothing for the others.
- * @param {string} encoding
- * @param {number} seq
- * @param {Float64Array} [table]
+ * @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined}
  */
 export function biasOfDistances(encoding, seq, table) {
   if (encoding !== "alibi" && encoding !== "t5") return undefined;
@@ -112,9 +103,7 @@ export function biasOfDistances(encoding, seq, table) {
 
 /**
  * What each number of T5's table gets from the slopes of all distances.
- * @param {Float64Array} table
- * @param {Float64Array} slopes
- * @param {number} seq
+ * @type {(table: Float64Array, slopes: Float64Array, seq: number) => void}
  */
 export function bucketsBack(table, slopes, seq) {
   table.fill(0);

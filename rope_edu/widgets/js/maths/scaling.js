@@ -19,12 +19,8 @@ export function positionInterpolation(headDim, factor, base = 10000) {
   return rotation(invFreq(headDim, base).map((frequency) => frequency / factor));
 }
 
-/**
- * ABF: plain RoPE with a larger base.
- * @param {number} headDim
- * @param {number} [base]
- */
-export const abf = (headDim, base = 500000) => plainRope(headDim, base);
+/** ABF: plain RoPE with a larger base. */
+export const abf = (/** @type {number} */ headDim, /** @type {number} */ base = 500000) => plainRope(headDim, base);
 
 /**
  * NTK-aware: the base that leaves the first pair alone and divides the last by s.
@@ -114,17 +110,13 @@ export function longrope(headDim, factor, trainedLength, settings) {
 
 /**
  * 0.1·mscale·ln s + 1: on cos and sin, so that scores grow by its square.
- * @param {number} factor
- * @param {number} [mscale]
+ * @type {(factor: number, mscale?: number) => number}
  */
 export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
 
 /**
  * γ of each pair, the part that is left alone, rising in its turns in the trained length; a step where slow = fast.
- * @param {Vector} frequencies
- * @param {number} trainedLength
- * @param {number} slow
- * @param {number} fast
+ * @type {(frequencies: Vector, trainedLength: number, slow: number, fast: number) => number[]}
  */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
   return frequencies.map((frequency) => {
@@ -135,8 +127,7 @@ export function keptByTurns(frequencies, trainedLength, slow, fast) {
 
 /**
  * γ of each pair, falling linearly in its index between the two ends of the ramp.
- * @param {number} pairs
- * @param {Pair} ends
+ * @type {(pairs: number, ends: Pair) => number[]}
  */
 export function keptByIndex(pairs, [low, high]) {
   const width = high - low || 0.001; // as released: a step, where the two meet
@@ -145,10 +136,8 @@ export function keptByIndex(pairs, [low, high]) {
 
 /**
  * [low, high]: between which pairs, by index, YaRN's code blends.
- * @param {number} headDim
- * @param {number} trainedLength
- * @param {{betaFast?: number, betaSlow?: number, truncate?: boolean, base?: number}} [settings]
- * @returns {Pair}
+ * @type {(headDim: number, trainedLength: number,
+ *   settings?: {betaFast?: number, betaSlow?: number, truncate?: boolean, base?: number}) => Pair}
  */
 export function rampEnds(headDim, trainedLength, settings = {}) {
   const { betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;

@@ -5,10 +5,7 @@ import { phrase } from "../phrase.js";
 
 /**
  * The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
- * @param {number[]} line
- * @param {number} to
- * @param {number} height
- * @param {number} start
+ * @type {(line: number[], to: number, height: number, start: number) => number[]}
  */
 export function drawnTo(line, to, height, start) {
   const kept = line.slice(0, Math.max(0, to - 1));
