@@ -76,17 +76,12 @@ export function makeBar({ name, play, files, buttons = [] }, state, only, { move
   const isShown = (/** @type {string} */ name) => only?.includes(name) ?? true;
   const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
   if (player) element.append(...player.elements);
+  const copies = [asPython(line), ...(link ? [asLink(link)] : [])].map((what) => makeCopy(what, tell));
   const rest = [
     ...buttons.map(({ label, move }) => button(label, () => leapt(move(state.read())))),
     ...(files ? makeFiles(files, state, { moved, tell }) : []),
     button(phrase`Reset`, () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
-    html(
-      "span",
-      { class: "rl-python" },
-      line,
-      makeCopy(asPython(line), tell),
-      ...(link ? [makeCopy(asLink(link), tell)] : []),
-    ),
+    html("span", { class: "rl-python" }, line, ...copies),
   ];
   for (const each of rest) each.hidden ||= Boolean(only);
   element.append(...rest);

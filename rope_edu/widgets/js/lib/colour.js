@@ -22,6 +22,11 @@ export const ink = {
   onOther: "var(--rl-on-other)", // words on that colour
 };
 
+/** Small words beside things. */
+export const note = { size: 12, fill: ink.muted };
+export const noteMiddle = { ...note, anchor: "middle" };
+export const noteEnd = { ...note, anchor: "end" };
+
 /** The colour of each rule that stretches a context, in every chapter; the rules of one family share it. */
 /** @type {Record<string, string>} */
 export const ruleInk = {

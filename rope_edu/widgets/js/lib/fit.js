@@ -2,10 +2,8 @@
 
 /**
  * The picture is drawn anew when it has another width; the other parts then find their heights again.
- * @param {HTMLElement} root
- * @param {{element: HTMLElement, measure: () => boolean}} picture
- * @param {HTMLElement[]} parts
- * @param {() => void} paint
+ * @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
+ *   paint: () => void) => {stop: () => void}}
  */
 export function makeFit(root, picture, parts, paint) {
   const steady = makeSteady(parts);

@@ -66,21 +66,16 @@ export class Labels {
 export function spotsAround([x, y], width) {
   return [11, 20, 32, 46].flatMap((gap) => {
     const [right, left, above, below] = [x + gap, x - gap - width, y - gap, y + gap];
-    /** @type {Pair[]} */
-    const beside = [
+    return [
       [right, y - 8],
       [left, y - 8],
       [x - width / 2, above - 15],
       [x - width / 2, below],
+      [right - 3, above - 11],
+      [right - 3, below - 4],
+      [left + 3, above - 11],
+      [left + 3, below - 4],
     ];
-    const aslant = [right - 3, left + 3].flatMap(
-      (side) =>
-        /** @type {Pair[]} */ ([
-          [side, above - 11],
-          [side, below - 4],
-        ]),
-    );
-    return [...beside, ...aslant];
   });
 }
 

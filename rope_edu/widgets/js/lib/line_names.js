@@ -59,11 +59,8 @@ function isFree([x, y], half, box, placed) {
 
 /**
  * The best place of one name: {cost, x, y}, nothing where none is free.
- * @param {Pair[]} dots
- * @param {number} half
- * @param {Count} all
- * @param {Count} mine
- * @param {((at: Pair) => boolean)} free
+ * @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
+ *   {cost: number, x: number, y: number} | undefined}
  */
 function bestPlace(dots, half, all, mine, free) {
   /** @type {Count} */

@@ -51,12 +51,7 @@ export class Pen extends Slots {
 
   /** Lines [[x1, y1, x2, y2], …]. @type {(list: Segment[], style?: Style) => void} */
   lines(list, style) {
-    const d = list.map(([a, b, c, d]) =>
-      trace([
-        [a, b],
-        [c, d],
-      ]),
-    );
+    const d = list.map(([x1, y1, x2, y2]) => `M${near(x1)},${near(y1)} ${near(x2)},${near(y2)}`);
     this.put("path", { d: d.join(""), ...stroked(style) });
   }
 
@@ -80,15 +75,10 @@ export class Pen extends Slots {
 
   /** Rectangles [[x, y, w, h], …]. @type {(list: Segment[], style?: Style) => void} */
   rects(list, style = {}) {
-    const d = list.map(
-      ([x, y, w, h]) =>
-        `${trace([
-          [x, y],
-          [x + w, y],
-          [x + w, y + h],
-          [x, y + h],
-        ])}Z`,
-    );
+    const d = list.map(([x, y, w, h]) => {
+      const [left, top, right, bottom] = [x, y, x + w, y + h].map(near);
+      return `M${left},${top} ${right},${top} ${right},${bottom} ${left},${bottom}Z`;
+    });
     this.put("path", { d: d.join(""), ...filled(style) });
   }
 

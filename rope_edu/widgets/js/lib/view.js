@@ -61,10 +61,8 @@ function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ sign
  * While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the
  * control is not; its place in the page stays. Who scrolls or touches something else has the page back. {use(element)}: so it
  * is for an element elsewhere in the page that has just moved the figure.
- * @param {Element} root
- * @param {{element: HTMLElement, hold: (room: number) => void}} picture
- * @param {() => void} paint
- * @param {AbortSignal} signal
+ * @type {(root: Element, picture: {element: HTMLElement, hold: (room: number) => void}, paint: () => void,
+ *   signal: AbortSignal) => {use: (control: Element) => void}}
  */
 export function keepInSight(root, { element, hold: crop }, paint, signal) {
   const inSight = watched(element, signal);

@@ -32,9 +32,7 @@ export function firstNegativeDistance(frequencies, limit) {
 
 /**
  * Σ cos here, and how many tokens on it is above 0 for certain (at least 1: the next token has to be looked at).
- * @param {Float64Array} rates
- * @param {Float64Array} bends
- * @param {Turns} here
+ * @type {(rates: Float64Array, bends: Float64Array, here: Turns) => {sum: number, reach: number}}
  */
 function outlook(rates, bends, { cos, sin }) {
   let sum = 0;

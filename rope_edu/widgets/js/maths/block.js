@@ -60,14 +60,8 @@ export function blockForward(kept, name, x) {
   const [qkv, mixed] = [kept.room(`${name}.qkv`, 3 * size), kept.room(`${name}.mixed`, size)];
   const weights = kept.room(`${name}.weights`, tokens * shape.seq * HEADS);
   normAll(x, first.of, first.kept, tokens);
-  product(
-    qkv,
-    tokens,
-    3 * WIDTH,
-    WIDTH,
-    along(first.kept.out, WIDTH),
-    along(of[`${name}.attention.w_qkv.weight`], WIDTH),
-  );
+  const wqkv = of[`${name}.attention.w_qkv.weight`];
+  product(qkv, tokens, 3 * WIDTH, WIDTH, along(first.kept.out, WIDTH), along(wqkv, WIDTH));
   turnAll(qkv, kept.doors, shape, 1);
   attendAll(qkv, weights, mixed, kept.doors, shape);
   product(part, tokens, WIDTH, WIDTH, along(mixed, WIDTH), along(of[`${name}.attention.w_o.weight`], WIDTH));
@@ -91,9 +85,8 @@ export function blockBack(kept, name, into, from, biasSlope) {
   const [weights, slopes] = [model.weights.of, model.slopes.of];
   const part = (/** @type {string} */ suffix) => kept.room(`${name}.${suffix}`, 0);
   const [first, second] = [kept.norm(`${name}.norm_1`), kept.norm(`${name}.norm_2`)];
-  const [mlp0, mlp2, wo, wqkv] = ["mlp.0.", "mlp.2.", "attention.w_o.", "attention.w_qkv."].map(
-    (w) => `${name}.${w}weight`,
-  );
+  const weight = (/** @type {string} */ of) => `${name}.${of}.weight`;
+  const [mlp0, mlp2, wo, wqkv] = ["mlp.0", "mlp.2", "attention.w_o", "attention.w_qkv"].map(weight);
   const up = kept.room("up", tokens * HIDDEN);
   sumTokens(slopes[`${name}.mlp.2.bias`], into, tokens);
   product(slopes[mlp2], WIDTH, HIDDEN, tokens, down(into, WIDTH), down(part("active"), HIDDEN));

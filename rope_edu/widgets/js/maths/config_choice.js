@@ -18,10 +18,8 @@ export function withStill(table, kinds) {
   if (row.still === "full_attention") {
     const all = kinds.get(LAYERS.ALL);
     if (!all) return kinds;
-    noteStill(
-      table,
-      types.map((/** @type {string} */ type) => type !== "full_attention"),
-    );
+    const sliding = types.map((/** @type {string} */ type) => type !== "full_attention");
+    noteStill(table, sliding);
     return new Map([
       ["sliding_attention", all],
       ["full_attention", null],

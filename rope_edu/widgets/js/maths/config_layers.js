@@ -109,10 +109,8 @@ function nested(table, stated) {
     return declared.includes(label) && !kinds.has(label);
   });
   for (const label of still) kinds.set(label, null);
-  noteStill(
-    table,
-    declared.map((/** @type {string} */ label) => !still.includes(label)),
-  );
+  const turning = declared.map((/** @type {string} */ label) => !still.includes(label));
+  noteStill(table, turning);
   return kinds;
 }
 

@@ -17,10 +17,8 @@ export function keyAngle(store, pair, position, length) {
 /**
  * The keys that the cache holds after a step, oldest first: {position, stored, used, wanted}, angles in radians as stored, as the
  * query meets it and as it should; each was written when it was the newest.
- * @param {string} store
- * @param {number} pair
- * @param {number} capacity
- * @param {number} step
+ * @type {(store: string, pair: number, capacity: number, step: number) =>
+ *   {position: number, stored: number, used: number, wanted: number}[]}
  */
 export function heldKeys(store, pair, capacity, step) {
   return range(Math.max(0, step - capacity), step - 1).map((position) => {

@@ -48,10 +48,7 @@ export function turnsOf(f, z) {
 
 /**
  * The products f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … LAST; `first` is the least n.
- * @param {Encoder} f
- * @param {Pair} q
- * @param {Pair} k
- * @param {number} distance
+ * @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}}
  */
 export function slide(f, q, k, distance) {
   const first = Math.max(0, -distance);

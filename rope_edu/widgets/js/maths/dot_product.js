@@ -22,10 +22,7 @@ export function softmax(scores) {
 
 /**
  * Attention of one head: {weights, outputs}; with `causal` no query sees a later key.
- * @param {Matrix} queries
- * @param {Matrix} keys
- * @param {Matrix} values
- * @param {boolean} [causal]
+ * @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}}
  */
 export function attention(queries, keys, values, causal = false) {
   const root = Math.sqrt(keys[0].length);

@@ -40,10 +40,7 @@ function positionsFor({ frequencies, positions, angles }) {
 
 /**
  * By how many radians each step of a pipeline moves the hand of one pair, at a position or over the last `step` tokens.
- * @param {number} position
- * @param {number} frequency
- * @param {Pipeline} pipeline
- * @param {number} [step]
+ * @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>}
  */
 export function errorParts(position, frequency, pipeline, step = 0) {
   const before = step ? position - step : 0;

@@ -23,9 +23,8 @@ export const steadyFreq = (wide, base) =>
  */
 export function trainedRope({ encoding, base, first_pair: first, last_pair: last, p }) {
   const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
-  const invFreq = steadyFreq(WIDE, base).map((frequency, i) =>
-    turning[0] <= i + 1 && i + 1 <= turning[1] ? frequency : 0,
-  );
+  const turns = (/** @type {number} */ i) => turning[0] <= i + 1 && i + 1 <= turning[1];
+  const invFreq = steadyFreq(WIDE, base).map((frequency, i) => (turns(i) ? frequency : 0));
   return { invFreq, attentionFactor: 1 };
 }
 
@@ -38,17 +37,9 @@ export function trainedRope({ encoding, base, first_pair: first, last_pair: last
 export function readingRope(settings, length) {
   const { encoding, rule, times, base, first_pair, last_pair } = settings;
   if (encoding !== "rotary" || rule === "none" || times === 1) return trainedRope(settings);
-  const ramp = { ramp_from: 0.5, ramp_to: 2 };
-  const changed = {
-    times,
-    factor: times,
-    ...ramp,
-    base: settings.abf_base,
-    first_pair,
-    last_pair,
-    attention_factor: 1,
-  };
-  return pageRope(rule, length, WIDE, base, changed);
+  const ramp = { ramp_from: 0.5, ramp_to: 2, first_pair, last_pair };
+  const changed = { times, factor: times, base: settings.abf_base, attention_factor: 1 };
+  return pageRope(rule, length, WIDE, base, { ...ramp, ...changed });
 }
 
 /**

@@ -4,18 +4,7 @@ import { steadyTurn } from "./steady.js";
 const WARMUP = 40; // steps
 
 /** What a run depends on; of the settings of a figure the others change only how it is read. */
-const OF_A_RUN = [
-  "task",
-  "encoding",
-  "base",
-  "first_pair",
-  "last_pair",
-  "p",
-  "length",
-  "learning_rate",
-  "layers",
-  "seed",
-];
+const OF_A_RUN = "task encoding base first_pair last_pair p length learning_rate layers seed".split(" ");
 
 /** The name of a run: two states with the same name train the same model. @type {(settings: State) => string} */
 export const runName = (settings) => JSON.stringify(OF_A_RUN.map((name) => settings[name]));

@@ -11,18 +11,14 @@ const LETTERS = 8; // of recall: letters are the first tokens, the numbers 1 …
 const FAR = 8;
 const ASKS = 0.25;
 
+const once = (/** @type {number} */ length) => length + 1;
+
 /** What each task is: its vocabulary, the steps planned for it, tokens of a text, how a row is drawn, and letters to choose from. */
 const TASKS = {
-  back: { vocab: 17, steps: 400, seq: (/** @type {number} */ length) => length + 1, draw: drawBack, letters: 16 },
+  back: { vocab: 17, steps: 400, seq: once, draw: drawBack, letters: 16 },
   copy: { vocab: 18, steps: 600, seq: (/** @type {number} */ length) => 2 * length + 1, draw: drawCopy, letters: 16 },
-  recall: {
-    vocab: 17,
-    steps: 400,
-    seq: (/** @type {number} */ length) => length + 1,
-    draw: drawRecall,
-    letters: LETTERS,
-  },
-  text: { vocab: 76, steps: 500, seq: (/** @type {number} */ length) => length + 1, draw: drawText, letters: 75 },
+  recall: { vocab: 17, steps: 400, seq: once, draw: drawRecall, letters: LETTERS },
+  text: { vocab: 76, steps: 500, seq: once, draw: drawText, letters: 75 },
 };
 
 /** A task by name. */

@@ -1,4 +1,5 @@
 // More than one coordinate: the same as rope_edu/encodings/spatial.py.
+import { range } from "../lib/numbers.js";
 
 /**
  * By which angle each pair turns at a place: Σ_k x_k F_ki, radians.
@@ -14,11 +15,9 @@ export function spatialAngles(place, frequencies) {
  */
 export function axialFrequencies(headDim, axes = 2, base = 10000) {
   const block = headDim / (2 * axes);
-  return Array.from({ length: axes }, (_, axis) =>
-    Array.from({ length: headDim / 2 }, (_, i) =>
-      Math.floor(i / block) === axis ? base ** (-(i % block) / block) : 0,
-    ),
-  );
+  const pairs = range(0, headDim / 2 - 1);
+  const frequency = (/** @type {number} */ i) => base ** (-(i % block) / block);
+  return range(0, axes - 1).map((axis) => pairs.map((i) => (Math.floor(i / block) === axis ? frequency(i) : 0)));
 }
 
 /** By which axis each pair turns. @type {(sections: Vector, order?: string) => number[]} */

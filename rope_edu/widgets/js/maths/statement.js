@@ -2,7 +2,7 @@
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { bodyOf } from "./config_layers.js";
-import { configError, isObject, own } from "./config_values.js";
+import { configError, isObject } from "./config_values.js";
 import { FACTS, readGguf } from "./gguf_rotation.js";
 
 /** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean}} Statement */
@@ -89,6 +89,6 @@ export function readAny(text, layerType, seqLen) {
   } catch (error) {
     const { reason, field, message, choices } = /** @type {any} */ (error);
     const sentence = reason ? message : `The reader failed on this file: ${message}`; // never an old picture instead
-    return { refused: { reason: own({ reason }, "reason") ?? "failed", field, sentence, choices: choices ?? [] } };
+    return { refused: { reason: reason ?? "failed", field, sentence, choices: choices ?? [] } };
   }
 }

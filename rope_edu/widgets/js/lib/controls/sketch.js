@@ -38,11 +38,8 @@ export const sketch = {
     const end = () => line.at(-1) ?? 0;
     farther.addEventListener("input", () => {
       const to = Number(farther.value);
-      move(
-        to <= line.length
-          ? line.slice(0, to)
-          : drawnTo(line, to, line.length ? end() : Number(higher.value) / 100, end()),
-      );
+      const height = line.length ? end() : Number(higher.value) / 100;
+      move(to <= line.length ? line.slice(0, to) : drawnTo(line, to, height, end()));
     });
     higher.addEventListener("input", () =>
       move(drawnTo(line, Math.max(1, line.length), Number(higher.value) / 100, end())),
