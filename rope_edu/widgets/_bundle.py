@@ -16,7 +16,8 @@ from ._data import DATA
 from ._modules import BundleError, Module, constant, read
 
 JS = Path(__file__).parent / "js"
-SHARED = ("lib/figure", "lib/axes", "lib/labels")  # with all that they need: what nearly every figure needs
+# with all that they need: what nearly every figure needs
+SHARED = ("lib/figure", "lib/axes", "lib/labels", "lib/shapes")
 
 
 @cache

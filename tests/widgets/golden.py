@@ -687,11 +687,6 @@ def of_config():
     given += [(config, label, None) for config in draws.WIDTHS_BY_LAYER for label in labels[:3]]
     for config, layer_type, seq_len in [*given, *draws.cases(np.random.default_rng(7), 1000)]:
         yield Call(call, [config, layer_type, seq_len], what_is_read(config, layer_type, seq_len))
-    text = (
-        "(text) => { const { refused, reading } = readText(text); return refused?.reason ?? reading.kind; }"
-    )
-    for written, found in [("{", "not JSON"), ("[]", "not an object"), ('{"a": 1}', "missing")]:
-        yield Call(text, [written], found)
 
 
 CHECKED = ("factor", "rope_type", "truncate", "mrope_section", "head_dim", "short_factor", "rope_scaling")

@@ -197,6 +197,7 @@ def of_statement():
     for text, reason in (
         ("{", "not JSON"),
         ("[]", "not an object"),
+        ('{"a": 1}', "missing"),
         ('{"general.architecture": 7}', "missing"),
     ):
         yield Call("(text) => readAny(text, null, null).refused.reason", [text], reason)

@@ -13,8 +13,8 @@ SOON = 1.0  # seconds; a quadratic cut of 20,000 letters took twelve
 
 @pytest.fixture(scope="module")
 def read():
-    with scripts("maths/config") as v8:
-        yield lambda text, layer=None: v8.evaluate(f"readText({json.dumps(text)}, {json.dumps(layer)})")
+    with scripts("maths/statement") as v8:
+        yield lambda text, layer=None: v8.evaluate(f"readAny({json.dumps(text)}, {json.dumps(layer)}, null)")
 
 
 def test_deep_nesting_is_refused(read):
@@ -47,9 +47,9 @@ def test_a_label_without_letters_is_a_label(read):
 
 
 def test_what_is_not_foreseen_is_said_too(read):
-    with scripts("maths/config") as v8:
+    with scripts("maths/statement") as v8:
         v8.evaluate("(JSON.parse = () => { throw new RangeError('too far'); }, 0)")
-        assert "not JSON" in v8.evaluate("readText('{}')")["refused"]["reason"]
+        assert "not JSON" in v8.evaluate("readAny('{}', null, null)")["refused"]["reason"]
 
 
 def test_a_word_of_many_letters_is_cut_soon():

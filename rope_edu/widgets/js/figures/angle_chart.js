@@ -1,15 +1,17 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { planeOf, polar, sector } from "../lib/geometry.js";
+import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { clamp, decade, fmt, powerOf, range, significant, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { planeOf, sector } from "../lib/shapes.js";
 import { counted, textWidth } from "../lib/words.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
 import { positionTowards } from "../maths/pair_angle.js";
 
 const MOST = 16; // clocks above
+const SEEN = { fill: ink.position, opacity: 0.28 }; // where hands have been
 const stacked = (width) => width < 560;
 
 /** Where the parts are: the clocks, the one that is unrolled, and the chart of its angle. */
@@ -38,13 +40,8 @@ function shownOf(pairs, chosen) {
 
 /** The clocks in a row; a press unrolls one. */
 function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }, width) {
-  pen.text(
-    2,
-    14,
-    stacked(width)
-      ? phrase`Press a clock to unroll it.`
-      : phrase`Press a clock to unroll it: its angle against the position is below.`,
-  );
+  const long = phrase`Press a clock to unroll it: its angle against the position is below.`;
+  pen.text(2, 14, stacked(width) ? phrase`Press a clock to unroll it.` : long);
   const r = cell / 2 - 4;
   const angles = ropeAngles(position, frequencies);
   const faces = shownOf(frequencies.length, pair).map((i, j) => ({
@@ -54,33 +51,21 @@ function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }
     angle: withinTurn(angles[i]),
   }));
   const chosen = faces.filter(({ i }) => i === pair);
-  pen.areas(
-    faces.map(({ cx, cy, angle }) => sector(cx, cy, r, 0, angle, Math.max(2, Math.ceil(angle * 5)))),
-    { fill: ink.position, opacity: 0.28 },
-  );
-  pen.circles(
-    faces.map(({ cx, cy }) => [cx, cy, r]),
-    { stroke: ink.muted, width: 1 },
-  );
-  pen.circles(
-    chosen.map(({ cx, cy }) => [cx, cy, r]),
-    { stroke: ink.position, width: 3 },
-  );
-  pen.lines(
-    faces.map(({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 2)]),
-    { stroke: ink.text, width: 2 },
-  );
+  const wedge = ({ cx, cy, angle }) => sector(cx, cy, r, 0, angle, Math.max(2, Math.ceil(angle * 5)));
+  const rim = ({ cx, cy }) => [cx, cy, r];
+  const hand = ({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 2)];
+  pen.areas(faces.map(wedge), SEEN);
+  pen.circles(faces.map(rim), { stroke: ink.muted, width: 1 });
+  pen.circles(chosen.map(rim), { stroke: ink.position, width: 3 });
+  pen.lines(faces.map(hand), { stroke: ink.text, width: 2 });
   pen.part(() => {
     for (const { i, cx, cy } of faces) {
       const style = i === pair ? { fill: ink.positionWords, weight: 700 } : { fill: ink.muted };
       pen.text(cx, cy + r + 14, i, { size: 12, anchor: "middle", ...style });
     }
   });
-  const taps = faces.map(({ i, cx, cy }) => [
-    i,
-    { x: cx - r - 3, y: cy - r - 3, w: 2 * r + 6, h: 2 * r + 22, set: { pair: i } },
-  ]);
-  return { taps: Object.fromEntries(taps) };
+  const tap = ({ i, cx, cy }) => ({ x: cx - r - 3, y: cy - r - 3, w: 2 * r + 6, h: 2 * r + 22, set: { pair: i } });
+  return { taps: Object.fromEntries(faces.map((face) => [face.i, tap(face)])) };
 }
 
 /** The clock that is unrolled, with all that its hand has turned wound round it. */
@@ -91,7 +76,7 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
   const angle = position * frequency;
   const turns = turnsOf(angle);
   pen.circle(cx, cy, r, { stroke: ink.grid, width: 1 });
-  pen.area(sector(cx, cy, r * 0.3, 0, withinTurn(angle), 24), { fill: ink.position, opacity: 0.28 });
+  pen.area(sector(cx, cy, r * 0.3, 0, withinTurn(angle), 24), SEEN);
   const inwards = Math.min(0.09 * turns, 0.62) * r;
   const steps = Math.max(24, Math.ceil(turns * 40));
   const thread = range(0, steps).map((i) => polar(cx, cy, (angle * i) / steps, r - inwards * (1 - i / steps)));
@@ -124,22 +109,13 @@ function scale(axis, frequencies, chosen, n) {
   }
   if (axis === "linear") {
     const yFormat = (t) => (t > 0 && t < 0.001 ? significant(t, 2).replace(".0·", "·") : String(t));
-    return {
-      place: (a) => a,
-      ys: [0, n * frequencies[chosen] * 1.04],
-      yFormat,
-      yLabel: phrase`Angle m·θ, unrolled (rad)`,
-    };
+    const end = n * frequencies[chosen] * 1.04;
+    return { place: (a) => a, ys: [0, end], yFormat, yLabel: phrase`Angle m·θ, unrolled (rad)` };
   }
   const [low, high] = [Math.floor(powerOf(frequencies.at(-1)) + 1e-9), powerOf(n * 1.5)];
   const yTicks = range(low, Math.floor(high), Math.ceil((high - low) / 6));
-  return {
-    place: powerOf,
-    ys: [low, high],
-    yTicks,
-    yFormat: (power) => decade(power),
-    yLabel: phrase`Angle m·θ (rad, logarithmic)`,
-  };
+  const yFormat = (power) => decade(power);
+  return { place: powerOf, ys: [low, high], yTicks, yFormat, yLabel: phrase`Angle m·θ (rad, logarithmic)` };
 }
 
 /** On the way from a rolled line to an unrolled one, or to another clock: each turn rises to its place. */
@@ -189,25 +165,17 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
     runsOf(of, moving ? "turn" : axis, [from, to]).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
   const others = axis === "turn" || moving ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
   const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where its line leaves the chart
-  pen.curves(
-    others.flatMap((i) => path(frequencies[i], xs[0], end(frequencies[i]))),
-    { stroke: ink.muted, width: 1, opacity: 0.5 },
-  );
+  const faint = others.flatMap((i) => path(frequencies[i], xs[0], end(frequencies[i])));
+  pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.5 });
   const turns = axis === "linear" ? range(1, turnsOf(ys[1])) : [];
-  pen.lines(turns.length < 12 ? turns.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]) : [], {
-    stroke: ink.position,
-    width: 1,
-    dash: "4 4",
-    opacity: 0.8,
-  });
+  const level = (t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)];
+  const levels = turns.length < 12 ? turns.map(level) : [];
+  pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4", opacity: 0.8 });
   if (turns.length && turns.length < 12) {
-    const wide = textWidth(phrase`one whole turn`, 12) + 4; // lines of slow pairs may cross it
+    const words = phrase`one whole turn`;
+    const wide = textWidth(words, 12) + 4; // lines of slow pairs may cross it
     pen.rect(box.x + box.w - 2 - wide, Y(TURN) + 2, wide, 15, { fill: ink.paper, opacity: 0.8 });
-    pen.text(box.x + box.w - 4, Y(TURN) + 14, phrase`one whole turn`, {
-      anchor: "end",
-      size: 12,
-      fill: ink.positionWords,
-    });
+    pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { anchor: "end", size: 12, fill: ink.positionWords });
   }
   const here = Math.max(position, xs[0]);
   pen.curves(path(frequency, xs[0], xs[1]), { stroke: ink.position, width: 1.6 });

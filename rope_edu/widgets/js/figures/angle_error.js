@@ -1,8 +1,8 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, note } from "../lib/colour.js";
+import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
-import { centred } from "../lib/labels.js";
 import { placeLineNames } from "../lib/line_names.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, decade, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
@@ -31,9 +31,9 @@ function nameOf(pipeline) {
 
 const knownCurves = memo((headDim, base, step) => {
   const frequencies = invFreq(headDim, base);
-  return Object.entries(PIPELINES).map(
-    ([name, pipeline]) => /** @type {[string, Pair[]]} */ ([name, errorCurve(frequencies, pipeline, step)]),
-  );
+  /** @type {(known: [string, Pipeline]) => [string, Pair[]]} */
+  const curve = ([name, pipeline]) => [name, errorCurve(frequencies, pipeline, step)];
+  return Object.entries(PIPELINES).map(curve);
 });
 const ownCurve = memo((pipeline, headDim, base, step) => errorCurve(invFreq(headDim, base), pipeline, step));
 
@@ -129,9 +129,8 @@ function drawAxes(pen, box, width, step) {
   });
   const [most, right] = [Y(powerOf(Math.PI)), box.x + box.w];
   pen.line(box.x, most, right, most, { stroke: ink.text, width: 1.2, dash: "6 4" });
-  pen.text(box.x + 4, most - 6, width < 480 ? phrase`π: opposite` : phrase`π: the hand points the opposite way`, {
-    size: 12,
-  });
+  const opposite = width < 480 ? phrase`π: opposite` : phrase`π: the hand points the opposite way`;
+  pen.text(box.x + 4, most - 6, opposite, { size: 12 });
   /** @type {(point: Pair) => Pair} */
   const place = ([m, value]) => [X(m), Y(Math.max(FLOOR, powerOf(value)))];
   return { X, at, place };
@@ -139,10 +138,8 @@ function drawAxes(pen, box, width, step) {
 
 /** The known curves in grey and the chosen one, to a cross where it ends. paths: [[name, path], …]. */
 function drawCurves(pen, box, paths, chosen, ended) {
-  pen.curves(
-    paths.map(([, path]) => path),
-    { stroke: ink.muted, width: 1.5, opacity: 0.75 },
-  );
+  const known = paths.map(([, path]) => path);
+  pen.curves(known, { stroke: ink.muted, width: 1.5, opacity: 0.75 });
   pen.curve(chosen, { stroke: ink.other, width: 4 });
   const [x, y] = chosen.at(-1) ?? [box.x, box.y];
   const cross = [
@@ -177,10 +174,7 @@ function drawChart(pen, state, width, seen) {
   drawCurves(pen, box, paths, chosen, mine.at(-1)?.[0] < FARTHEST);
 
   const cx = X(position);
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  const words = `m = ${grouped(position)}`;
-  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
-  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
+  cursor(pen, box, cx, `m = ${grouped(position)}`, width);
 
   const name = nameOf(pipeline);
   const short = (key) => (width < 480 ? (SHORT[key] ?? phraseOf(key)) : phraseOf(key));
@@ -191,12 +185,8 @@ function drawChart(pen, state, width, seen) {
   const missing = Number.isNaN(error);
   const cy = missing ? box.y + box.h - 14 : place([position, error])[1];
   pen.circle(cx, cy, 6.5, { fill: missing ? ink.paper : ink.other, stroke: ink.text, width: 1.5 });
-  pen.text(cx - 11, cy + 4, missing ? phrase`no number` : "", {
-    size: 12,
-    anchor: "end",
-    fill: ink.otherWords,
-    weight: 700,
-  });
+  const small = { size: 12, anchor: "end", fill: ink.otherWords, weight: 700 };
+  pen.text(cx - 11, cy + 4, missing ? phrase`no number` : "", small);
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
 
@@ -212,9 +202,8 @@ function drawClock(pen, state, width, seen) {
   const m = grouped(state.position);
   const when = step && width >= 300 ? phrase`from ${grouped(state.position - 1)} to ${m}` : phrase`at ${m}`;
   const rank = missing ? "" : narrow ? phrase`, the worst` : phrase`, the worst of ${pairs}`;
-  pen.text(2, top + 4, step && narrow ? phrase`Pair ${pair} ${when}` : phrase`Pair ${pair}${rank} ${when}`, {
-    weight: 600,
-  });
+  const title = step && narrow ? phrase`Pair ${pair} ${when}` : phrase`Pair ${pair}${rank} ${when}`;
+  pen.text(2, top + 4, title, { weight: 600 });
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1.5 });
   const between = wrapped(hand - exact);
   const arc = missing ? [] : range(0, 24).map((i) => at(exact + (between * i) / 24, r - 2));
@@ -238,7 +227,7 @@ function drawClock(pen, state, width, seen) {
   tell(26, missing ? phrase`no hand here` : phrase`pipeline: ${rest(hand)}`);
   const gap = missing ? "" : error === 0 ? phrase`not apart at all` : phrase`apart: ${radians(error)}`;
   tell(52, gap, { weight: 600, fill: ink.otherWords });
-  tell(70, error > 0 && error < 0.02 ? phrase`too little to see` : "", { size: 12, fill: ink.muted });
+  tell(70, error > 0 && error < 0.02 ? phrase`too little to see` : "", note);
 }
 
 function draw(pen, state, { width }) {
@@ -268,7 +257,6 @@ function readout(state) {
   return phrase`${place} the worst pair, pair ${pair}, is off by ${radians(error)}: ${cause(state, seen)}.${most}`;
 }
 
-/** A known pipeline shows its formats; a format moved by hand makes the pipeline the reader's own, from what it was. */
 export default live({
   name: "AngleError",
   title: phrase`How far the worst pair of a head is off at every position, in pipelines of different number formats`,

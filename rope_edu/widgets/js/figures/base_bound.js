@@ -1,8 +1,10 @@
 import { BASES } from "../data/bases.js";
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
+import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { centred, inLines, Labels } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -30,16 +32,10 @@ const narrow = (width) => width < 560;
 const PLANE = { top: 330, wide: 310, narrow: 290 }; // pixels: where it begins, and its height with its legend
 const [LINE, CHIP] = [32, 26]; // pixels: of the list of models, from line to line, and of a name
 /** The names of all models with their numbers, in lines: on a phone the dots have numbers. */
-const listed = (width) =>
-  inLines(
-    BASES.models.map(({ name }, i) => ({ words: `${i + 1} ${name}`, name })),
-    width - 4,
-    { sample: 14, gap: 8, bold: true },
-  );
-const height = (width) =>
-  narrow(width)
-    ? PLANE.top + PLANE.narrow + 22 + LINE * ((listed(width).at(-1)?.line ?? 0) + 1)
-    : PLANE.top + PLANE.wide;
+const NUMBERED = BASES.models.map(({ name }, i) => ({ words: `${i + 1} ${name}`, name }));
+const listed = (width) => inLines(NUMBERED, width - 4, { sample: 14, gap: 8, bold: true });
+const listHeight = (width) => 22 + LINE * ((listed(width).at(-1)?.line ?? 0) + 1);
+const height = (width) => PLANE.top + (narrow(width) ? PLANE.narrow + listHeight(width) : PLANE.wide);
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 
 /** @type {(value: number) => string} */
@@ -76,10 +72,7 @@ function drawCurve(pen, { base, head_dim, context }, width) {
   pen.curve(path, { stroke: ink.score, width: 1.8 });
 
   const cx = X(context);
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  const words = phrase`context ${grouped(context)}`;
-  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
-  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
+  cursor(pen, box, cx, phrase`context ${grouped(context)}`, width);
   const fx = X(first);
   pen.line(fx, Y(0) - 6, fx, Y(0) + 6, { stroke: ink.text, width: 2.5 });
   const found = phrase`first negative: ${grouped(first)}`;
@@ -90,10 +83,12 @@ function drawCurve(pen, { base, head_dim, context }, width) {
   return { context: { x: cx, y: box.y + 12, at: (px) => Math.round(clamp(at(px), 256, FARTHEST)) } };
 }
 
+const MODEL = { fill: ink.value, stroke: ink.text, width: 1 };
+const HERE = { fill: ink.position, stroke: ink.text, width: 1.5 };
 const LEGEND = [
-  { words: phrase`first negative distance`, sign: "line" },
-  { words: phrase`a model`, sign: "dot" },
-  { words: phrase`this state`, sign: "cross" },
+  { words: phrase`first negative distance`, style: { stroke: ink.text, width: 2 } },
+  { words: phrase`a model`, sign: (pen, x, y) => pen.circle(x + 14, y, 4.5, MODEL) },
+  { words: phrase`this state`, sign: (pen, x, y) => pen.circle(x + 14, y, 6, HERE) },
 ];
 
 /** Spots to either side of a dot, level with it and ever farther up and down. @type {(at: Pair, width: number) => Pair[]} */
@@ -143,25 +138,13 @@ function listModels(pen, { model }, width, top) {
   });
 }
 
-/** What the signs of the plane are, in so many lines. */
-function drawLegend(pen, width) {
-  const placed = inLines(LEGEND, width, { sample: 30 });
-  for (const { words, sign, x, line } of placed) {
-    const y = PLANE.top + 2 + 20 * line;
-    if (sign === "line") pen.line(x + 2, y - 4, x + 24, y - 4, { stroke: ink.text, width: 2 });
-    if (sign === "dot") pen.circle(x + 14, y - 4, 4.5, { fill: ink.value, stroke: ink.text, width: 1 });
-    if (sign === "cross") pen.circle(x + 14, y - 4, 6, { fill: ink.position, stroke: ink.text, width: 1.5 });
-    pen.text(x + 30, y, words);
-  }
-  return placed.at(-1).line + 1;
-}
-
 /** Below: the first negative distance of every base, models, and this state. */
 function drawPlane(pen, state, width) {
   const { base, head_dim, context, model } = state;
   const { top } = PLANE;
-  const lines = drawLegend(pen, width);
-  const box = { x: 48, y: top + 22 + 20 * lines, w: width - 68, h: 0 };
+  const legend = legendOf(LEGEND, width, { text: 30 });
+  legend.draw(pen, top - 2);
+  const box = { x: 48, y: top + 22 + legend.height, w: width - 68, h: 0 };
   const bottom = top + (narrow(width) ? PLANE.narrow : PLANE.wide);
   box.h = bottom - box.y - 46;
   const { X, Y, at } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
@@ -183,18 +166,15 @@ function drawPlane(pen, state, width) {
   pen.curve(path, { stroke: ink.text, width: 1.6 });
   const others = BASES.models.filter(({ name }) => name !== model);
   const dots = others.map((m) => /** @type {[number, number, number]} */ ([X(m.base), Y(powerOf(m.context)), 4.5]));
-  pen.circles(dots, { fill: ink.value, stroke: ink.text, width: 1 });
+  pen.circles(dots, MODEL);
   const [cx, cy] = [X(base), Y(powerOf(context))];
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  pen.circle(cx, cy, 7, { fill: ink.position, stroke: ink.text, width: 1.5 });
+  pen.circle(cx, cy, 7, HERE);
   const words = { anchor: "end", size: 12, fill: ink.positionWords };
   pen.text(box.x + box.w - 6, box.y + box.h - 8, phrase`safe below the line`, words);
-  const taps = Object.fromEntries(
-    others.map((m) => [
-      m.name,
-      { x: X(m.base) - 11, y: Y(powerOf(m.context)) - 11, w: 22, h: 22, set: { model: m.name } },
-    ]),
-  );
+  const size = { w: 22, h: 22 };
+  const tap = (m) => ({ x: X(m.base) - 11, y: Y(powerOf(m.context)) - 11, ...size, set: { model: m.name } });
+  const taps = Object.fromEntries(others.map((m) => [m.name, tap(m)]));
   const names = nameModels(pen, others, box, { X, Y, path, here: [cx, cy], numbered: narrow(width) });
   const pressed = narrow(width) ? listModels(pen, state, width, bottom + 18) : names;
   const handle = { x: cx, y: cy, at: (px) => Number(at(px).toPrecision(3)) };
@@ -217,7 +197,6 @@ function readout({ base, head_dim, context }) {
     ${grouped(first)}. ${verdict} At ${grouped(context)} the mean cosine is ${fmt(at, 3)}.`;
 }
 
-/** A model that is chosen brings its numbers; numbers that are not its own make it the reader's. */
 export default live({
   name: "BaseBound",
   title: phrase`The base of RoPE, the first distance at which like vectors score below zero, and the contexts of models`,

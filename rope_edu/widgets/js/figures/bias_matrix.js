@@ -1,5 +1,5 @@
 import { axes } from "../lib/axes.js";
-import { ink, onShade } from "../lib/colour.js";
+import { ink, note, noteEnd, noteMiddle, onShade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { clamp, fmt, range, sum } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -32,24 +32,22 @@ function places(width) {
   if (stacked(width)) {
     const side = Math.min(width - 44, 380);
     const top = 26 + side + 98;
-    const [x, w] = [40, width - 52];
-    return {
-      side,
-      bias: { x, y: top + 42, w, h: 120 },
-      weight: { x, y: top + 248, w, h: 110 },
-      height: top + 406,
-    };
+    const column = { x: 40, w: width - 52 };
+    const [bias, weight] = [
+      { ...column, y: top + 42, h: 120 },
+      { ...column, y: top + 248, h: 110 },
+    ];
+    return { side, bias, weight, height: top + 406 };
   }
   const side = Math.min(300, Math.round(width * 0.46));
   const x = side + 98;
-  const w = width - x - 12;
+  const column = { x, w: width - x - 12 };
   const bottom = 26 + side + 40;
-  return {
-    side,
-    bias: { x, y: 42, w, h: 112 },
-    weight: { x, y: 240, w, h: bottom - 240 + 28 },
-    height: bottom + 68,
-  };
+  const [bias, weight] = [
+    { ...column, y: 42, h: 112 },
+    { ...column, y: 240, h: bottom - 240 + 28 },
+  ];
+  return { side, bias, weight, height: bottom + 68 };
 }
 const height = (width) => places(width).height;
 
@@ -75,11 +73,10 @@ function drawMatrix(pen, state, row, x, y, side) {
   }
   const marks = range(0, length - 1, length > 24 ? 8 : 4);
   pen.part(() => {
-    for (const t of marks)
-      pen.text(x + (t + 0.5) * cell, y + side + 15, t, { anchor: "middle", size: 12, fill: ink.muted });
+    for (const t of marks) pen.text(x + (t + 0.5) * cell, y + side + 15, t, noteMiddle);
     for (const t of marks) {
       const words = Math.abs(t - row.query) * cell < 14 ? "" : t; // beside the followed row there is no room
-      pen.text(x - 6, y + (t + 0.5) * cell + 4, words, { anchor: "end", size: 12, fill: ink.muted });
+      pen.text(x - 6, y + (t + 0.5) * cell + 4, words, noteEnd);
     }
   });
   pen.text(x + side / 2, y + side + 32, phrase`key position j`, { anchor: "middle" });
@@ -116,9 +113,9 @@ function drawScale(pen, state, x, y, w) {
   pen.raster(x, y, w, 12, 1, steps, (_, c) => c / (steps - 1));
   const last = state.scheme === "alibi" ? 1 : most;
   const words = { alibi: phrase`exp(bias)`, shaw: phrase`row` }[state.scheme] ?? phrase`bucket`;
-  pen.text(x, y + 27, 0, { size: 12, fill: ink.muted });
-  pen.text(x + w / 2, y + 27, words, { size: 12, anchor: "middle", fill: ink.muted });
-  pen.text(x + w, y + 27, last, { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(x, y + 27, 0, note);
+  pen.text(x + w / 2, y + 27, words, noteMiddle);
+  pen.text(x + w, y + 27, last, noteEnd);
 }
 
 /** The bias by j − i: one curve for all rows, and the part of it that the followed row reads. */
@@ -128,7 +125,7 @@ function drawCurve(pen, state, row, box) {
   const high = isCausal(scheme) ? 0 : far;
   const low = scheme === "alibi" ? -Math.ceil(far / 8) * 4 : -8;
   pen.text(box.x, box.y - 26, scheme === "alibi" ? phrase`Bias against j − i` : phrase`Bias against j − i, made up`);
-  pen.text(box.x, box.y - 9, phrase`grey: every row`, { size: 12, fill: ink.muted });
+  pen.text(box.x, box.y - 9, phrase`grey: every row`, note);
   pen.text(box.x + 100, box.y - 9, phrase`pink: row ${row.query}`, { size: 12, fill: ink.scoreWords, weight: 600 });
   const step = far < 12 ? 4 : Math.ceil(far / 24) * 8;
   const { X, Y } = axes(pen, box, [-far, Math.max(high, 0.001)], [low, 0], {

@@ -1,4 +1,4 @@
-import { diverging, ink, onShade, shade, signedPlace } from "../lib/colour.js";
+import { diverging, ink, note, noteEnd, noteMiddle, onShade, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -107,25 +107,21 @@ function drawLegend(pen, { left, narrow, height: tall, room, matrix }, width) {
   if (narrow) {
     const [x, y, w] = [left + 26, TOP + tall + 18, Math.min(150, width - left - 60)];
     pen.raster(x, y, w, 10, 1, steps, (_, i) => (i + 0.5) / steps, diverging);
-    pen.text(x - 6, y + 10, "−1", { anchor: "end", size: 12, fill: ink.muted });
-    pen.text(x + w + 6, y + 10, "1", { size: 12, fill: ink.muted });
-    pen.text(x + w / 2, y + 26, matrix ? phrase`0; blank: always 0` : "0", {
-      anchor: "middle",
-      size: 12,
-      fill: ink.muted,
-    });
+    pen.text(x - 6, y + 10, "−1", noteEnd);
+    pen.text(x + w + 6, y + 10, "1", note);
+    pen.text(x + w / 2, y + 26, matrix ? phrase`0; blank: always 0` : "0", noteMiddle);
     return;
   }
   const [x, y, h] = [left + room + 22, TOP + 18, 132];
   pen.raster(x, y, 12, h, steps, 1, (i) => 1 - (i + 0.5) / steps, diverging);
   [1, 0, -1].forEach((v, i) => {
-    pen.text(x + 18, y + (h * i) / 2 + 4, fmt(v, 0), { size: 12, fill: ink.muted });
+    pen.text(x + 18, y + (h * i) / 2 + 4, fmt(v, 0), note);
   });
   if (!matrix) return;
   pen.rect(x, y + h + 18, 12, 12, { stroke: ink.muted, width: 1 });
-  pen.text(x - 2, y + h + 46, phrase`blank:`, { size: 12, fill: ink.muted });
-  pen.text(x - 2, y + h + 61, phrase`always`, { size: 12, fill: ink.muted });
-  pen.text(x - 2, y + h + 76, phrase`zero`, { size: 12, fill: ink.muted });
+  pen.text(x - 2, y + h + 46, phrase`blank:`, note);
+  pen.text(x - 2, y + h + 61, phrase`always`, note);
+  pen.text(x - 2, y + h + 76, phrase`zero`, note);
 }
 
 /** Every cell of a small matrix by its name. @returns {Record<string, Box>} */
@@ -133,9 +129,8 @@ function cellsOf({ head_dim: d }, { left, side, cell: h }) {
   if (d > 8) return {};
   const w = side / d;
   const cells = range(0, d * d - 1).map((n) => [Math.floor(n / d), n % d]);
-  return Object.fromEntries(
-    cells.map(([r, c]) => [`row ${r}, column ${c}`, { x: left + c * w, y: TOP + r * h, w, h }]),
-  );
+  const box = (r, c) => ({ x: left + c * w, y: TOP + r * h, w, h });
+  return Object.fromEntries(cells.map(([r, c]) => [`row ${r}, column ${c}`, box(r, c)]));
 }
 
 /** A factor as it stands in a sum: brackets around what is negative. */
@@ -263,7 +258,6 @@ function readout(state) {
   return phrase`${turned} cos and sin do not depend on x: computed once, they serve every vector at position ${position}.`;
 }
 
-/** A row that the vector does not have becomes its last. */
 export default live({
   name: "BlockMatrix",
   title: phrase`The rotation matrix of a head, mostly zeros, and the two columns that code keeps of it`,

@@ -1,9 +1,10 @@
-import { ink } from "../lib/colour.js";
+import { ink, note, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { polar, sector } from "../lib/geometry.js";
+import { polar } from "../lib/geometry.js";
 import { centred, inLines } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { pointsAround, sector } from "../lib/shapes.js";
 import { counted } from "../lib/words.js";
 import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 
@@ -75,17 +76,15 @@ function drawNow(pen, state, width, at) {
     stroke(pen, X(newest), query + r, X(position), keys - r - 1, { stroke: ink.score, width: 1.3 });
   }
   face(pen, X(newest), query, r, { stroke: ink.q, width: 2, fill: ink.paper });
-  hand(pen, X(newest), query, r - 2, keyAngle(state.store, state.pair, newest, state.step), {
-    stroke: ink.q,
-    width: 3,
-  });
+  const angle = keyAngle(state.store, state.pair, newest, state.step);
+  hand(pen, X(newest), query, r - 2, angle, { stroke: ink.q, width: 3 });
   const words = phrase`query of the newest token, m = ${newest}`;
   pen.text(centred(X(newest), words, 0, width), 17, words, { anchor: "middle", fill: ink.qWords });
   for (const position of range(0, STEPS - 1)) {
     if (all.some((key) => key.position === position)) continue;
     const gone = position < state.step;
     face(pen, X(position), keys, r, { stroke: gone ? ink.muted : ink.grid, width: 1, dash: "2 3" });
-    if (gone) pen.text(X(position), keys + 4, "×", { anchor: "middle", fill: ink.muted, size: 12 });
+    if (gone) pen.text(X(position), keys + 4, "×", noteMiddle);
   }
   for (const key of all) drawKey(pen, state, key, X(key.position), keys, r);
   const every = side < 26 ? 3 : 1;
@@ -118,21 +117,15 @@ function drawKey(pen, { store }, key, cx, cy, r) {
 function signs(pen, { store, capacity, step }) {
   const swatch = (colour, opacity) => (x, y) => box(pen, x, y - 11, 14, 13, colour, opacity);
   const sample = (style) => (x, y) => stroke(pen, x, y - 4, x + 15, y - 4, style);
-  return [
-    { words: phrase`new`, sign: swatch(ink.k, 0.45) },
-    store === "unrotated" && { words: phrase`stored`, sign: sample({ stroke: ink.k, width: 1.5 }) },
-    store === "unrotated" && {
-      words: phrase`turned again at this step`,
-      sign: sample({ stroke: ink.position, width: 3 }),
-    },
-    store !== "unrotated" && { words: phrase`kept as it is`, sign: sample({ stroke: ink.k, width: 3 }) },
-    store === "dynamic" && {
-      words: phrase`where it belongs`,
-      sign: sample({ stroke: ink.position, width: 2, dash: "3 2" }),
-    },
-    store === "dynamic" && { words: phrase`stale`, sign: swatch(ink.text, 0.3) },
-    step > capacity && { words: phrase`evicted`, sign: (x, y) => pen.text(x + 3, y, "×", { fill: ink.muted }) },
-  ].filter(Boolean);
+  const fresh = { words: phrase`new`, sign: swatch(ink.k, 0.45) };
+  const stored = { words: phrase`stored`, sign: sample({ stroke: ink.k, width: 1.5 }) };
+  const again = { words: phrase`turned again at this step`, sign: sample({ stroke: ink.position, width: 3 }) };
+  const kept = { words: phrase`kept as it is`, sign: sample({ stroke: ink.k, width: 3 }) };
+  const wanted = { words: phrase`where it belongs`, sign: sample({ stroke: ink.position, width: 2, dash: "3 2" }) };
+  const stale = { words: phrase`stale`, sign: swatch(ink.text, 0.3) };
+  const evicted = { words: phrase`evicted`, sign: (x, y) => pen.text(x + 3, y, "×", { fill: ink.muted }) };
+  const hands = { unrotated: [stored, again], rotated: [kept], dynamic: [kept, wanted, stale] }[store];
+  return [fresh, ...hands, ...(step > capacity ? [evicted] : [])];
 }
 
 function drawLegend(pen, state, width, y) {
@@ -158,22 +151,15 @@ function drawHistory(pen, state, width, at) {
       const fill = key.kind === "new" ? ink.k : again ? ink.position : ink.text;
       const opacity = key.kind === "new" ? 0.45 : again ? 0.25 : dark;
       if (opacity > 0.003) box(pen, x + 0.5, y + 0.5, side - 1, tall - 1, fill, opacity);
-      hand(pen, cx, cy, tall / 2 - 1, key.used, {
-        stroke: state.store === "unrotated" ? ink.position : ink.k,
-        width: 1.8,
-      });
+      const colour = state.store === "unrotated" ? ink.position : ink.k;
+      hand(pen, cx, cy, tall / 2 - 1, key.used, { stroke: colour, width: 1.8 });
     }
   }
   const y = history + (state.step - 1) * tall;
   const first = Math.max(0, state.step - state.capacity);
   const [left, right] = [Math.max(0.6, first * side), Math.min(width - 0.6, state.step * side)];
-  const rim = [
-    [left, y],
-    [right, y],
-    [right, y + tall],
-    [left, y + tall],
-    [left, y],
-  ];
+  const wide = right - left;
+  const rim = pointsAround([left, y], [0, 0], [wide, 0], [wide, tall], [0, tall], [0, 0]);
   pen.curve(rim, { stroke: ink.text, width: 1.2 });
 }
 
@@ -184,7 +170,7 @@ function drawBars(pen, { name, values, now, full, fill }, x, y, w) {
   for (const [i, words] of [phrase`with cache`, phrase`without`].entries()) {
     const top = y + 5 + 17 * i;
     const long = (share * values[i]) / full;
-    pen.text(x, top + 11, words, { size: 12, fill: ink.muted });
+    pen.text(x, top + 11, words, note);
     box(pen, x + 68, top + 1, Math.max(1, long), 12, fill, i ? 0.4 : 1);
     pen.text(x + 74 + long, top + 12, values[i] + (now ? ` (${now[i]})` : ""), { size: 12 });
   }

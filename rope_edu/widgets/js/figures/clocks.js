@@ -1,9 +1,10 @@
-import { ink } from "../lib/colour.js";
+import { ink, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { polar, sector } from "../lib/geometry.js";
-import { unseenPoints } from "../lib/marks.js";
+import { polar } from "../lib/geometry.js";
+import { SEEN, unseenPoints } from "../lib/marks.js";
 import { fmt, grouped, powerOf } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { sector } from "../lib/shapes.js";
 import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
 const TOP = 56; // two lines of words above the faces
@@ -51,14 +52,9 @@ function turnWords(value) {
 
 /** What the colour means, above the faces. */
 function drawLegend(pen, wide) {
-  pen.rect(2, 25, 12, 12, { fill: ink.position, opacity: 0.28, stroke: ink.position, width: 1 });
-  pen.text(
-    20,
-    36,
-    wide
-      ? phrase`where the hand goes within the context; a diamond: where it never went`
-      : phrase`where it goes within the context`,
-  );
+  pen.rect(2, 25, 12, 12, { ...SEEN, stroke: ink.position, width: 1 });
+  const long = phrase`where the hand goes within the context; a diamond: where it never went`;
+  pen.text(20, 36, wide ? long : phrase`where it goes within the context`);
 }
 
 function draw(pen, state, view) {
@@ -66,13 +62,8 @@ function draw(pen, state, view) {
   const all = hands(state);
   const { columns, cell, row, left } = grid(width, all.length);
   const wide = width >= 480;
-  pen.text(
-    2,
-    14,
-    wide
-      ? phrase`In the corner: pair i. Below a face: tokens for a full turn.`
-      : phrase`Corner: pair i. Below: tokens per turn.`,
-  );
+  const long = phrase`In the corner: pair i. Below a face: tokens for a full turn.`;
+  pen.text(2, 14, wide ? long : phrase`Corner: pair i. Below: tokens per turn.`);
   if (view.shows("reach")) drawLegend(pen, wide);
 
   const r = cell / 2 - 9;
@@ -86,24 +77,19 @@ function draw(pen, state, view) {
   const rim = ({ cx, cy }) => [cx, cy, r];
   const swept = ({ cx, cy, reach }) => sector(cx, cy, r, 0, reach, Math.max(2, Math.ceil(reach * 5)));
   if (view.shows("reach")) {
-    pen.circles(round.map(rim), { fill: ink.position, opacity: 0.28 });
-    pen.areas(partly.map(swept), { fill: ink.position, opacity: 0.28 });
+    pen.circles(round.map(rim), SEEN);
+    pen.areas(partly.map(swept), SEEN);
   }
   pen.circles(round.map(rim), { stroke: ink.position, width: 2 });
   pen.circles(partly.map(rim), { stroke: ink.muted, width: 1.2, dash: "3 3" });
-  pen.lines(
-    faces.map(({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 3)]),
-    { stroke: ink.text, width: 2.4 },
-  );
+  const hand = ({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 3)];
+  pen.lines(faces.map(hand), { stroke: ink.text, width: 2.4 });
   const astray = view.shows("reach") ? faces.filter(({ angle, reach }) => angle > reach) : [];
-  unseenPoints(
-    pen,
-    astray.map(({ cx, cy, angle }) => polar(cx, cy, angle, r - 7)),
-    4.5,
-  );
+  const tips = astray.map(({ cx, cy, angle }) => polar(cx, cy, angle, r - 7));
+  unseenPoints(pen, tips, 4.5);
   for (const face of faces) {
     const { i, cx, cy, wave } = face;
-    pen.text(cx - r - 5, cy - r + 7, i, { size: 12, fill: ink.muted, anchor: "middle" });
+    pen.text(cx - r - 5, cy - r + 7, i, noteMiddle);
     const fill = complete(face) ? ink.positionWords : ink.muted;
     pen.text(cx, cy + r + 16, shortly(wave), { size: 12, anchor: "middle", fill });
   }

@@ -1,10 +1,10 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, note } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { planeOf } from "../lib/geometry.js";
 import { Labels, spotsAround, spotsBeyond } from "../lib/labels.js";
 import { fmt, range, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { crossOf, planeOf, pointsAround } from "../lib/shapes.js";
 import { listed, textWidth } from "../lib/words.js";
 import { angleOf, length, timesConj } from "../maths/complex.js";
 import { breaks, encoder, followedAngles, HOLDS, LAST, PLACES, slide, stepsOf, turnsOf } from "../maths/derivation.js";
@@ -154,13 +154,7 @@ function drawPlane(pen, state, x, y, side) {
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / span];
   const { at, back } = planeOf(cx, cy, unit);
   const grid = { stroke: ink.grid, width: 1 };
-  pen.lines(
-    [
-      [x, cy, x + side, cy],
-      [cx, y, cx, y + side],
-    ],
-    grid,
-  );
+  pen.lines(crossOf(x, y, side), grid);
   pen.circle(cx, cy, unit, grid);
   const labels = new Labels({ x, y, w: side, h: side });
   nameAxes(pen, labels, { x, y, side, cx, cy, unit });
@@ -186,7 +180,7 @@ function drawPlane(pen, state, x, y, side) {
 /** What the axes are and where 1 and i are. */
 function nameAxes(pen, labels, { x, y, side, cx, cy, unit }) {
   const name = (left, baseline, words) => {
-    pen.text(left, baseline, words, { size: 12, fill: ink.muted });
+    pen.text(left, baseline, words, note);
     labels.avoid(left - 2, baseline - 10, left + textWidth(words, 12) + 2, baseline + 3);
   };
   name(cx + unit + 3, cy + 14, "1");
@@ -219,25 +213,10 @@ function drawMarks(pen, state, x, y, width) {
     pen.rect(left + 2, y, step - 6, 24, { ...frame, fill: fails ? ink.text : "none" });
     const pencil = { stroke: fails ? ink.paper : ink.text, width: 2 };
     pen.text(left + step / 2 - 12, y + 17, i + 1, { fill: pencil.stroke, weight: chosen ? 700 : 400 });
-    const [mx, my] = [left + step / 2 + 5, y + 12];
-    const cross = [
-      [
-        [mx - 4, my - 4],
-        [mx + 4, my + 4],
-      ],
-      [
-        [mx - 4, my + 4],
-        [mx + 4, my - 4],
-      ],
-    ];
-    const tick = [
-      [
-        [mx - 5, my],
-        [mx - 1, my + 4],
-        [mx + 6, my - 5],
-      ],
-    ];
-    pen.curves(fails ? cross : tick, pencil);
+    /** @type {(...steps: Pair[]) => Pair[]} */
+    const stroke = (...steps) => pointsAround([left + step / 2 + 5, y + 12], ...steps);
+    const cross = [stroke([-4, -4], [4, 4]), stroke([-4, 4], [4, -4])];
+    pen.curves(fails ? cross : [stroke([-5, 0], [-1, 4], [6, -5])], pencil);
   }
   const tap = (i) => ({ x: x + i * step + 2, y, w: step - 6, h: 24, set: { line: i + 1 } });
   return { wide: 6 * step, taps: Object.fromEntries(broken.map((_, i) => [`line ${i + 1}`, tap(i)])) };
@@ -250,10 +229,8 @@ function nameCurves(pen, curves, grid, box) {
   for (const y of grid) labels.avoid(box.x, y - 1, box.x + box.w, y + 1);
   for (const { words, path, fill } of curves) {
     const width = textWidth(words, 12, true);
-    const { left, baseline } = labels.place(
-      width,
-      [...path].reverse().flatMap((dot) => spotsAround(dot, width)),
-    );
+    const spots = [...path].reverse().flatMap((dot) => spotsAround(dot, width));
+    const { left, baseline } = labels.place(width, spots);
     pen.text(left, baseline, words, { size: 12, weight: 600, fill });
   }
 }
@@ -272,14 +249,9 @@ function makeChart(pen, box, values, xLabel, yLabel) {
     yTicks,
     /** The values from a position on, as dots on a line. */
     dotted(list, fill, { dash = undefined, r = 3, from = 0 } = {}) {
-      pen.curve(
-        list.map((value, i) => [X(from + i), Y(value)]),
-        { stroke: fill, width: 1.8, dash },
-      );
-      pen.circles(
-        list.map((value, i) => [X(from + i), Y(value), r]),
-        { fill },
-      );
+      const dots = list.map((value, i) => [X(from + i), Y(value), r]);
+      pen.curve(dots, { stroke: fill, width: 1.8, dash });
+      pen.circles(dots, { fill });
     },
     /** The value that all should have. */
     reference: (value) => pen.line(X(0), Y(value), X(LAST), Y(value), { stroke: ink.muted, width: 1.5, dash: "6 4" }),
@@ -307,13 +279,8 @@ function panelOfProduct(pen, f, state, box) {
 function panelOfLengths(pen, f, { q, k, position }, box) {
   const products = PLACES.map((p) => length(f(q, p)) * length(f(k, p)));
   const wanted = length(q) * length(k);
-  const chart = makeChart(
-    pen,
-    box,
-    [...products, wanted],
-    phrase`position m of both (tokens)`,
-    phrase`Length times length`,
-  );
+  const label = phrase`Length times length`;
+  const chart = makeChart(pen, box, [...products, wanted], phrase`position m of both (tokens)`, label);
   chart.reference(wanted);
   chart.dotted(products, ink.score);
   chart.here(position, products[position], ink.score);
@@ -446,13 +413,10 @@ export default live({
     { label: phrase`Next line`, move: ({ line }) => ({ line: (line % 6) + 1 }) },
     {
       label: phrase`Slide both`,
-      move: ({ position, key_position }) =>
-        Math.max(position, key_position) < LAST
-          ? { position: position + 1, key_position: key_position + 1 }
-          : {
-              position: position - Math.min(position, key_position),
-              key_position: key_position - Math.min(position, key_position),
-            },
+      move: ({ position, key_position }) => {
+        const by = Math.max(position, key_position) < LAST ? 1 : -Math.min(position, key_position);
+        return { position: position + by, key_position: key_position + by };
+      },
     },
   ],
 });

@@ -1,6 +1,6 @@
 import { PRESETS } from "../data/presets.js";
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, note } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
@@ -53,11 +53,8 @@ const said = memo((first, second) => {
 
 /** The comparison of a state, line by line. */
 function comparison(state) {
-  const [first, second] = [
-    [state.config, state.preset],
-    [state.other, state.second],
-  ].map(([text, preset]) => (text.trim() ? text : written(preset)));
-  return said(first, second);
+  const text = (/** @type {string} */ given, /** @type {string} */ preset) => (given.trim() ? given : written(preset));
+  return said(text(state.config, state.preset), text(state.other, state.second));
 }
 
 /** What the frequencies of a reading come to; they are looked up by their text, since a reading is made anew. */
@@ -123,11 +120,8 @@ function marks({ longest, trained }, length) {
 function legend(state, width) {
   const { reading } = readState(state);
   if (!reading) return [];
-  const all = marks(reading, state.length).map((mark) => ({
-    ...mark,
-    words: `${mark.name} ${grouped(mark.tokens)}`,
-  }));
-  return inLines(all, width, { sample: 26 });
+  const named = (mark) => ({ ...mark, words: `${mark.name} ${grouped(mark.tokens)}` });
+  return inLines(marks(reading, state.length).map(named), width, { sample: 26 });
 }
 
 /** The names of the marks, above the chart. */
@@ -159,15 +153,9 @@ function drawWaves(pen, reading, all, box, other) {
     pen.curve(curve, { stroke: ink.muted, width: 1.2 });
   }
   const dots = waves.map((wave, i) => [X(i), Y(Number.isFinite(wave) ? level(wave) : SLOWEST), 3]);
-  const within = waves.map((wave) => wave <= (reading.longest ?? Infinity));
-  pen.circles(
-    dots.filter((_, i) => within[i]),
-    { fill: ink.position },
-  );
-  pen.circles(
-    dots.filter((_, i) => !within[i]),
-    { fill: "none", stroke: ink.position, width: 1.4 },
-  );
+  const within = (/** @type {boolean} */ is) => dots.filter((_, i) => waves[i] <= (reading.longest ?? Infinity) === is);
+  pen.circles(within(true), { fill: ink.position });
+  pen.circles(within(false), { fill: "none", stroke: ink.position, width: 1.4 });
   if (!other) return;
   const crosses = wavelength(other.invFreq).map((wave, i) => [X(i), Y(Number.isFinite(wave) ? level(wave) : SLOWEST)]);
   const arms = crosses.flatMap(([x, y]) => [
@@ -193,15 +181,10 @@ function drawScore(pen, reading, all, box, other) {
     pen.line(x, box.y, x, box.y + box.h, { stroke, width: 1.5, dash });
   }
   pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
-  pen.curve(
-    scores.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]),
-    { stroke: ink.score, width: 2 },
-  );
-  if (other) {
-    const theirs = measured(other.invFreq.join()).scores;
-    const curve = theirs.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
-    pen.curve(curve, { stroke: ink.text, width: 1.4, dash: "5 3" });
-  }
+  const curve = (some) => some.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
+  pen.curve(curve(scores), { stroke: ink.score, width: 2 });
+  const theirs = other && measured(other.invFreq.join()).scores;
+  if (other) pen.curve(curve(theirs), { stroke: ink.text, width: 1.4, dash: "5 3" });
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
@@ -209,16 +192,9 @@ function drawScore(pen, reading, all, box, other) {
 function drawBadge(pen, state) {
   const { reading, refused } = readState(state);
   const remarks = reading?.remarks.length ?? 0;
-  const words = refused
-    ? phrase`✗ refused`
-    : remarks
-      ? phrase`! read, with ${counted(remarks, "remark")}`
-      : phrase`✓ read`;
-  const [fill, on] = refused
-    ? [ink.text, ink.paper]
-    : remarks
-      ? [ink.other, ink.onOther]
-      : [ink.positionWords, ink.paper];
+  const good = [phrase`✓ read`, ink.positionWords, ink.paper];
+  const noted = [phrase`! read, with ${counted(remarks, "remark")}`, ink.other, ink.onOther];
+  const [words, fill, on] = refused ? [phrase`✗ refused`, ink.text, ink.paper] : remarks ? noted : good;
   pen.rect(4, 2, textWidth(words, 13, true) + 18, 22, { fill, radius: 11 });
   pen.text(13, 18, words, { fill: on, weight: 600 });
 }
@@ -232,7 +208,7 @@ function draw(pen, state, { width, height: tall }) {
       pen.text(4, BADGE + 15 + LINE * i, line);
     });
     below.forEach((line, i) => {
-      pen.text(4, tall - 6 - LINE * (below.length - 1 - i), line, { size: 12, fill: ink.muted });
+      pen.text(4, tall - 6 - LINE * (below.length - 1 - i), line, note);
     });
   });
   if (!reading) return;

@@ -1,10 +1,10 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, note } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { planeOf } from "../lib/geometry.js";
 import { Labels, spotsBeyond } from "../lib/labels.js";
 import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { crossOf, planeOf } from "../lib/shapes.js";
 import { textWidth } from "../lib/words.js";
 import { length } from "../maths/complex.js";
 import { gainedPair, gainedParts, gainedScore } from "../maths/gained.js";
@@ -38,11 +38,7 @@ const height = (width) => (stacked(width) ? side(width) + 318 : side(width) + 44
 function drawPlane(pen, state, x, y, size) {
   const [cx, cy, unit] = [x + size / 2, y + size / 2, size / 2 / SPAN];
   const { at } = planeOf(cx, cy, unit);
-  const cross = [
-    [x, cy, x + size, cy],
-    [cx, y, cx, y + size],
-  ];
-  pen.lines(cross, { stroke: ink.grid, width: 1 });
+  pen.lines(crossOf(x, y, size), { stroke: ink.grid, width: 1 });
   const { q, k } = seen(state);
   const both = [
     { content: Q, tip: q, colour: ink.q, words: ink.qWords, name: phrase`q turned`, dash: undefined },
@@ -53,7 +49,7 @@ function drawPlane(pen, state, x, y, size) {
     pen.curve(way, { stroke: colour, width: 1.8, opacity: 0.8, dash });
   }
   for (const { tip, colour } of both) pen.arrow(cx, cy, ...at(tip), { stroke: colour, width: 3.5, head: 12 });
-  const muted = { size: 12, fill: ink.muted };
+  const muted = note;
   const [across, up] = [phrase`first feature →`, phrase`↑ second feature`];
   pen.text(x + size - 2, y + size - 4, across, { ...muted, anchor: "end" });
   pen.text(x + 2, y + 12, up, muted);
@@ -92,12 +88,8 @@ function drawScore(pen, state, box) {
     pen.line(left, box.y - 29, left + 26, box.y - 29, style);
     pen.text(left + 32, box.y - 25, words, { fill });
   };
-  key(
-    box.x - 30,
-    isAfter(state) ? phrase`after the turn` : phrase`before the turn`,
-    { stroke: ink.score, width: 3 },
-    ink.scoreWords,
-  );
+  const own = isAfter(state) ? phrase`after the turn` : phrase`before the turn`;
+  key(box.x - 30, own, { stroke: ink.score, width: 3 }, ink.scoreWords);
   key(box.x + 120, other, { stroke: ink.muted, width: 1.5, dash: "3 4" }, ink.muted);
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }

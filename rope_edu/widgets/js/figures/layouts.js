@@ -1,10 +1,10 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { halfEllipse } from "../lib/geometry.js";
 import { onSpeed, speedShade } from "../lib/marks.js";
 import { fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { halfEllipse } from "../lib/shapes.js";
 import { dot } from "../maths/dot_product.js";
 import { invFreq, ropeAngles } from "../maths/frequencies.js";
 import { layoutPermutation, pairFeatures, pairOf } from "../maths/layouts.js";
@@ -84,10 +84,8 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
   const zero = bars + BAR / 2;
   const home = (seat) => pairOf(feature[seat]); // the trained pair
   const seats = values.map((value, seat) => ({ seat, left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) }));
-  pen.rects(
-    seats.map(({ left }) => [left, bars, inner, BAR]),
-    { stroke: ink.grid, width: 1 },
-  );
+  const frames = seats.map(({ left }) => [left, bars, inner, BAR]);
+  pen.rects(frames, { stroke: ink.grid, width: 1 });
   for (const pair of range(0, pairs - 1)) {
     const bar = ({ left, tall }) => [left + inner * 0.22, zero, inner * 0.56, -tall];
     const own = seats.filter(({ seat }) => home(seat) === pair);
@@ -97,10 +95,8 @@ function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
       width: 0.7,
     });
   }
-  pen.lines(
-    seats.map(({ left }) => [left, zero, left + inner, zero]),
-    { stroke: ink.muted, width: 1 },
-  );
+  const zeros = seats.map(({ left }) => [left, zero, left + inner, zero]);
+  pen.lines(zeros, { stroke: ink.muted, width: 1 });
   for (const { seat, left } of seats) {
     const middle = left + inner / 2;
     const fillOn = onSpeed(speedOf(home(seat), pairs));
@@ -171,10 +167,8 @@ function drawScore(pen, { now, trained, curve, most }, position, run, box) {
     xTicks: [4, 16, 32, 48, 64],
     yTicks: [-most, 0, most],
   });
-  pen.curve(
-    curve.map(([m, s]) => [X(m), Y(s)]),
-    { stroke: ink.score, width: run === "mixed" ? 2 : 3.5 },
-  );
+  const path = curve.map(([m, s]) => [X(m), Y(s)]);
+  pen.curve(path, { stroke: ink.score, width: run === "mixed" ? 2 : 3.5 });
   pen.line(X(DISTANCE), Y(trained), X(64), Y(trained), { stroke: ink.text, width: 1.5, dash: "4 4" });
   pen.line(X(position), Y(-most), X(position), Y(now), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(position), Y(now), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
@@ -200,7 +194,6 @@ function readout(state) {
     trained: ${fmt(trained, 3)}.`;
 }
 
-/** A pair that the head does not have is not kept. */
 export default live({
   name: "Layouts",
   title: phrase`One head of a query in two layouts, its pairs turned, and the score they give`,

@@ -1,11 +1,12 @@
 import { axes } from "../lib/axes.js";
 import { bitmap } from "../lib/bitmap.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { inLines } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { BEYOND, UNSEEN as NEW, SEEN } from "../lib/marks.js";
 import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { pointsAround } from "../lib/shapes.js";
 import { counted, quoted, wrapped } from "../lib/words.js";
 import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
 import { pageModel } from "../maths/page_models.js";
@@ -60,21 +61,22 @@ function measured(state, measure = state.measure) {
   return { size, bars: means(rows, size), trained: mean(trained), beyond: mean(beyond) };
 }
 
-/** The parts of the legend, line by line. */
+/** The legend: trained places, new ones, and what training reached. */
 function legend({ task, measure }, width) {
   const { reached } = pageModel(task);
   const level = measure === "loss" ? phrase`${fmt(reached.loss, 2)} nats` : `${fmt(100 * reached.accuracy, 0)} %`;
+  const edge = { stroke: ink.text, width: 1 };
   const items = [
-    { words: phrase`trained places`, fill: ink.position },
-    { words: phrase`new places`, fill: NEW.fill },
-    { words: phrase`after training: ${level}`, fill: "" },
+    { words: phrase`trained places`, box: { ...edge, fill: ink.position } },
+    { words: phrase`new places`, box: { ...edge, fill: NEW.fill } },
+    { words: phrase`after training: ${level}`, style: { ...edge, width: 1.5, dash: "5 3" } },
   ];
-  return inLines(items, width - 4, { sample: 30 });
+  return legendOf(items, width - 4);
 }
 
 /** Where the parts stand. */
 function plan(width, state) {
-  const top = 20 * legend(state, width).at(-1).line + 52;
+  const top = legend(state, width).height + 32;
   const second = top + CHART + 76;
   const side = narrow(width) ? 124 : PITCH * PAIRS;
   const x = side + (narrow(width) ? 30 : 64);
@@ -103,12 +105,7 @@ function height(width, state, view) {
 
 /** What was measured, by place. */
 function drawChart(pen, state, box, width, alone) {
-  for (const { words, fill, x, line } of legend(state, width)) {
-    const y = 10 + 20 * line;
-    if (fill) pen.rect(x + 2, y - 6, 20, 12, { fill, stroke: ink.text, width: 1 });
-    else pen.line(x + 2, y, x + 22, y, { stroke: ink.text, width: 1.5, dash: "5 3" });
-    pen.text(x + 28, y + 4, words);
-  }
+  legend(state, width).draw(pen, 10);
   const { length, reached } = pageModel(state.task);
   const { size, bars } = measured(state);
   const total = lengthOf(state);
@@ -170,7 +167,7 @@ function drawField(pen, state, { x, y, w }, width) {
   pen.rect(x, y, corner, corner, { stroke: ink.position, width: 2 });
   const row = y + unit * (placeOf(state) + 0.5);
   pen.line(x, row, x + w, row, { stroke: ink.q, width: 1.5, dash: "3 3" });
-  pen.text(x + w / 2, y + w + 17, phrase`keys →`, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(x + w / 2, y + w + 17, phrase`keys →`, noteMiddle);
   pen.text(x + w + 14, y + w / 2, phrase`queries →`, { anchor: "middle", size: 12, fill: ink.muted, turn: 90 });
 }
 
@@ -204,27 +201,20 @@ function drawPairs(pen, state, { x, y, w, h }, width) {
   for (const power of ticks) {
     const at = x + (w * (power - LEAST)) / -LEAST;
     pen.line(at, y, at, y + h, { stroke: ink.grid, width: 1 });
-    pen.text(at, y + h + 17, decade(power, -9), { anchor: "middle", size: 12, fill: ink.muted });
+    pen.text(at, y + h + 17, decade(power, -9), noteMiddle);
   }
   const boxes = (from, to) =>
     range(0, PAIRS - 1).map((i) => [X(from(i)), y + PITCH * i + 2, X(to(i)) - X(from(i)), PITCH - 4]);
   const low = () => 0;
   const shown = (list) => list.filter(([, , wide]) => wide > 0);
   pen.rects(shown(boxes(low, (i) => Math.min(is[i], was[i]))), { fill: ink.position });
-  pen.rects(
-    shown(
-      boxes(
-        (i) => was[i],
-        (i) => Math.max(is[i], was[i]),
-      ),
-    ),
-    { fill: ink.other, stroke: ink.text, width: 0.7 },
-  );
-  pen.rects(shown(boxes(low, (i) => was[i])), { stroke: ink.text, width: 1 });
+  const [trainedTo, farther] = [(i) => was[i], (i) => Math.max(is[i], was[i])];
+  pen.rects(shown(boxes(trainedTo, farther)), { fill: ink.other, stroke: ink.text, width: 0.7 });
+  pen.rects(shown(boxes(low, trainedTo)), { stroke: ink.text, width: 1 });
   pen.part(() => {
     for (const i of range(0, PAIRS - 1)) {
       const baseline = y + PITCH * i + 10;
-      pen.text(x - 6, baseline, i + 1, { anchor: "end", size: 12, fill: ink.muted });
+      pen.text(x - 6, baseline, i + 1, noteEnd);
       pen.text(x + w + 50, baseline, slower(now.invFreq[i], trained.invFreq[i]), { anchor: "end", size: 12 });
     }
   });
@@ -287,12 +277,7 @@ function drawOwn(pen, state, { x, y, w }) {
     some.map(({ left, above }) => /** @type {Segment} */ ([left, above, OWN.cell, OWN.line - 6]));
   pen.rects(ground(cells.filter(({ n }) => n <= length)), SEEN);
   pen.rects(ground(cells.filter(({ n }) => n > length)), { ...BEYOND, opacity: 0.35 });
-  const tick = ({ middle, above }) =>
-    [
-      [-4, 24],
-      [-1, 27],
-      [4, 19],
-    ].map(([dx, dy]) => /** @type {Pair} */ ([middle + dx, above + dy]));
+  const tick = ({ middle, above }) => pointsAround([middle, above], [-4, 24], [-1, 27], [4, 19]);
   pen.curves(cells.filter(({ right }) => right).map(tick), { stroke: ink.text, width: 2 });
   pen.part(() => {
     for (const { right, middle, above, n } of cells) {

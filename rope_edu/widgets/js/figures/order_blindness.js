@@ -1,9 +1,9 @@
-import { ink, onShade, shade } from "../lib/colour.js";
+import { ink, note, noteEnd, noteMiddle, onShade, shade } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { gap, planeOf } from "../lib/geometry.js";
 import { Labels, spotsAround } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { crossOf, diamond, gap, planeOf } from "../lib/shapes.js";
 import { quoted, shortened, textWidth } from "../lib/words.js";
 import { distance } from "../maths/complex.js";
 import { readWords } from "../maths/order.js";
@@ -73,7 +73,7 @@ function drawSentences(pen, { first, second, to, looked }, width) {
   for (const [n, word] of second.words.entries()) box(word, n, bottom, true, n === to[looked], !to.includes(n));
   if (second.words.length < 2) return {};
   const middle = clamp(X(Math.max(0, to[looked])), x0 + 62, width - 62);
-  pen.text(middle, bottom + boxHeight + 16, phrase`← drag any word →`, { size: 12, anchor: "middle", fill: ink.muted });
+  pen.text(middle, bottom + boxHeight + 16, phrase`← drag any word →`, noteMiddle);
   const seat = (px) => clamp(Math.floor((px - x0) / step), 0, count - 1);
   const grip = (place) => ({
     trait: "rearranged",
@@ -113,24 +113,12 @@ function drawOutputs(pen, seen, x, y, side) {
   const [cx, cy] = [x + side / 2, y + side / 2];
   const { at } = planeOf(cx, cy, unit);
   pen.rect(x, y, side, side, { stroke: ink.grid, width: 1 });
-  pen.lines(
-    [
-      [x, cy, x + side, cy],
-      [cx, y, cx, y + side],
-    ],
-    { stroke: ink.grid, width: 1 },
-  );
-  const diamond = ([px, py], r) => [
-    [px, py - r],
-    [px + r, py],
-    [px, py + r],
-    [px - r, py],
-  ];
+  pen.lines(crossOf(x, y, side), { stroke: ink.grid, width: 1 });
   const labels = new Labels({ x, y, w: side, h: side });
 
   // what one half of each axis is worth
-  pen.text(x + side - 4, cy + 14, reach, { size: 12, anchor: "end", fill: ink.muted });
-  pen.text(cx + 5, y + 14, reach, { size: 12, fill: ink.muted });
+  pen.text(x + side - 4, cy + 14, reach, noteEnd);
+  pen.text(cx + 5, y + 14, reach, note);
   labels.avoid(x + side - 30, cy + 2, x + side, cy + 17);
   labels.avoid(cx + 3, y, cx + 30, y + 17);
   to.forEach((n, m) => {
@@ -202,15 +190,7 @@ function drawLegend(pen, x, y) {
   pen.text(x + 21, y, phrase`sentence 1`, { size: 12 });
   pen.circle(x + 103, y - 4, 5, { fill: ink.value, stroke: ink.text, width: 1 });
   pen.text(x + 113, y, phrase`sentence 2`, { size: 12 });
-  pen.area(
-    [
-      [x + 193, y - 9],
-      [x + 198, y - 4],
-      [x + 193, y + 1],
-      [x + 188, y - 4],
-    ],
-    { fill: ink.muted },
-  );
+  pen.area(diamond([x + 193, y - 4], 5), { fill: ink.muted });
   pen.text(x + 202, y, phrase`mean`, { size: 12 });
 }
 
@@ -279,7 +259,7 @@ function draw(pen, state, view) {
   ];
   const [x, y] = tall ? [0, top + plane + 68] : [width - table, top];
   pen.text(x, y, title[0], { size: 13 });
-  pen.text(x, y + 17, title[1], { size: 12, fill: ink.muted });
+  pen.text(x, y + 17, title[1], note);
   drawWeights(pen, seen, state, x, y + 20, table);
   return handles;
 }

@@ -1,4 +1,4 @@
-import { diverging, ink, signedPlace } from "../lib/colour.js";
+import { diverging, ink, note, noteMiddle, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
@@ -46,50 +46,21 @@ function places(width) {
   return { x: 38, y: 26, side, scaleTop, centre, radius, height };
 }
 
-// The picture that is cut into patches, in shares of its side: hills, a house with its door, a tree, a sun.
-const STROKES = [
-  [
-    [0, 0.66],
-    [0.14, 0.57],
-    [0.3, 0.6],
-    [0.46, 0.5],
-    [0.62, 0.56],
-    [0.8, 0.48],
-    [1, 0.58],
-  ],
-  [
-    [0.1, 0.86],
-    [0.1, 0.68],
-    [0.21, 0.57],
-    [0.32, 0.68],
-    [0.32, 0.86],
-    [0.1, 0.86],
-  ],
-  [
-    [0.18, 0.86],
-    [0.18, 0.76],
-    [0.24, 0.76],
-    [0.24, 0.86],
-  ],
-  [
-    [0.76, 0.88],
-    [0.76, 0.74],
-  ],
-];
-const [SUN, CROWN] = [
-  [0.8, 0.19, 0.08],
-  [0.76, 0.65, 0.09],
-];
+// The picture that is cut into patches, in shares of its side, points as SVG writes them.
+const HILLS = "0,0.66 0.14,0.57 0.3,0.6 0.46,0.5 0.62,0.56 0.8,0.48 1,0.58";
+const HOUSE = "0.1,0.86 0.1,0.68 0.21,0.57 0.32,0.68 0.32,0.86 0.1,0.86";
+const DOOR = "0.18,0.86 0.18,0.76 0.24,0.76 0.24,0.86";
+const TRUNK = "0.76,0.88 0.76,0.74";
+const [SUN, CROWN] = ["0.8,0.19", "0.76,0.65"]; // in the middle
 
 /** The picture itself, over the colours of its patches. */
 function drawPicture(pen, { x, y, side }) {
   const style = { stroke: ink.text, width: 2, opacity: 0.45 };
-  for (const stroke of STROKES)
-    pen.curve(
-      stroke.map(([a, b]) => [x + a * side, y + b * side]),
-      style,
-    );
-  for (const [a, b, r] of [SUN, CROWN]) pen.circle(x + a * side, y + b * side, r * side, style);
+  const place = ([a, b]) => /** @type {Pair} */ ([x + a * side, y + b * side]);
+  const points = (text) => text.split(" ").map((pair) => place(pair.split(",").map(Number)));
+  for (const stroke of [HILLS, HOUSE, DOOR, TRUNK]) pen.curve(points(stroke), style);
+  pen.circle(...points(SUN)[0], 0.08 * side, style);
+  pen.circle(...points(CROWN)[0], 0.09 * side, style);
 }
 
 /** Every patch in the colour of its score, the query framed. */
@@ -97,7 +68,7 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   const cell = side / SIDE;
   pen.text(x, y - 10, side < 260 ? phrase`Score with every patch` : phrase`Score with every patch of a picture`);
   pen.raster(x, y, side, side, SIDE, SIDE, (row, column) => signedPlace(scores[row * SIDE + column]), diverging);
-  const muted = { size: 12, fill: ink.muted };
+  const muted = note;
   for (const n of range(0, SIDE - 1, 5)) {
     pen.text(x + (n + 0.5) * cell, y + side + 15, n, { ...muted, anchor: "middle" });
     pen.text(x - 6, y + (n + 0.5) * cell + 4, n, { ...muted, anchor: "end" });
@@ -109,25 +80,16 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.q, width: 2.5 });
   const [across, down] = [left + cell / 2, top + cell / 2];
-  pen.lines(
-    [
-      [x - 4, down, x, down],
-      [across, y + side, across, y + side + 4],
-    ],
-    { stroke: ink.q, width: 3 },
-  );
+  const atRow = [x - 4, down, x, down];
+  pen.lines([atRow, [across, y + side, across, y + side + 4]], { stroke: ink.q, width: 3 });
   pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127, diverging);
   pen.text(x, scaleTop + 27, "−1", muted);
   pen.text(x + side / 2, scaleTop + 27, "0", { ...muted, anchor: "middle" });
   pen.text(x + side, scaleTop + 27, phrase`1 (own)`, { ...muted, anchor: "end" });
   const index = (at, start) => clamp(Math.floor((at - start) / cell), 0, SIDE - 1);
   const at = (px, py) => ({ row: index(py, y), column: index(px, x) });
-  const around = ([rows, columns]) => ({
-    x: left + columns * cell - 2,
-    y: top + rows * cell - 2,
-    w: cell + 4,
-    h: cell + 4,
-  });
+  const wide = cell + 4;
+  const around = ([rows, columns]) => ({ x: left + columns * cell - 2, y: top + rows * cell - 2, w: wide, h: wide });
   const marks = Object.fromEntries(Object.entries(NEAR).map(([name, by]) => [name, around(by)]));
   const query = { x: across, y: down, at, several: true, box: [cell + 8, cell + 8] };
   return { query, marks, taps: { patch: { x, y, w: side, h: side, at } } };
@@ -145,14 +107,12 @@ function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
   });
   const spokes = ends.map(([x, y]) => [cx, cy, x, y]);
   pen.lines(spokes, { stroke: ink.position, width: 1.2 });
-  pen.circles(
-    ends.map(([x, y]) => [x, y, 3]),
-    { fill: ink.position },
-  );
-  pen.text(cx, cy + radius + 20, phrase`height ↓`, { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(cx, cy - radius - 18, phrase`width →`, { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(cx, cy + radius + 44, phrase`rim: 1 radian per patch`, { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(cx, cy + radius + 61, phrase`inwards: slower`, { anchor: "middle", size: 12, fill: ink.muted });
+  const tips = ends.map(([x, y]) => [x, y, 3]);
+  pen.circles(tips, { fill: ink.position });
+  pen.text(cx, cy + radius + 20, phrase`height ↓`, noteMiddle);
+  pen.text(cx, cy - radius - 18, phrase`width →`, noteMiddle);
+  pen.text(cx, cy + radius + 44, phrase`rim: 1 radian per patch`, noteMiddle);
+  pen.text(cx, cy + radius + 61, phrase`inwards: slower`, noteMiddle);
 }
 
 function draw(pen, state, { width }) {

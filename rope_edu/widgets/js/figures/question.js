@@ -6,14 +6,11 @@ import { button } from "../lib/ways.js";
 
 /**
  * The figure above an element: the nearest one of that class before it in the page.
- * @param {Element} element
- * @param {string} name
+ * @type {(element: Element, name: string) => Element | undefined}
  */
 function above(element, name) {
-  const before = [...document.querySelectorAll(`[data-live="${name}"]`)].filter(
-    (each) => each.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING,
-  );
-  return before[before.length - 1];
+  const all = [...document.querySelectorAll(`[data-live="${name}"]`)];
+  return all.findLast((each) => each.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
 /**
@@ -65,10 +62,7 @@ function ofPage(root) {
   return { now, show: (/** @type {Asked} */ asked) => tell(asked, "rl-show", asked.show), link, pick };
 }
 
-/**
- * One of several at a time, and a way to the next and back.
- * @param {HTMLElement[]} asks
- */
+/** One of several at a time, and a way to the next and back. @param {HTMLElement[]} asks */
 function makeTurns(asks) {
   let at = 0;
   const word = html("span", { class: "rl-note" });
@@ -94,12 +88,8 @@ function render({ model, el }) {
   /** @type {Asked[]} */
   const questions = model.get("questions");
   const label = questions.length > 1 ? phrase`Questions` : phrase`A question`;
-  const root = html("div", {
-    class: "rope-live rl-questions",
-    role: "group",
-    "aria-label": label,
-    "data-live": "Question",
-  });
+  const names = { "aria-label": label, "data-live": "Question" };
+  const root = html("div", { class: "rope-live rl-questions", role: "group", ...names });
   const memory = model.host === "page" ? makeMemory() : undefined;
   const figure = model.host === "page" ? ofPage(root) : ofKernel(model);
   /** @type {(asked: Asked, given: any, right: boolean, first: boolean) => void} */

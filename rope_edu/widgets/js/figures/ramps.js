@@ -1,7 +1,7 @@
 import { axes } from "../lib/axes.js";
-import { ink, ruleInk } from "../lib/colour.js";
+import { ink, note, ruleInk } from "../lib/colour.js";
+import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
-import { centred } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -30,16 +30,8 @@ const measure = memo((factor, trained, base, headDim, betaFast, betaSlow, trunca
   return { plain, waves: wavelength(plain), turns, multipliers, kept };
 });
 
-const measured = (state) =>
-  measure(
-    state.factor,
-    state.trained_length,
-    state.base,
-    state.head_dim,
-    state.beta_fast,
-    state.beta_slow,
-    state.truncate,
-  );
+const measured = ({ factor, trained_length, base, head_dim, beta_fast, beta_slow, truncate }) =>
+  measure(factor, trained_length, base, head_dim, beta_fast, beta_slow, truncate);
 
 /** How many pairs a rule keeps, blends and divides. */
 function counts(kept) {
@@ -52,10 +44,12 @@ const height = (width) => (width < 480 ? 400 : 430);
 
 /** The legend: each rule with its counts, one a line. */
 function drawLegend(pen, all, width) {
-  pen.text(36, 15, width < 480 ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`, {
-    fill: ink.muted,
-    size: 12,
-  });
+  pen.text(
+    36,
+    15,
+    width < 480 ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`,
+    note,
+  );
   RULES.forEach(({ name, style }, i) => {
     const y = 35 + 19 * i;
     pen.line(2, y - 4, 28, y - 4, style);
@@ -124,14 +118,12 @@ function draw(pen, state, { width, height: tall }) {
 
   const i = state.pair;
   const cx = scales.place(i);
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const turns = significant(all.turns[i], 2, 0, 2);
   const words =
     width < 480
       ? phrase`pair ${i}: ${turns} turns`
       : phrase`pair ${i}: ${turns} turns in ${grouped(state.trained_length)} tokens`;
-  const style = { anchor: "middle", fill: ink.positionWords, weight: 600 };
-  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, style);
+  cursor(pen, box, cx, words, width);
   if (!scales.byPair) return {};
   const rows = state.shown === "kept" ? all.kept : all.multipliers;
   const pair = { x: cx, y: scales.Y(rows[0][i]), at: (px) => Math.round(scales.at(px)) };
@@ -150,7 +142,10 @@ function readout(state) {
     Llama 3's thresholds by ${by[2]}. YaRN also multiplies every score by a² = ${fmt(a * a, 3)}.`;
 }
 
-/** A pair stays within the head. */
+const KNEES = { beta_fast: 32, beta_slow: 1 };
+const LLAMA = { ...KNEES, head_dim: 128 };
+const GPT_OSS = { ...KNEES, factor: 32, trained_length: 4096, base: 150000, head_dim: 64, truncate: false };
+
 export default live({
   name: "Ramps",
   title: phrase`How much of each pair's frequency YaRN's code, its paper and Llama 3 keep`,
@@ -158,25 +153,8 @@ export default live({
   draw,
   readout,
   buttons: [
-    {
-      label: "Llama 2, s = 16",
-      move: () => ({ factor: 16, trained_length: 4096, base: 10000, head_dim: 128, beta_fast: 32, beta_slow: 1 }),
-    },
-    {
-      label: "Llama 3.1",
-      move: () => ({ factor: 8, trained_length: 8192, base: 500000, head_dim: 128, beta_fast: 32, beta_slow: 1 }),
-    },
-    {
-      label: "gpt-oss",
-      move: () => ({
-        factor: 32,
-        trained_length: 4096,
-        base: 150000,
-        head_dim: 64,
-        beta_fast: 32,
-        beta_slow: 1,
-        truncate: false,
-      }),
-    },
+    { label: "Llama 2, s = 16", move: () => ({ ...LLAMA, factor: 16, trained_length: 4096, base: 10000 }) },
+    { label: "Llama 3.1", move: () => ({ ...LLAMA, factor: 8, trained_length: 8192, base: 500000 }) },
+    { label: "gpt-oss", move: () => GPT_OSS },
   ],
 });

@@ -1,10 +1,11 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { planeOf, polar, sector } from "../lib/geometry.js";
+import { polar } from "../lib/geometry.js";
 import { centred, Labels, spotsBeyond } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { crossOf, planeOf, sector } from "../lib/shapes.js";
 import { textWidth } from "../lib/words.js";
 import { angleOf, length, wrapped } from "../maths/complex.js";
 import { dot } from "../maths/dot_product.js";
@@ -35,36 +36,15 @@ function drawPlane(pen, state, x, y, side, view) {
   const { qAngle, kAngle, qTurned, kTurned } = turned(state);
   const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / SPAN];
   const { at, back } = planeOf(cx, cy, unit);
-  pen.lines(
-    [
-      [x, cy, x + side, cy],
-      [cx, y, cx, y + side],
-    ],
-    { stroke: ink.grid, width: 1 },
-  );
+  pen.lines(crossOf(x, y, side), { stroke: ink.grid, width: 1 });
   pen.circle(cx, cy, unit, { stroke: ink.grid, width: 1 });
-  const pairs = [
-    {
-      pair: state.q,
-      end: qTurned,
-      angle: qAngle,
-      colour: ink.q,
-      words: ink.qWords,
-      name: "q",
-      trait: "position",
-      r: 0.5,
-    },
-    {
-      pair: state.k,
-      end: kTurned,
-      angle: kAngle,
-      colour: ink.k,
-      words: ink.kWords,
-      name: "k",
-      trait: "key_position",
-      r: 0.3,
-    },
-  ].filter(({ name }) => name === "q" || view.shows("key"));
+  const query = { name: "q", trait: "position", colour: ink.q, words: ink.qWords, r: 0.5 };
+  const key = { name: "k", trait: "key_position", colour: ink.k, words: ink.kWords, r: 0.3 };
+  const both = [
+    { ...query, pair: state.q, end: qTurned, angle: qAngle },
+    { ...key, pair: state.k, end: kTurned, angle: kAngle },
+  ];
+  const pairs = view.shows("key") ? both : both.slice(0, 1);
   const frame = { x, y, w: side, h: side };
   if (view.shows("key")) drawBetween(pen, state, frame, unit, view);
   for (const { pair, angle, colour, r } of pairs) {
@@ -114,12 +94,8 @@ function drawBetween(pen, state, { x, y, w: side }, unit, view) {
   const arc = spiral(cx, cy, unit, unit * 0.12, from, turn);
   pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
   const far = Math.abs(turn) * unit; // of the arc, in pixels: a short one has no room for a head
-  if (far > 10)
-    pen.arrow(...polar(cx, cy, from + turn * (1 - 10 / far), unit), ...arc.at(-1), {
-      stroke: ink.score,
-      width: 3,
-      head: 11,
-    });
+  const neck = polar(cx, cy, from + turn * (1 - 10 / far), unit);
+  if (far > 10) pen.arrow(...neck, ...arc.at(-1), { stroke: ink.score, width: 3, head: 11 });
   headline(state, view).forEach((words, line) => {
     pen.text(x + 4, y + 16 + 18 * line, words, { fill: ink.scoreWords, weight: 600 });
   });
@@ -148,7 +124,7 @@ function drawTokens(pen, { position, key_position, lock }, x, y, w, { small, sho
   pen.text(x, y - 38, shows("key") ? phrase`Positions (tokens): q ●, k ○` : phrase`Place in the text (tokens): drag ●`);
   const marks = range(0, 64, 8);
   pen.lines([[x, y, x + w, y], ...marks.map((t) => [X(t), y, X(t), y + 4])], { stroke: ink.muted, width: 1 });
-  for (const t of marks) pen.text(X(t), y + 21, t, { anchor: "middle", size: 12, fill: ink.muted });
+  for (const t of marks) pen.text(X(t), y + 21, t, noteMiddle);
   const handle = (place, colour) => ({
     x: X(place),
     y,
@@ -182,10 +158,8 @@ function drawScore(pen, state, box) {
     xTicks: [-64, -32, 0, 32, 64],
     yTicks: [-most, 0, most],
   });
-  pen.curve(
-    range(-64, 64, 0.5).map((d) => [X(d), Y(scoreAt(d))]),
-    { stroke: ink.score, width: 2 },
-  );
+  const curve = range(-64, 64, 0.5).map((d) => [X(d), Y(scoreAt(d))]);
+  pen.curve(/** @type {Pair[]} */ (curve), { stroke: ink.score, width: 2 });
   const distance = position - key_position;
   const score = scoreAt(distance);
   pen.line(X(distance), Y(0), X(distance), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });

@@ -3,7 +3,8 @@ import { ink } from "../lib/colour.js";
 import { drawnTo } from "../lib/controls/sketch.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
-import { centred, inLines } from "../lib/labels.js";
+import { centred } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -148,12 +149,7 @@ function entries(state) {
   ].filter(Boolean);
 }
 
-/** Where each entry of the legend stands, line by line. */
-function legend(state, width) {
-  return inLines(entries(state), width);
-}
-
-const legendLines = (state, width) => Math.max(1, legend(state, width).at(-1)?.line + 1 || 1);
+const legend = (state, width) => legendOf(entries(state), width, { sample: 34, text: 34 });
 
 /** Where the waves are, and below them the legend and the chart of their sum; in a small form without a legend. */
 function plan(width, state, { small, shows }) {
@@ -161,7 +157,7 @@ function plan(width, state, { small, shows }) {
   const row = small ? 30 : width < 480 ? 20 : 24;
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
-  const words = small && rows ? 0 : 20 * legendLines(state, width);
+  const words = small && rows ? 0 : legend(state, width).height;
   const sum = { x, y: under + words + (small && rows ? 40 : 54), w, h: small && rows ? 120 : width < 480 ? 180 : 200 };
   return { rows, row, x, w, under, sum, height: sum.y + sum.h + 46 };
 }
@@ -202,20 +198,13 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   });
   const added = Math.round((state.added * rows) / PARTS);
   const curves = (some) => some.map(({ curve }) => curve);
-  pen.lines(
-    all.map(({ y }) => [x, y, x + w, y]),
-    { stroke: ink.grid, width: 1 },
-  );
+  const [middles, hands] = [all.map(({ y }) => [x, y, x + w, y]), all.map(({ hand }) => hand)];
+  pen.lines(middles, { stroke: ink.grid, width: 1 });
   pen.curves(curves(all.slice(added)), { stroke: ink.muted, width: 1, opacity: 0.6 });
   pen.curves(curves(all.slice(0, added)), { stroke: ink.score, width: 1.7 });
-  pen.circles(
-    all.map(({ y }) => [22, y, r]),
-    { stroke: ink.position, width: 1.5 },
-  );
-  pen.lines(
-    all.map(({ hand }) => hand),
-    { stroke: ink.text, width: 2.2 },
-  );
+  const rims = all.map(({ y }) => [22, y, r]);
+  pen.circles(rims, { stroke: ink.position, width: 1.5 });
+  pen.lines(hands, { stroke: ink.text, width: 2.2 });
   return all.map(({ dot }) => dot);
 }
 
@@ -229,12 +218,8 @@ function drawGuess(pen, state, all, box, Y) {
   pen.curve(line, { stroke: ink.other, width: 3.5 });
   const [x, y] = line.at(-1);
   if (waits(state)) {
-    const words =
-      box.w < 240
-        ? phrase`Draw the sum`
-        : box.w < 320
-          ? phrase`Draw the sum: drag this`
-          : phrase`Draw the sum of all waves: drag this pencil`;
+    const short = box.w < 240 ? phrase`Draw the sum` : phrase`Draw the sum: drag this`;
+    const words = box.w < 320 ? short : phrase`Draw the sum of all waves: drag this pencil`;
     const top = { size: 14, weight: 600, fill: ink.otherWords };
     pen.text(box.x + 24, Y(all.limit) - (guess.length ? 0 : -5), words, top);
   }
@@ -247,28 +232,11 @@ function drawGuess(pen, state, all, box, Y) {
   return { guess: { x, y, at, ink: ink.other } };
 }
 
-/** The lines of the legend; returns the style of each by its words. */
-function drawLegend(pen, state, width, top) {
-  const styles = {};
-  for (const { words, style, x, line } of legend(state, width)) {
-    styles[words] = style;
-    const y = top + 11 + 20 * line;
-    pen.line(x + 2, y, x + 28, y, style);
-    pen.text(x + 34, y + 4, words);
-  }
-  return styles;
-}
-
 /** The axes: the scales, and where a distance beyond the reach is shown. */
 function drawAxes(pen, { reach, bound }, { low, high }, box, width, title) {
   const log = reach === LOG;
   const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
-    xLabel:
-      width < 480
-        ? phrase`distance m − n (tokens)`
-        : log
-          ? phrase`distance m − n (tokens, logarithmic)`
-          : phrase`distance m − n (tokens)`,
+    xLabel: log && width >= 480 ? phrase`distance m − n (tokens, logarithmic)` : phrase`distance m − n (tokens)`,
     yLabel: bound
       ? width < 340
         ? phrase`Size of the score, |q·k|`
@@ -317,10 +285,8 @@ function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width,
   const off = distance > reach;
   const cx = scales.place(distance);
   const ends = [...(waits(state) ? [] : [[box.y, box.y + box.h]]), ...(rows ? [[26, under]] : [])]; // not through the words
-  pen.lines(
-    ends.map(([top, bottom]) => [cx, top, cx, bottom]),
-    { stroke: ink.position, width: 1.5, dash: "4 3" },
-  );
+  const marks = ends.map(([top, bottom]) => [cx, top, cx, bottom]);
+  pen.lines(marks, { stroke: ink.position, width: 1.5, dash: "4 3" });
   const words = off ? `${distance} →` : `m − n = ${distance}`;
   const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
   if (!small) pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 26, words, bold);
@@ -354,12 +320,10 @@ function draw(pen, state, view) {
   const { sum: box, rows, under } = places;
   const all = measured(state);
   const bare = small && rows > 0;
-  const styles = bare ? undefined : drawLegend(pen, state, width, under);
-  const title = rows
-    ? width < 340
-      ? phrase`Sum of all waves`
-      : phrase`The score: the sum of all waves`
-    : phrase`Score, q·k`;
+  const styles = bare ? undefined : Object.fromEntries(entries(state).map(({ words, style }) => [words, style]));
+  if (!bare) legend(state, width).draw(pen, under + 11);
+  const whole = width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
+  const title = rows ? whole : phrase`Score, q·k`;
   const scales = drawAxes(pen, state, all, box, width, title);
   if (!waits(state)) drawCurves(pen, state, all, scales, box, styles);
   if (state.vectors === "rotated" && state.peak <= state.reach) drawPeak(pen, state, scales.place, box);

@@ -1,8 +1,9 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
-import { ink, ruleInk } from "../lib/colour.js";
+import { ink, noteEnd, ruleInk } from "../lib/colour.js";
+import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
-import { centred, inLines } from "../lib/labels.js";
+import { inLines } from "../lib/labels.js";
 import { placeLineNames } from "../lib/line_names.js";
 import { BEYOND } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
@@ -25,10 +26,9 @@ const CURVES = {
   llama3: { trait: "llama3", stroke: ruleInk.llama3, width: 2, dash: "2 4" },
 };
 
-const rotationOf = memo(
-  ({ rule, head_dim, base, trained, wanted, abf_base }) => stretched(rule, head_dim, base, trained, wanted, abf_base),
-  16,
-);
+const rotationOf = memo(({ rule, head_dim, base, trained, wanted, abf_base }) => {
+  return stretched(rule, head_dim, base, trained, wanted, abf_base);
+}, 16);
 const curveOf = memo((head, far, spread) => {
   const rotation = rotationOf(head);
   return geometric(1, far, POINTS).map((distance) => [distance, scoreTrend(rotation, distance, spread)]);
@@ -38,14 +38,9 @@ const curveOf = memo((head, far, spread) => {
 const shown = (state) => Object.keys(CURVES).filter((rule) => state[CURVES[rule].trait]);
 
 /** What a rule's head depends on; a base that it does not use counts as 0. */
-const headOf = (rule, { head_dim, base, trained, wanted, abf_base }) => ({
-  rule,
-  head_dim,
-  base,
-  trained,
-  wanted,
-  abf_base: rule === "abf" ? abf_base : 0,
-});
+const headOf = (rule, { head_dim, base, trained, wanted, abf_base: own }) => {
+  return { rule, head_dim, base, trained, wanted, abf_base: rule === "abf" ? own : 0 };
+};
 const farOf = ({ wanted, trained }) => Math.max(wanted, trained);
 const spreadOf = ({ smooth }) => (smooth ? SPREAD : 0);
 
@@ -91,7 +86,7 @@ function drawAxes(pen, box, state, values, width) {
   });
   pen.line(box.x, scales.Y(0), box.x + box.w, scales.Y(0), { stroke: ink.muted, width: 1 });
   const words = box.w - beyond > 70 ? phrase`beyond training` : "";
-  pen.text(box.x + box.w - 4, box.y + box.h - 6, words, { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(box.x + box.w - 4, box.y + box.h - 6, words, noteEnd);
   return scales;
 }
 
@@ -110,10 +105,7 @@ function draw(pen, state, { width, height: tall }) {
 
   const distance = clamp(state.distance, 1, farOf(state));
   const cx = X(distance);
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  const words = `r = ${grouped(state.distance)}${distance < state.distance ? " →" : ""}`;
-  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
-  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 32, words, bold);
+  cursor(pen, box, cx, `r = ${grouped(state.distance)}${distance < state.distance ? " →" : ""}`, width, 32);
   pen.part(() => {
     for (const rule of rules)
       pen.circle(cx, Y(scoreAt(rule, state, distance)), 4, { fill: ink.paper, stroke: ink.text });
@@ -143,7 +135,6 @@ function readout(state) {
     To the next token, at distance 1: ${listed(rules.map((rule) => score(rule, 1)))}.`;
 }
 
-/** Who moves ABF's base wants to see ABF. */
 export default live({
   name: "ScoreUnderRules",
   title: phrase`The score of equal vectors at every distance, under several rules that stretch the context`,

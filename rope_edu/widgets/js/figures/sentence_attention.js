@@ -1,10 +1,10 @@
 import { axes } from "../lib/axes.js";
-import { diverging, ink, onShade, shade, signedPlace, viridis } from "../lib/colour.js";
+import { diverging, ink, noteEnd, onShade, shade, signedPlace, viridis } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { roomAslant } from "../lib/geometry.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { roomAslant } from "../lib/shapes.js";
 import { quoted, shortened } from "../lib/words.js";
 import { softmax } from "../maths/dot_product.js";
 import { makeHead } from "../maths/encoding.js";
@@ -24,12 +24,8 @@ const NAMES = {
 
 /** k → what is shown of the sentence at k, under an encoding: scores or weights. */
 const readingOf = memo((sentence, show, causal, encoding) => {
-  const scoresAt = makeHead(
-    sentence.split(" ").map((word) => wordVector(word)),
-    readingHead(causal),
-    encoding,
-    causal,
-  );
+  const rows = sentence.split(" ").map((word) => wordVector(word));
+  const scoresAt = makeHead(rows, readingHead(causal), encoding, causal);
   return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
 }, 24);
 const reading = ({ sentence, show, causal }, encoding) => readingOf(sentence, show, causal, encoding);
@@ -82,16 +78,8 @@ function places(width, count) {
   const top = 152;
   const block = HEADER + cell * count + 26;
   const below = top + (tall ? 2 * block + 50 : block + 34);
-  return {
-    tall,
-    names,
-    panel,
-    cell,
-    top,
-    block,
-    curve: { x: 34, y: below, w: width - 52, h: 104 },
-    height: below + 148,
-  };
+  const curve = { x: 34, y: below, w: width - 52, h: 104 };
+  return { tall, names, panel, cell, top, block, curve, height: below + 148 };
 }
 const height = (width, { sentence }) => places(width, sentence.split(" ").length).height;
 
@@ -101,15 +89,8 @@ function drawPlace(pen, { start }, words, width, tall) {
   const X = (token) => x0 + (w * token) / (FARTHEST + words.length);
   const step = width / words.length;
   const ends = [X(start), X(start + words.length)];
-  pen.area(
-    [
-      [ends[0], y],
-      [ends[1], y],
-      [width - 3, top],
-      [3, top],
-    ],
-    { fill: ink.position, opacity: 0.16 },
-  );
+  const rail = /** @type {Pair[]} */ (ends.map((x) => [x, y]));
+  pen.area([...rail, [width - 3, top], [3, top]], { fill: ink.position, opacity: 0.16 });
   pen.line(x0, y, x0 + w, y, { stroke: ink.muted, width: 1.5 });
   for (const t of range(0, FARTHEST, tall ? 500 : 250)) {
     pen.line(X(t), y - 4, X(t), y, { stroke: ink.muted, width: 1 });
@@ -132,8 +113,8 @@ function drawPlace(pen, { start }, words, width, tall) {
 function drawSquare(pen, { names, cell, panel }, { words, where }, x, y, title, paint) {
   pen.text(x, y, title, { weight: 600 });
   const [left, top] = [x + names, y + HEADER - 8];
-  pen.text(left - 6, top - 22, phrase`key →`, { size: 12, anchor: "end", fill: ink.muted });
-  pen.text(left - 6, top - 7, phrase`query ↓`, { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(left - 6, top - 22, phrase`key →`, noteEnd);
+  pen.text(left - 6, top - 7, phrase`query ↓`, noteEnd);
   words.forEach((word, n) => {
     const at = left + cell * (n + 0.5) + 2;
     const room = Math.min(74, roomAslant(x + panel - at, TURN));
@@ -238,12 +219,9 @@ function draw(pen, state, { width }) {
   const place = places(width, view.words.length);
   const { tall, top, block, panel, curve } = place;
   const handles = drawPlace(pen, state, view.words, width, tall);
-  pen.text(width / 2, 124, verdict(state, view, tall), {
-    size: tall ? 14 : 16,
-    weight: 700,
-    anchor: "middle",
-    fill: view.still ? ink.text : ink.scoreWords,
-  });
+  const fill = view.still ? ink.text : ink.scoreWords;
+  const style = { size: tall ? 14 : 16, weight: 700, anchor: "middle", fill };
+  pen.text(width / 2, 124, verdict(state, view, tall), style);
   drawNow(pen, state, view, place, 0, top);
   const [x, y] = tall ? [0, top + block] : [width - panel, top];
   drawChange(pen, state, view, place, x, y);

@@ -1,7 +1,8 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteEnd } from "../lib/colour.js";
+import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
-import { centred, inLines } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -34,8 +35,8 @@ const curves = memo((factor, match, spread, shown) =>
   LENGTHS.map((length) => valuesAt({ factor, match, spread, shown }, length)),
 );
 
-const legend = (width) => inLines(LINES, width);
-const height = (width) => 20 * (legend(width).at(-1).line + 1) + (width < 480 ? 330 : 370);
+const legend = (width) => legendOf(LINES, width, { sample: 34, text: 34 });
+const height = (width) => legend(width).height + (width < 480 ? 330 : 370);
 
 function drawAxes(pen, { shown }, box, width) {
   const share = shown === "share";
@@ -57,22 +58,15 @@ function drawAxes(pen, { shown }, box, width) {
 
 function draw(pen, state, { width, height: tall }) {
   const { factor, match, spread, shown, length } = state;
-  const placed = legend(width);
-  for (const { words, style, x, line } of placed) {
-    pen.line(x + 2, 11 + 20 * line, x + 28, 11 + 20 * line, style);
-    pen.text(x + 34, 15 + 20 * line, words);
-  }
-  const top = 20 * (placed.at(-1).line + 1) + 56;
+  const signs = legend(width);
+  signs.draw(pen, 11);
+  const top = signs.height + 56;
   const box = { x: 52, y: top, w: width - 74, h: tall - top - 46 };
   const { X, Y, at } = drawAxes(pen, state, box, width);
   const raise = (value) => (shown === "share" ? value : powerOf(Math.max(value, 1)));
 
   pen.line(X(TRAINED), box.y, X(TRAINED), box.y + box.h, { stroke: ink.muted, width: 1.5 });
-  pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? phrase`trained` : phrase`trained on 4,096`, {
-    anchor: "end",
-    size: 12,
-    fill: ink.muted,
-  });
+  pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? phrase`trained` : phrase`trained on 4,096`, noteEnd);
   const rows = curves(factor, match, spread, shown);
   LINES.forEach(({ style }, i) => {
     const path = rows.map((row, j) => /** @type {Pair} */ ([X(LENGTHS[j]), Y(raise(row[i]))]));
@@ -80,10 +74,7 @@ function draw(pen, state, { width, height: tall }) {
   });
 
   const cx = X(length);
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  const words = phrase`${grouped(length)} tokens`;
-  const bold = { anchor: "middle", fill: ink.positionWords, weight: 600 };
-  pen.text(centred(cx, words, 2, width - 2, { bold: true }), box.y - 28, words, bold);
+  cursor(pen, box, cx, phrase`${grouped(length)} tokens`, width);
   const now = valuesAt(state, length);
   LINES.forEach(({ style }, i) => {
     pen.circle(cx, Y(raise(now[i])), i === 1 ? 6.5 : 5, { fill: style.stroke, stroke: ink.text, width: 1.2 });

@@ -1,11 +1,12 @@
 import { axes } from "../lib/axes.js";
 import { bitmap } from "../lib/bitmap.js";
-import { diverging, ink } from "../lib/colour.js";
+import { diverging, ink, note, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, range, significant, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { crossOf } from "../lib/shapes.js";
 import { sinusoidal } from "../maths/absolute.js";
 import { dot, matVec } from "../maths/dot_product.js";
 import { invFreq, TURN } from "../maths/frequencies.js";
@@ -73,19 +74,17 @@ function drawField(pen, state, box) {
   pen.text(0, 14, phrase`Positions down, features across`, { weight: 600 });
   pen.raster(box.x, box.y, box.w, box.h, pictureOf(d_model, base));
   const marks = range(0, ROWS, 40).map((p) => [p, box.y + (box.h * p) / ROWS]);
-  pen.lines(
-    marks.map(([, y]) => [box.x - 4, y, box.x, y]),
-    { stroke: ink.muted, width: 1 },
-  );
-  for (const [p, y] of marks) pen.text(box.x - 7, y + 4, p, { anchor: "end", size: 12, fill: ink.muted });
+  const strokes = marks.map(([, y]) => [box.x - 4, y, box.x, y]);
+  pen.lines(strokes, { stroke: ink.muted, width: 1 });
+  for (const [p, y] of marks) pen.text(box.x - 7, y + 4, p, noteEnd);
   const bottom = box.y + box.h;
   pen.rect(X(2 * i), bottom + 2, X(2 * i + 2) - X(2 * i), 5, { fill: ink.text });
   const middle = clamp(X(2 * i + 1), box.x + 22, box.x + box.w - 22);
   pen.text(middle, bottom + 21, phrase`pair ${i}`, { anchor: "middle", size: 12, weight: 600 });
   const first = middle - box.x > 40 ? "0" : "";
   const last = box.x + box.w - middle > 50 ? d_model - 1 : "";
-  pen.text(box.x, bottom + 21, first, { anchor: "middle", size: 12, fill: ink.muted });
-  pen.text(box.x + box.w, bottom + 21, last, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(box.x, bottom + 21, first, noteMiddle);
+  pen.text(box.x + box.w, bottom + 21, last, noteMiddle);
   pen.text(box.x + box.w / 2, bottom + 38, phrase`feature`, { anchor: "middle" });
 
   const rows = [
@@ -95,10 +94,8 @@ function drawField(pen, state, box) {
   const apart = Y(rows[1].p) - Y(rows[0].p);
   const lean = Math.max(0, (15 - apart) / 2);
   const handles = {};
-  pen.lines(
-    rows.map(({ p }) => [box.x, Y(p), box.x + box.w, Y(p)]),
-    { stroke: ink.paper, width: 5 },
-  );
+  const grounds = rows.map(({ p }) => [box.x, Y(p), box.x + box.w, Y(p)]);
+  pen.lines(grounds, { stroke: ink.paper, width: 5 });
   for (const { p, dash } of rows) {
     pen.line(box.x, Y(p), box.x + box.w + 4, Y(p), { stroke: ink.position, width: 2.5, dash });
   }
@@ -115,10 +112,10 @@ function drawField(pen, state, box) {
 
 /** What the colours mean. */
 function drawLegend(pen, x, y, w) {
-  pen.text(x + w / 2, y - 5, phrase`value`, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(x + w / 2, y - 5, phrase`value`, noteMiddle);
   pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, diverging);
   for (const [i, words] of ["−1", "0", "1"].entries()) {
-    pen.text(x + (w * i) / 2, y + 24, words, { anchor: "middle", size: 12, fill: ink.muted });
+    pen.text(x + (w * i) / 2, y + 24, words, noteMiddle);
   }
 }
 
@@ -127,16 +124,10 @@ function drawPair(pen, state, cx, cy, r) {
   const { i, frequency, turn } = chosen(state);
   const start = state.position * frequency;
   const at = (angle, far) => polar(cx, cy, angle, far);
-  pen.lines(
-    [
-      [cx - r - 6, cy, cx + r + 6, cy],
-      [cx, cy - r - 6, cx, cy + r + 6],
-    ],
-    { stroke: ink.grid, width: 1 },
-  );
+  pen.lines(crossOf(cx - r - 6, cy - r - 6, 2 * r + 12), { stroke: ink.grid, width: 1 });
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1 });
-  pen.text(cx + r + 8, cy + 4, "cos", { size: 12, fill: ink.muted });
-  pen.text(cx, cy - r - 9, "sin", { size: 12, fill: ink.muted, anchor: "middle" });
+  pen.text(cx + r + 8, cy + 4, "cos", note);
+  pen.text(cx, cy - r - 9, "sin", noteMiddle);
   pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 20 * TURN), { stroke: ink.position, width: 2, opacity: 0.8 });
   pen.arrow(cx, cy, ...at(start + turn, r), { stroke: ink.position, width: 2, dash: "6 4", head: 10 });
   pen.arrow(cx, cy, ...at(start, r), { stroke: ink.position, width: 3.5, head: 11 });
@@ -173,7 +164,7 @@ function drawProduct(pen, state, box) {
     weight: 600,
     fill: ink.scoreWords,
   });
-  pen.text(0, box.y - 11, phrase`thick: your p; thin: p = 0, 15, …, 90`, { size: 12, fill: ink.muted });
+  pen.text(0, box.y - 11, phrase`thick: your p; thin: p = 0, 15, …, 90`, note);
 }
 
 function draw(pen, state, { width }) {
@@ -211,7 +202,6 @@ function readout(state) {
   return phrase`${words} their product is ${fmt(score, 3)}, of at most ${d_model / 2}. ${turned}`;
 }
 
-/** A pair that the encoding does not have becomes its last. */
 export default live({
   name: "SinusoidHeatmap",
   title: phrase`The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows`,

@@ -1,4 +1,4 @@
-import { diverging, ink, shade, signedPlace } from "../lib/colour.js";
+import { diverging, ink, note, noteEnd, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
@@ -65,7 +65,7 @@ const height = (width) => plan(width).bars + 66;
 function drawCache(pen, { step, query }, { x, y, w, h }) {
   const column = w / TOKENS;
   pen.text(x, 15, phrase`Cache`, { weight: 600 });
-  pen.text(x, 33, phrase`key above, value below`, { size: 12, fill: ink.muted });
+  pen.text(x, 33, phrase`key above, value below`, note);
   pen.rect(x, y, w, h, { fill: ink.grid, opacity: 0.35 });
   const gap = Math.min(1.5, column / 4);
   const columns = (top) =>
@@ -99,15 +99,15 @@ function drawReading(pen, state, { cache, strips, bottom }) {
   const { cache: weights, sum: factors } = readings(state.step, state.query, state.turned);
   drawStrip(pen, phrase`Weights from the cache`, weights, state, cache, strips);
   drawStrip(pen, phrase`Factors from the sum`, factors, state, cache, strips + STRIP + 26);
-  pen.text(cache.x, bottom + 12, phrase`token 0`, { size: 12, fill: ink.muted });
-  pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, { size: 12, anchor: "end", fill: ink.muted });
+  pen.text(cache.x, bottom + 12, phrase`token 0`, note);
+  pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, noteEnd);
 }
 
 /** The sum, and which rows belong to which pair. */
 function drawState(pen, state, { x, y }, side) {
   const cell = side / WIDTH;
   pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });
-  pen.text(x, y - 9, phrase`divided by their number`, { size: 12, fill: ink.muted });
+  pen.text(x, y - 9, phrase`divided by their number`, note);
   pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => signedPlace(state[row][column], MOST), diverging);
   pen.rect(x, y, side, side, { stroke: ink.text, width: 2 });
   range(1, 3).forEach((pair) => {
@@ -116,9 +116,9 @@ function drawState(pen, state, { x, y }, side) {
   range(0, 3).forEach((pair) => {
     const middle = y + (2 * pair + 1) * cell;
     pen.text(x + side + 8, middle - 3, phrase`pair ${pair}`, { size: 12 });
-    pen.text(x + side + 8, middle + 12, `${FREQUENCIES[pair]} rad`, { size: 12, fill: ink.muted });
+    pen.text(x + side + 8, middle + 12, `${FREQUENCIES[pair]} rad`, note);
   });
-  pen.text(x, y + side + 16, phrase`value features`, { size: 12, fill: ink.muted });
+  pen.text(x, y + side + 16, phrase`value features`, note);
 }
 
 /** What both hold, in numbers, as bars of one scale; and what the colours mean. */
@@ -137,11 +137,8 @@ function drawSizes(pen, { step }, width, y) {
   });
   const stops = range(0, 8).map((n) => n / 8);
   for (const [n, stop] of stops.entries()) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(stop, diverging) });
-  pen.text(44, y + 60, `−${MOST}`, { size: 12, anchor: "end", fill: ink.muted });
-  pen.text(137, y + 60, width < 320 ? phrase`${MOST} and more` : phrase`${MOST} and more; blank: 0`, {
-    size: 12,
-    fill: ink.muted,
-  });
+  pen.text(44, y + 60, `−${MOST}`, noteEnd);
+  pen.text(137, y + 60, width < 320 ? phrase`${MOST} and more` : phrase`${MOST} and more; blank: 0`, note);
 }
 
 function draw(pen, state, { width }) {

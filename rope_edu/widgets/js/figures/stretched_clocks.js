@@ -1,13 +1,15 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
-import { ink, ruleInk } from "../lib/colour.js";
+import { ink, noteMiddle, ruleInk } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { polar, sector } from "../lib/geometry.js";
-import { centred, inLines } from "../lib/labels.js";
+import { polar } from "../lib/geometry.js";
+import { centred } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
+import { sector } from "../lib/shapes.js";
 import { counted, textWidth } from "../lib/words.js";
 import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { divisors, stretched } from "../maths/stretch.js";
@@ -39,13 +41,12 @@ const lost = ({ plain, changed }, { position, trained }) => meetsNewAngle(positi
 
 const WITHOUT = { stroke: ink.muted, width: 1.6, dash: "3 3" };
 const KEY = [
-  { words: phrase`seen in training`, sign: "seen" },
-  { words: phrase`never seen`, sign: "new" },
-  { words: phrase`hand under the rule`, sign: "hand" },
-  { words: phrase`without it`, sign: "without" },
+  { words: phrase`seen in training`, box: SEEN },
+  { words: phrase`never seen`, box: UNSEEN, sign: (pen, x, y) => unseenPoints(pen, [[x + 12, y]], 3) },
+  { words: phrase`hand under the rule`, style: { stroke: ink.text, width: 2.4 } },
+  { words: phrase`without it`, style: WITHOUT },
 ];
-const legend = (width) => inLines(KEY, width - 4, { sample: 30 });
-const legendLines = (width) => legend(width).at(-1).line + 1;
+const legend = (width) => legendOf(KEY, width - 4, { drop: 5 });
 
 const NUMBER = 14; // pixels under a face for its pair's number
 
@@ -63,26 +64,12 @@ function fitting(count, { w, h }, below) {
 function parts(width) {
   const narrow = width < 560;
   const [rail, key] = [34, 70];
-  const fast = { x: 2, y: key + 20 * legendLines(width) + 28, w: width - 4, h: narrow ? 66 : 58 };
+  const fast = { x: 2, y: key + legend(width).height + 28, w: width - 4, h: narrow ? 66 : 58 };
   const slow = { ...fast, y: fast.y + fast.h + 30, h: narrow ? 226 : 190 };
   const chart = { x: 52, y: slow.y + slow.h + 38, w: width - 70, h: 92 };
   return { rail, key, fast, slow, chart, height: chart.y + chart.h + 44 };
 }
 const height = (width) => parts(width).height;
-
-function drawLegend(pen, width, top) {
-  for (const { words, sign, x, line } of legend(width)) {
-    const y = top + 10 + 20 * line;
-    if (sign === "seen") pen.rect(x + 2, y - 6, 20, 12, SEEN);
-    if (sign === "new") {
-      pen.rect(x + 2, y - 6, 20, 12, UNSEEN);
-      unseenPoints(pen, [[x + 12, y]], 3);
-    }
-    if (sign === "hand") pen.line(x + 2, y, x + 22, y, { stroke: ink.text, width: 2.4 });
-    if (sign === "without") pen.line(x + 2, y, x + 22, y, WITHOUT);
-    pen.text(x + 28, y + 5, words);
-  }
-}
 
 /** The text from its first token to the wanted length: what training had of it, and where the hands are. */
 function drawRail(pen, { position, trained, wanted }, width, y) {
@@ -90,21 +77,16 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const X = (token) => x + (w * token) / most;
   pen.rect(x, y - 6, X(trained) - x, 12, SEEN);
   pen.line(x, y, x + w, y, { stroke: ink.muted, width: 1 });
-  pen.lines(
-    [trained, wanted].map((token) => [X(token), y - 6, X(token), y + 6]),
-    { stroke: ink.text, width: 1.5 },
-  );
+  const marks = [trained, wanted].map((token) => [X(token), y - 6, X(token), y + 6]);
+  pen.lines(marks, { stroke: ink.text, width: 1.5 });
   const short = (length) => (length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4));
   const names = [`L = ${short(trained)}`, `L′ = ${short(wanted)}`];
   const ends = [trained, wanted].map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
   const room = (textWidth(names[0], 12) + textWidth(names[1], 12)) / 2 + 8;
   if (Math.abs(ends[1] - ends[0]) < room) {
     const left = ends[0] <= ends[1] ? 0 : 1; // the two side by side, kept inside
-    const from = clamp(
-      (ends[0] + ends[1]) / 2 - room / 2,
-      2 + textWidth(names[left], 12) / 2,
-      width - 2 - room - textWidth(names[1 - left], 12) / 2,
-    );
+    const half = (i) => textWidth(names[i], 12) / 2;
+    const from = clamp((ends[0] + ends[1]) / 2 - room / 2, 2 + half(left), width - 2 - room - half(1 - left));
     [ends[left], ends[1 - left]] = [from, from + room];
   }
   for (const [i, name] of names.entries()) pen.text(ends[i], y + 22, name, { anchor: "middle", size: 12 });
@@ -145,15 +127,13 @@ function placed(faces, field, below) {
   const left = field.x + (field.w - columns * cell) / 2;
   const r = cell / 2 - (below ? 6 : 2);
   return faces.map((face, j) => {
-    const [cx, cy] = [
-      left + ((j % columns) + 0.5) * cell,
-      field.y + Math.floor(j / columns) * (cell + below) + cell / 2,
-    ];
+    const cx = left + ((j % columns) + 0.5) * cell;
+    const cy = field.y + Math.floor(j / columns) * (cell + below) + cell / 2;
     return { ...face, cx, cy, r };
   });
 }
 
-const hand = (angle, { cx, cy, r }) => [cx, cy, ...polar(cx, cy, angle, r - 1)];
+const hand = ({ cx, cy, r, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 1)];
 const rim = ({ cx, cy, r }) => [cx, cy, r];
 const wedge = (from, to, { cx, cy, r }) => sector(cx, cy, r, from, to, Math.max(2, Math.ceil((to - from) * 6)));
 
@@ -165,10 +145,7 @@ function drawFast(pen, faces, field) {
   pen.text(2, field.y - 8, faces.length ? words : "");
   const at = placed(faces, field, 0);
   pen.circles(at.map(rim), { ...SEEN, stroke: ink.position, width: 1 });
-  pen.lines(
-    at.map((face) => hand(face.angle, face)),
-    { stroke: ink.text, width: 1.6 },
-  );
+  pen.lines(at.map(hand), { stroke: ink.text, width: 1.6 });
 }
 
 /** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
@@ -176,29 +153,20 @@ function drawSlow(pen, faces, field, ghosts) {
   const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, NUMBER);
-  pen.areas(
-    at.map((face) => wedge(0, face.seen, face)),
-    SEEN,
-  );
+  const shown = at.map((face) => wedge(0, face.seen, face));
+  pen.areas(shown, SEEN);
   const past = at.filter(({ used, seen }) => used > seen * (1 + 1e-12));
-  pen.areas(
-    past.map((face) => wedge(face.seen, face.used, face)),
-    UNSEEN,
-  );
+  const news = past.map((face) => wedge(face.seen, face.used, face));
+  pen.areas(news, UNSEEN);
   pen.circles(at.map(rim), { stroke: ink.muted, width: 1, dash: "3 3" });
-  pen.lines(
-    (ghosts ? at : []).map((face) => hand(face.ghost, face)),
-    WITHOUT,
-  );
-  pen.lines(
-    at.map((face) => hand(face.angle, face)),
-    { stroke: ink.text, width: 2.6 },
-  );
+  const without = (ghosts ? at : []).map((face) => hand({ ...face, angle: face.ghost }));
+  pen.lines(without, WITHOUT);
+  pen.lines(at.map(hand), { stroke: ink.text, width: 2.6 });
   const fresh = at.filter((face) => face.fresh);
   const tips = fresh.map(({ cx, cy, r, angle }) => polar(cx, cy, angle, r - 1));
   unseenPoints(pen, tips, Math.min(5, (at[0]?.r ?? 0) / 3));
   pen.part(() => {
-    for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + 14, i, { size: 12, fill: ink.muted, anchor: "middle" });
+    for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + 14, i, noteMiddle);
   });
   const around = ({ cx, cy, r }) => ({ x: cx - r - 2, y: cy - r - 2, w: 2 * r + 4, h: 2 * r + NUMBER + 6 });
   return Object.fromEntries(at.map((face) => [`pair ${face.i}`, around(face)]));
@@ -227,11 +195,8 @@ function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 1.2, dash: "2 3" });
   const points = slowed.map((by, i) => /** @type {Pair} */ ([X(i), Y(powerOf(by))]));
   pen.curve(points, { stroke: ruleInk[rule], width: 3.5 });
-  unseenPoints(
-    pen,
-    points.filter((_, i) => short[i]),
-    3.5,
-  );
+  const tooLittle = points.filter((_, i) => short[i]);
+  unseenPoints(pen, tooLittle, 3.5);
   const words = `L′/L = ${fmt(factor, factor < 10 ? 2 : 0)}`;
   pen.text(box.x + 6, y < box.y + 20 ? y + 16 : y - 6, words, { size: 12 });
 }
@@ -241,14 +206,10 @@ function draw(pen, state, { width, way = undefined }) {
   const { rail, key, fast, slow, chart } = parts(width);
   const faces = facesOf(state, all, way);
   const isFast = ({ i }) => all.complete[i];
-  drawLegend(pen, width, key);
+  legend(width).draw(pen, key + 10);
   drawFast(pen, faces.filter(isFast), fast);
-  const marks = drawSlow(
-    pen,
-    faces.filter((face) => !isFast(face)),
-    slow,
-    state.rule !== "rope",
-  );
+  const slowFaces = faces.filter((face) => !isFast(face));
+  const marks = drawSlow(pen, slowFaces, slow, state.rule !== "rope");
   drawSlowed(pen, chart, state, all);
   return { ...drawRail(pen, state, width, rail), marks };
 }

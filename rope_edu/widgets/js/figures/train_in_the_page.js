@@ -3,11 +3,11 @@ import { PROSE } from "../data/prose.js";
 import { RECORD } from "../data/record.js";
 import { axes } from "../lib/axes.js";
 import { bitmap } from "../lib/bitmap.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteMiddle } from "../lib/colour.js";
 import { allowed } from "../lib/controls.js";
 import { live } from "../lib/figure.js";
 import { makeHelper } from "../lib/helper.js";
-import { inLines } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { counted, listed, textWidth } from "../lib/words.js";
@@ -151,30 +151,27 @@ function shown(state) {
   const runs = membersOf(state).map(shownOf);
   const own = runs.filter(({ member, places }) => member.encoding === encoding && places);
   const size = binSize(trained, times);
-  const barsOf = (some) =>
-    some.length
-      ? means(
-          some.map(({ places }) => places),
-          size,
-        )
-      : [];
+  const placesIn = (some) => some.map(({ places }) => places);
+  const barsOf = (some) => (some.length ? means(placesIn(some), size) : []);
   return { trained, total, size, runs, bars: barsOf(own), barsOf, guess: guessOf(task) };
 }
 
+const EDGE = { stroke: ink.text, width: 1 };
+const RING = { fill: ink.paper, stroke: ink.text, width: 1.6 };
 const LEGEND = [
-  { words: phrase`trained places`, fill: ink.position },
-  { words: phrase`new places`, fill: ink.other },
-  { words: phrase`guessing`, fill: "" },
+  { words: phrase`trained places`, box: { ...EDGE, fill: ink.position } },
+  { words: phrase`new places`, box: { ...EDGE, fill: ink.other } },
+  { words: phrase`guessing`, style: { ...EDGE, width: 1.5, dash: "5 3" } },
 ];
-function legendOf(state, width) {
-  const { against, seeds, encoding } = state;
-  const beside = against && against !== encoding ? [{ words: NAMES[against], ring: true }] : [];
-  const one = seeds > 1 ? [{ words: phrase`one seed`, dot: true }] : [];
-  return inLines([...LEGEND, ...one, ...beside], width - 4, { sample: 30 });
+const SEED = { words: phrase`one seed`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) };
+function legend({ against, seeds, encoding }, width) {
+  const other = { words: NAMES[against], sign: (pen, x, y) => pen.circle(x + 12, y, 4, RING) };
+  const beside = against && against !== encoding ? [other] : [];
+  return legendOf([...LEGEND, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
 }
 
 function plan(width, state) {
-  const top = 20 * legendOf(state, width).at(-1).line + 52;
+  const top = legend(state, width).height + 32;
   const map = (x, y, w) => ({ x, y, w: Math.min(w, HEADMAP), h: Math.min(w, HEADMAP) });
   if (!narrow(width)) {
     const left = { x: 44, y: top, w: Math.round(0.36 * width) - 44, h: CHART };
@@ -271,18 +268,15 @@ function drawOthers(pen, state, { runs, barsOf, size, total }, { X, Y }) {
         ),
       );
   if (state.seeds > 1) pen.circles(marksOf(true, -3), { fill: ink.text, stroke: ink.paper, width: 1 });
-  pen.circles(marksOf(false, 3), { fill: ink.paper, stroke: ink.text, width: 1.6 });
+  pen.circles(marksOf(false, 3), RING);
 }
 
 /** Pictures of attention, by what was looked at. @type {WeakMap<object, string>} */
 const pictures = new WeakMap();
 function pictureOf(inside) {
   const { seq, weights } = inside;
-  if (!pictures.has(inside))
-    pictures.set(
-      inside,
-      bitmap(seq, seq, (row, column) => weights[row * seq + column]),
-    );
+  const shadeAt = (row, column) => weights[row * seq + column];
+  if (!pictures.has(inside)) pictures.set(inside, bitmap(seq, seq, shadeAt));
   return pictures.get(inside);
 }
 
@@ -294,7 +288,7 @@ function drawField(pen, state, inside, { x, y, w, h }) {
     else pen.text(x + w / 2, y + h / 2, phrase`after training`, { anchor: "middle", fill: ink.muted });
   });
   pen.rect(x, y, w, h, { stroke: ink.muted, width: 1 });
-  pen.text(x + w / 2, y + h + 17, phrase`keys →`, { anchor: "middle", size: 12, fill: ink.muted });
+  pen.text(x + w / 2, y + h + 17, phrase`keys →`, noteMiddle);
   pen.text(x - 8, y + h / 2, phrase`← queries`, { anchor: "middle", size: 12, fill: ink.muted, turn: -90 });
 }
 
@@ -338,14 +332,7 @@ function settings({ encoding, layers, seed, learning_rate, base, first_pair, las
 }
 
 function draw(pen, state, { width }) {
-  for (const { words, fill, ring, dot, x, line } of legendOf(state, width)) {
-    const y = 10 + 20 * line;
-    if (ring) pen.circle(x + 12, y, 4, { fill: ink.paper, stroke: ink.text, width: 1.6 });
-    else if (dot) pen.circle(x + 12, y, 3.5, { fill: ink.text });
-    else if (fill) pen.rect(x + 2, y - 6, 20, 12, { fill, stroke: ink.text, width: 1 });
-    else pen.line(x + 2, y, x + 22, y, { stroke: ink.text, width: 1.5, dash: "5 3" });
-    pen.text(x + 28, y + 4, words);
-  }
+  legend(state, width).draw(pen, 10);
   const [all, { left, right, field, pairs }] = [shown(state), plan(width, state)];
   drawLoss(pen, state, all, left);
   drawPlaces(pen, state, all, right);

@@ -1,7 +1,7 @@
 import { axes } from "../lib/axes.js";
 import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { inLines } from "../lib/labels.js";
+import { legendOf } from "../lib/legend.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
@@ -36,14 +36,13 @@ const stretchesOf = memo((trained, base, headDim) =>
 );
 
 const KEY = [
-  { words: phrase`angles that training showed`, sign: "seen" },
-  { words: phrase`angles that are new`, sign: "new" },
-  { words: phrase`the pair’s hand`, sign: "hand" },
+  { words: phrase`angles that training showed`, box: SEEN },
+  { words: phrase`angles that are new`, box: { ...UNSEEN, stroke: ink.text, width: 1 } },
+  { words: phrase`the pair’s hand`, sign: (pen, x, y) => pen.circle(x + 10, y, 4, { fill: ink.text }) },
 ];
-const legend = (width) => inLines(KEY, width - 4, { sample: 26 });
-const legendLines = (width) => legend(width).at(-1).line + 1;
+const legend = (width) => legendOf(KEY, width - 4, { sample: 26, drop: 5 });
 const parts = (width) => {
-  const [wide, first] = [width >= 480, 20 * legendLines(width) + 30];
+  const [wide, first] = [width >= 480, legend(width).height + 30];
   const upper = { x: 46, y: first, w: width - 62, h: wide ? 150 : 130 };
   return { upper, lower: { ...upper, y: upper.y + upper.h + 42, h: wide ? 200 : 180 } };
 };
@@ -52,16 +51,6 @@ const height = (width, _, { shows }) => {
   const { y, h } = shows("map") ? lower : upper;
   return y + h + 46;
 };
-
-function drawLegend(pen, width) {
-  for (const { words, sign, x, line } of legend(width)) {
-    const y = 10 + 20 * line;
-    if (sign === "seen") pen.rect(x + 2, y - 6, 16, 12, SEEN);
-    if (sign === "new") pen.rect(x + 2, y - 6, 16, 12, { ...UNSEEN, stroke: ink.text, width: 1 });
-    if (sign === "hand") pen.circle(x + 10, y, 4, { fill: ink.text });
-    pen.text(x + 24, y + 5, words);
-  }
-}
 
 const acrossOf = ({ w }) =>
   w < 300 ? phrase`pair i (fast to slow)` : phrase`pair i (the fast ones left, the slow ones right)`;
@@ -77,10 +66,8 @@ function drawTurns(pen, box, all, alone) {
   });
   const column = X(1) - X(0);
   const gap = Math.min(2, column / 4);
-  pen.rects(
-    all.map(({ shown }, i) => [X(i) + gap / 2, Y(shown), column - gap, Y(0) - Y(shown)]),
-    SEEN,
-  );
+  const shownOf = ({ shown }, i) => [X(i) + gap / 2, Y(shown), column - gap, Y(0) - Y(shown)];
+  pen.rects(all.map(shownOf), SEEN);
   const r = clamp(column / 2.6, 1.8, 4);
   const place = ({ at }, i) => [X(i + 0.5), Y(at)];
   const placed = all.map((pair, i) => ({ ...pair, point: place(pair, i) }));
@@ -136,7 +123,7 @@ function drawMap(pen, box, state, pairs) {
 function draw(pen, state, { width, shows }) {
   const all = pairsOf(state);
   const { upper, lower } = parts(width);
-  drawLegend(pen, width);
+  legend(width).draw(pen, 10);
   drawTurns(pen, upper, all, !shows("map"));
   if (!shows("map")) return {};
   return drawMap(pen, lower, state, all.length);

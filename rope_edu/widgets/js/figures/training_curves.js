@@ -1,11 +1,12 @@
 import { GRID } from "../data/grid.js";
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, note, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
 import { decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
+import { diamond, pointsAround } from "../lib/shapes.js";
 import { listed } from "../lib/words.js";
 import { span, unpackLosses, unpackShares } from "../maths/results.js";
 
@@ -27,9 +28,8 @@ const unpack = (texts, measure) => texts.map(measure === "loss" ? losses : share
 function measured({ task, measure, against, doublings, ...state }) {
   const { runs, steps, level, unit, lengths } = GRID.tasks[task];
   const names = Object.keys(runs);
-  const chosen = [state.first, state.second, state.third].filter(
-    (name, i, all) => names.includes(name) && all.indexOf(name) === i,
-  );
+  const asked = [state.first, state.second, state.third].filter((name) => names.includes(name));
+  const chosen = [...new Set(asked)];
   const times = [1, 2, 4][doublings];
   const place = lengths.indexOf(times * lengths[0]);
   const cost = (name) => steps.map((step) => (against === "steps" ? step : (step * runs[name].ms) / 1000));
@@ -108,16 +108,7 @@ function trace(pen, path, { stroke, width, dash = undefined, edge = undefined })
 /** One seed's mark. */
 function mark(pen, x, y, kind, fill, opacity) {
   if (kind === "square") pen.rect(x - 2.6, y - 2.6, 5.2, 5.2, { fill, opacity, stroke: ink.text, width: 1 });
-  else if (kind === "diamond")
-    pen.area(
-      [
-        [x, y - 3.8],
-        [x + 3.8, y],
-        [x, y + 3.8],
-        [x - 3.8, y],
-      ],
-      { fill, opacity },
-    );
+  else if (kind === "diamond") pen.area(diamond([x, y], 3.8), { fill, opacity });
   else pen.circle(x, y, 2.8, { fill, opacity });
 }
 
@@ -125,14 +116,7 @@ function mark(pen, x, y, kind, fill, opacity) {
 function drawLegend(pen, chosen, across) {
   for (const { words: name, rank, x, line } of legend(chosen, across)) {
     const y = 11 + 20 * line;
-    trace(
-      pen,
-      [
-        [x, y],
-        [x + 24, y],
-      ],
-      rank,
-    );
+    trace(pen, pointsAround([x, y], [0, 0], [24, 0]), rank);
     pen.text(x + 30, y + 4, name, { fill: rank.words, weight: 600 });
   }
 }
@@ -141,6 +125,7 @@ function drawLegend(pen, chosen, across) {
 function drawCurves(pen, state, all, box) {
   const { measure, against, every_seed } = state;
   const medians = Object.fromEntries(all.names.map((name) => [name, spans(all.curves(name))]));
+  const spansOf = (name, k) => medians[name].map((part) => part[k]);
   const values = all.names.flatMap((name) => medians[name].flat());
   const { place, ends, ticks, format } = scale(measure, values);
   const most = Math.max(...all.names.map((name) => all.cost(name).at(-1)));
@@ -151,31 +136,16 @@ function drawCurves(pen, state, all, box) {
     yFormat: format,
     xFormat: grouped,
   });
-  if (measure === "accuracy") {
-    pen.line(box.x, Y(100 * all.level), box.x + box.w, Y(100 * all.level), {
-      stroke: ink.muted,
-      width: 1,
-      dash: "5 4",
-    });
-  }
+  const level = Y(100 * all.level);
+  if (measure === "accuracy")
+    pen.line(box.x, level, box.x + box.w, level, { stroke: ink.muted, width: 1, dash: "5 4" });
   const path = (name, ys) => ys.map((y, i) => [X(all.cost(name)[i]), Y(place(y))]);
-  for (const name of all.names.filter((other) => !all.chosen.includes(other))) {
-    pen.curve(
-      path(
-        name,
-        medians[name].map(([, middle]) => middle),
-      ),
-      { stroke: ink.muted, width: 1, opacity: 0.55 },
-    );
-  }
+  const band = (name) => [0, 1, 2].map((k) => path(name, spansOf(name, k)));
+  for (const name of all.names.filter((other) => !all.chosen.includes(other)))
+    pen.curve(band(name)[1], { stroke: ink.muted, width: 1, opacity: 0.55 });
   const drawn = all.chosen.map((name, i) => [name, RANKS[i]]).reverse(); // the first lies on top
   for (const [name, rank] of drawn) {
-    const [low, middle, high] = [0, 1, 2].map((k) =>
-      path(
-        name,
-        medians[name].map((part) => part[k]),
-      ),
-    );
+    const [low, middle, high] = band(name);
     if (every_seed) {
       for (const seed of all.curves(name))
         trace(pen, path(name, seed), { ...rank, width: 1.3, edge: rank.edge && 2.6 });
@@ -193,20 +163,19 @@ function drawTests(pen, { measure }, all, box) {
   const { place, ends, ticks, format } = scale(measure, values);
   const X = (v) => box.x + (box.w * (place(v) - ends[0])) / (ends[1] - ends[0]);
   const title = all.times === 1 ? phrase`New texts, same length` : phrase`${all.times}× as long, new places`;
-  pen.text(box.x + box.w, box.y - 9, phrase`${title}: ${measure === "accuracy" ? phrase`right (%)` : phrase`loss`}`, {
-    anchor: "end",
-  });
+  const unit = measure === "accuracy" ? phrase`right (%)` : phrase`loss`;
+  pen.text(box.x + box.w, box.y - 9, phrase`${title}: ${unit}`, { anchor: "end" });
   const across = (t) => box.x + (box.w * (t - ends[0])) / (ends[1] - ends[0]);
   for (const t of roomy(ticks, across, format)) {
     const x = across(t);
     pen.line(x, box.y, x, box.y + box.h, { stroke: ink.grid, width: 1 });
-    pen.text(x, box.y + box.h + 17, format(t).replace("-", "−"), { anchor: "middle", size: 12, fill: ink.muted });
+    pen.text(x, box.y + box.h + 17, format(t).replace("-", "−"), noteMiddle);
   }
   all.names.forEach((name, row) => {
     const rank = RANKS[all.chosen.indexOf(name)];
     const y = box.y + ROW * (row + 0.5);
     const [fill, opacity] = rank ? [rank.stroke, 1] : [ink.muted, 0.6];
-    const style = rank ? { fill: rank.words, weight: 600, size: 13 } : { fill: ink.muted, size: 12 };
+    const style = rank ? { fill: rank.words, weight: 600, size: 13 } : note;
     pen.text(box.x - 8, y + 4, phraseOf(GRID.names[name]), { anchor: "end", ...style });
     const middle = (k) => span(tests[name].map((values) => values[k]))[1];
     const [before, now] = [X(middle(0)), X(middle(all.place))];
@@ -250,13 +219,8 @@ function speed({ against }, { chosen, curves, cost, level }) {
 function readout(state) {
   const { measure } = state;
   const all = measured(state);
-  const tests = all.chosen.map((name) =>
-    told(
-      measure,
-      name,
-      all.tests(name).map((values) => values[all.place]),
-    ),
-  );
+  const results = (name) => all.tests(name).map((values) => values[all.place]);
+  const tests = all.chosen.map((name) => told(measure, name, results(name)));
   const length = `${all.lengths[all.place]} ${phraseOf(all.unit)}`;
   const texts =
     all.times === 1

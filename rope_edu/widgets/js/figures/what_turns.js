@@ -1,12 +1,13 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteEnd } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { halfEllipse, polar } from "../lib/geometry.js";
+import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { BEYOND, onSpeed, speedShade } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { halfEllipse } from "../lib/shapes.js";
 import { counted } from "../lib/words.js";
 import { invFreq, wavelength } from "../maths/frequencies.js";
 import { pairFeatures } from "../maths/layouts.js";
@@ -19,15 +20,10 @@ const LAYERS = 8;
 /** The four variants of a head: what divides in their exponents, and the frequency of each pair. */
 const heads = memo((headDim, fraction, base) => {
   const rotaryDim = headDim * fraction;
+  const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };
   return [
     { name: "RoPE", title: "RoPE", over: headDim, frequencies: invFreq(headDim, base) },
-    {
-      name: phrase`partial rotary`,
-      title: phrase`Partial rotary`,
-      short: phrase`partial`,
-      over: rotaryDim,
-      frequencies: partialRope(rotaryDim, base),
-    },
+    { ...partial, over: rotaryDim, frequencies: partialRope(rotaryDim, base) },
     { name: "p-RoPE", title: "p-RoPE", over: headDim, frequencies: pRope(headDim, fraction, base) },
     { name: "NoPE", title: "NoPE", over: 0, frequencies: pRope(headDim, 0, base) },
   ].map((head) => ({ ...head, waves: wavelength(head.frequencies) }));
@@ -38,11 +34,10 @@ const headsOf = ({ head_dim, fraction, base }) => heads(head_dim, fraction, base
 const turning = ({ frequencies, waves }, pairing) =>
   range(0, frequencies.length - 1)
     .filter((i) => frequencies[i] > 0)
-    .map((i) => ({
-      features: pairFeatures(i, frequencies.length, pairing),
-      wave: waves[i],
-      angle: (m) => m * frequencies[i],
-    }));
+    .map((i) => {
+      const features = pairFeatures(i, frequencies.length, pairing);
+      return { features, wave: waves[i], angle: (m) => m * frequencies[i] };
+    });
 
 /** The turning pair of a feature, or nothing. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
@@ -101,30 +96,22 @@ function drawHands(pen, pairs, { position }, { cell, y, centre }) {
   const r = Math.min(9.5, cell / 2 - 3);
   const hands = pairs.flatMap(({ features, angle, wave }) => {
     const stroke = onSpeed(speedOf(wave));
-    return features.map((j) => ({
-      stroke,
-      line: [centre(j), y + HAND, ...polar(centre(j), y + HAND, angle(position), r)],
-    }));
+    const line = (x) => [x, y + HAND, ...polar(x, y + HAND, angle(position), r)];
+    return features.map((j) => ({ stroke, line: line(centre(j)) }));
   });
   pen.part(() => {
     for (const stroke of new Set(hands.map((hand) => hand.stroke))) {
-      const own = hands.filter((hand) => hand.stroke === stroke);
-      pen.lines(
-        own.map(({ line }) => line),
-        { stroke, width: 2.2 },
-      );
-      pen.circles(
-        own.map(({ line: [x, top] }) => [x, top, 1.8]),
-        { fill: stroke },
-      );
+      const lines = hands.filter((hand) => hand.stroke === stroke).map(({ line }) => line);
+      const hubs = lines.map(([x, top]) => [x, top, 1.8]);
+      pen.lines(lines, { stroke, width: 2.2 });
+      pen.circles(hubs, { fill: stroke });
     }
   });
 }
 
 /** One variant: its title, its arcs and cells, the chosen feature and its partner framed. */
 function drawHead(pen, head, state, seats, width) {
-  const { head_dim, pairing } = state;
-  const { feature } = state;
+  const { head_dim, pairing, feature } = state;
   const { pairs, title } = head;
   const { cell, top, y, centre } = seats;
   pen.text(2, top + 14, title, { weight: 600 });
@@ -158,9 +145,8 @@ function drawLayers(pen, width) {
 function drawWaves(pen, all, state, width) {
   const { head_dim, trained_length: trained } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };
-  pen.text(2, CHART_TOP - 24, narrow(width) ? phrase`Tokens per turn` : phrase`Tokens for a turn of each pair`, {
-    weight: 600,
-  });
+  const title = narrow(width) ? phrase`Tokens per turn` : phrase`Tokens for a turn of each pair`;
+  pen.text(2, CHART_TOP - 24, title, { weight: 600 });
   const { X } = axes(pen, box, [FAST, SLOW], [0, 4], {
     xLog: true,
     xLabel: narrow(width)
@@ -175,11 +161,9 @@ function drawWaves(pen, all, state, width) {
   pen.rect(edge, box.y, box.x + box.w - edge, box.h, BEYOND);
   pen.line(edge, box.y - 4, edge, box.y + box.h, { stroke: ink.text, width: 1.5, dash: "4 3" });
   const length = `L = ${grouped(trained)}`;
-  pen.text(centred(edge, length, box.x, box.x + box.w, { size: 12 }), box.y - 8, length, {
-    anchor: "middle",
-    size: 12,
-  });
-  pen.text(width - 2, box.y - 8, phrase`don’t turn`, { anchor: "end", size: 12, fill: ink.muted });
+  const middle = centred(edge, length, box.x, box.x + box.w, { size: 12 });
+  pen.text(middle, box.y - 8, length, { anchor: "middle", size: 12 });
+  pen.text(width - 2, box.y - 8, phrase`don’t turn`, noteEnd);
   all.forEach(({ name, short, pairs }, row) => {
     const y = box.y + (row + 0.5) * STRIP;
     pen.text(box.x - 6, y + 4, short ?? name, { anchor: "end", size: 12 });
@@ -187,12 +171,8 @@ function drawWaves(pen, all, state, width) {
     const chosen = pairWith(pairs, state.feature);
     pen.part(() => {
       for (const pair of [...pairs.filter((other) => other !== chosen), ...(chosen ? [chosen] : [])]) {
-        const style = pair === chosen ? { r: 8, width: 2.5 } : { r: 5.5, width: 1 };
-        pen.circle(X(pair.wave), y, style.r, {
-          fill: speedShade(speedOf(pair.wave)),
-          stroke: ink.text,
-          width: style.width,
-        });
+        const [r, edge] = pair === chosen ? [8, 2.5] : [5.5, 1];
+        pen.circle(X(pair.wave), y, r, { fill: speedShade(speedOf(pair.wave)), stroke: ink.text, width: edge });
       }
     });
   });
@@ -231,7 +211,6 @@ function readout(state) {
     ${grouped(trained)} tokens: ${counts[0]} in RoPE, ${counts[1]} in partial rotary, ${counts[2]} in p-RoPE.`;
 }
 
-/** A feature that the head does not have is not kept. */
 export default live({
   name: "WhatTurns",
   title: phrase`One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom`,

@@ -75,21 +75,15 @@ function drawLegend(pen, width, number) {
 function draw(pen, state, { width }) {
   const [score, matrix, length, error] = frames(width);
   const person = personOf(state);
-  const places = { xLabel: phrase`position (tokens)` };
+  const { places } = PATIENTS;
   const offsets = range(0, person.scores[0].length - 1);
-  drawLines(pen, score, offsets, [-FULL, FULL], person.scores, HEALTHY.scores[0], {
-    xLabel: phrase`distance (tokens)`,
-    yLabel: phrase`Score`,
-  });
+  const byDistance = { xLabel: phrase`distance (tokens)`, yLabel: phrase`Score` };
+  const byPlace = (/** @type {string} */ yLabel) => ({ xLabel: phrase`position (tokens)`, yLabel });
+  const [lengths, errors] = [phrase`Length after ÷ before`, phrase`Off the right place by`].map(byPlace);
+  drawLines(pen, score, offsets, [-FULL, FULL], person.scores, HEALTHY.scores[0], byDistance);
   drawMatrix(pen, matrix, person.matrix);
-  drawLines(pen, length, PATIENTS.places, [0, FAR], [person.lengths], HEALTHY.lengths, {
-    ...places,
-    yLabel: phrase`Length after ÷ before`,
-  });
-  drawLines(pen, error, PATIENTS.places, [0, FAR], [person.errors], HEALTHY.errors, {
-    ...places,
-    yLabel: phrase`Off the right place by`,
-  });
+  drawLines(pen, length, places, [0, FAR], [person.lengths], HEALTHY.lengths, lengths);
+  drawLines(pen, error, places, [0, FAR], [person.errors], HEALTHY.errors, errors);
   pen.part(() => drawLegend(pen, width, state.patient));
 }
 

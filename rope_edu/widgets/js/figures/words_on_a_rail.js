@@ -24,14 +24,9 @@ function plan(width) {
 
 /** Every word with its place; dog and pig come last, so that they lie over the others. */
 function wordsOf({ dog, pig }) {
+  const plain = { colour: ink.muted, words: ink.muted, bold: false };
   return [
-    ...otherPlaces(dog, pig).map((place, i) => ({
-      word: OTHERS[i],
-      place,
-      colour: ink.muted,
-      words: ink.muted,
-      bold: false,
-    })),
+    ...otherPlaces(dog, pig).map((place, i) => ({ word: OTHERS[i], place, ...plain })),
     { word: "pig", place: pig, colour: ink.k, words: ink.kWords, bold: true },
     { word: "dog", place: dog, colour: ink.q, words: ink.qWords, bold: true },
   ];

@@ -6,11 +6,7 @@ import { keepInView } from "./view.js";
 
 const REST = 300; // ms after the last move
 
-/**
- * The figures in an address: [[figure, {name: text}], …].
- * @param {string} hash
- * @returns {[string, Texts][]}
- */
+/** The figures in an address: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
 function sections(hash) {
   /** @type {[string, Texts][]} */
   const found = [];
@@ -21,27 +17,16 @@ function sections(hash) {
   return found;
 }
 
-/**
- * The same as an address.
- * @param {[string, Texts][]} figures
- */
+/** The same as an address. @type {(figures: [string, Texts][]) => string} */
 function toHash(figures) {
   const pairs = figures.flatMap(([figure, texts]) => [["live", figure], ...Object.entries(texts)]);
   return `#${new URLSearchParams(pairs)}`;
 }
 
-/**
- * Whether an address may hold a control's value: a text that was pasted stays in the page.
- * @param {Controls} controls
- */
-const isPublic = (controls) => (/** @type {string} */ name) => controls[name].kind !== "paste";
+/** Whether an address may hold a control's value: a text that was pasted stays in the page. */
+const isPublic = (/** @type {Controls} */ controls) => (/** @type {string} */ name) => controls[name].kind !== "paste";
 
-/**
- * What differs from the first picture, as texts.
- * @param {Controls} controls
- * @param {State} state
- * @returns {Texts}
- */
+/** What differs from the first picture, as texts. @type {(controls: Controls, state: State) => Texts} */
 function textsOf(controls, state) {
   const own = Object.keys(controls).filter((name) => !same(state[name], controls[name].initial));
   const changed = own.filter(isPublic(controls));
@@ -50,9 +35,7 @@ function textsOf(controls, state) {
 
 /**
  * The state in an address's texts: the first picture, and what they change in it.
- * @param {Controls} controls
- * @param {Texts} texts
- * @returns {State}
+ * @type {(controls: Controls, texts: Texts) => State}
  */
 export function stateOf(controls, texts) {
   const state = initialOf(controls);
@@ -65,9 +48,7 @@ export function stateOf(controls, texts) {
 
 /**
  * The figure's name in an address: a second one of its class in the page is called RotatePair.2.
- * @param {Document} page
- * @param {Element} root
- * @param {string} figure
+ * @type {(page: Document, root: Element, figure: string) => string}
  */
 function nameIn(page, root, figure) {
   const place = [...page.querySelectorAll(`[data-live="${figure}"]`)].indexOf(root);

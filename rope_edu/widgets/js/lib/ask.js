@@ -5,15 +5,15 @@ import { joined, phrase, phraseOf } from "./phrase.js";
 import { rich } from "./rich.js";
 import { button, WAYS } from "./ways.js";
 
+const SAID = ["ask", "because", "otherwise", "unit"];
+
 /** A question in the language of the page; names that are compared stay. @type {(asked: Asked) => Asked} */
 function inPage(asked) {
   const told = (/** @type {any[]} */ [given, words]) => [given, phraseOf(words)];
-  const said = Object.fromEntries(
-    ["ask", "because", "otherwise", "unit"].map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]),
-  );
+  const said = SAID.map((name) => [name, phraseOf(/** @type {any} */ (asked)[name])]);
   return {
     ...asked,
-    ...said,
+    ...Object.fromEntries(said),
     hints: asked.hints?.map(phraseOf),
     choices: asked.choices?.map((both) => both.map(phraseOf)),
     slips: /** @type {Asked["slips"]} */ (asked.slips?.map(told)),
@@ -64,13 +64,8 @@ export function makeAsk(given, { answered, now, link = () => undefined, pick }) 
     if (asked.hints) return tell(right ? phrase`Correct` : phrase`Not yet`, right ? asked.because : hinted(why), false);
     tell(right ? phrase`Right` : phrase`Not so`, right ? asked.because : why, !right);
   }
-  const element = html(
-    "fieldset",
-    { class: "rl-ask", "data-question": asked.id, tabindex: -1 },
-    html("legend", {}, ...rich(asked.ask)),
-    way.element,
-    reply,
-    after,
-  );
+  const legend = html("legend", {}, ...rich(asked.ask));
+  const own = { class: "rl-ask", "data-question": asked.id, tabindex: -1 };
+  const element = html("fieldset", own, legend, way.element, reply, after);
   return { element, stop: () => way.stop?.() };
 }

@@ -9,10 +9,8 @@ export const hasFailed = (root) => "failed" in root.dataset;
 
 /**
  * {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
- * @param {HTMLElement} root
- * @param {Tell} show
  */
-export function makeAttempt(root, show) {
+export function makeAttempt(/** @type {HTMLElement} */ root, /** @type {Tell} */ show) {
   function fail(/** @type {unknown} */ error) {
     if (!root.dataset.ready) throw error;
     root.dataset.failed = "";

@@ -1,5 +1,5 @@
 // Axes of a chart.
-import { ink } from "./colour.js";
+import { ink, note } from "./colour.js";
 import { clamp, ticks } from "./numbers.js";
 
 /** @import { Pen } from "./pen.js" */
@@ -24,15 +24,12 @@ export function axes(pen, box, xs, ys, options = {}) {
   const xTicks = options.xTicks ?? ticks(xs[0], xs[1], Math.max(2, box.w / 80));
   const yTicks = options.yTicks ?? ticks(ys[0], ys[1], Math.max(2, box.h / 45));
   const [right, bottom] = [box.x + box.w, box.y + box.h];
-  /** @type {(t: number) => Segment} */
-  const stroke = (t) => [X(t), bottom, X(t), bottom + 4];
-  pen.lines(
-    yTicks.map((t) => /** @type {Segment} */ ([box.x, Y(t), right, Y(t)])),
-    { stroke: ink.grid, width: 1 },
-  );
+  /** @type {((t: number) => Segment)[]} */
+  const [level, stroke] = [(t) => [box.x, Y(t), right, Y(t)], (t) => [X(t), bottom, X(t), bottom + 4]];
+  pen.lines(yTicks.map(level), { stroke: ink.grid, width: 1 });
   pen.lines([...xTicks.map(stroke), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
   /** @type {(x: number, y: number, text: unknown, anchor: string) => void} */
-  const words = (x, y, text, anchor) => pen.text(x, y, minus(text), { anchor, size: 12, fill: ink.muted });
+  const words = (x, y, text, anchor) => pen.text(x, y, minus(text), { ...note, anchor });
   pen.part(() => {
     for (const t of xTicks) words(X(t), bottom + 17, xFormat(t), "middle");
     for (const t of yTicks) words(box.x - 6, Y(t) + 4, yFormat(t), "end");
@@ -46,7 +43,5 @@ export function axes(pen, box, xs, ys, options = {}) {
   return { X, Y, at };
 }
 
-/**
- * @param {unknown} text
- */
+/** @type {(text: unknown) => string} */
 const minus = (text) => String(text).replace("-", "−");

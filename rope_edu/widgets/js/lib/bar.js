@@ -5,11 +5,7 @@ import { phrase } from "./phrase.js";
 import { makePlay } from "./play.js";
 import { initialOf, pythonLine } from "./state.js";
 
-/**
- * @param {string} words
- * @param {(() => void)} click
- * @param {Attributes} [attributes]
- */
+/** @type {(words: string, click: () => void, attributes?: Attributes) => HTMLButtonElement} */
 function button(words, click, attributes = {}) {
   const element = html("button", { type: "button", ...attributes }, words);
   element.addEventListener("click", click);
@@ -18,8 +14,8 @@ function button(words, click, attributes = {}) {
 
 /**
  * A button that copies a text; where there is no clipboard, `byHand` puts it where a reader can copy it and says so.
- * @param {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} what
- * @param {Tell} tell
+ * @type {(what: {name: string, rest: string, kind: string, text: () => string, byHand: () => string},
+ *   tell: Tell) => HTMLButtonElement}
  */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);
@@ -80,17 +76,12 @@ export function makeBar({ name, play, files, buttons = [] }, state, only, { move
   const isShown = (/** @type {string} */ name) => only?.includes(name) ?? true;
   const player = play && isShown(play.trait) ? makePlay(play, state, moved, rested) : undefined;
   if (player) element.append(...player.elements);
+  const copies = [asPython(line), ...(link ? [asLink(link)] : [])].map((what) => makeCopy(what, tell));
   const rest = [
     ...buttons.map(({ label, move }) => button(label, () => leapt(move(state.read())))),
     ...(files ? makeFiles(files, state, { moved, tell }) : []),
     button(phrase`Reset`, () => leapt(initialOf(state.controls)), { class: "rl-reset" }),
-    html(
-      "span",
-      { class: "rl-python" },
-      line,
-      makeCopy(asPython(line), tell),
-      ...(link ? [makeCopy(asLink(link), tell)] : []),
-    ),
+    html("span", { class: "rl-python" }, line, ...copies),
   ];
   for (const each of rest) each.hidden ||= Boolean(only);
   element.append(...rest);

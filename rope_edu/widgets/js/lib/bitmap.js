@@ -5,10 +5,7 @@ import { clamp } from "./numbers.js";
 /**
  * A field of numbers in 0 … 1, rows from the top, as a data: URL of an 8-bit bitmap (256 colours, rows from the bottom,
  * padded to 4 bytes).
- * @param {number} rows
- * @param {number} columns
- * @param {((row: number, column: number) => number)} shadeAt
- * @param {Matrix} [colours]
+ * @type {(rows: number, columns: number, shadeAt: (row: number, column: number) => number, colours?: Matrix) => string}
  */
 export function bitmap(rows, columns, shadeAt, colours = viridis) {
   const stride = (columns + 3) & ~3;

@@ -22,6 +22,11 @@ export const ink = {
   onOther: "var(--rl-on-other)", // words on that colour
 };
 
+/** Small words beside things. */
+export const note = { size: 12, fill: ink.muted };
+export const noteMiddle = { ...note, anchor: "middle" };
+export const noteEnd = { ...note, anchor: "end" };
+
 /** The colour of each rule that stretches a context, in every chapter; the rules of one family share it. */
 /** @type {Record<string, string>} */
 export const ruleInk = {
@@ -69,10 +74,7 @@ export const diverging = ramp(
   "2d004b 471a74 634094 8073ac a198c5 bfbbda d8daeb ededf3 f9efe1 fee0b6 fdc57f f3a649 e08214 c2660b a24e07 7f3b08",
 ); // for numbers with a sign, from −1 to 1: zero is blank
 
-/**
- * 256 colours [r, g, b] from evenly spaced hexadecimal stops.
- * @param {string} stops
- */
+/** 256 colours [r, g, b] from evenly spaced hexadecimal stops. @type {(stops: string) => number[][]} */
 function ramp(stops) {
   const colours = stops.split(" ").map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
   return range(0, 255).map((i) => {
@@ -82,11 +84,7 @@ function ramp(stops) {
   });
 }
 
-/**
- * The CSS colour of a shade in 0 … 1.
- * @param {number} value
- * @param {Matrix} [colours]
- */
+/** The CSS colour of a shade in 0 … 1. @type {(value: number, colours?: Matrix) => string} */
 export function shade(value, colours = viridis) {
   return `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
 }
@@ -96,8 +94,7 @@ export const signedPlace = (/** @type {number} */ value, limit = 1) => clamp((va
 
 /**
  * Black or white, whichever reads better on that shade.
- * @param {number} value
- * @param {Matrix} [colours]
+ * @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"}
  */
 export function onShade(value, colours = viridis) {
   const [r, g, b] = colours[Math.round(clamp(value, 0, 1) * 255)].map((c) => (c / 255) ** 2.2);

@@ -16,22 +16,13 @@ import { phrase } from "./phrase.js";
 /** @type {Record<string, ControlKind>} */
 const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch };
 
-/**
- * The value nearest to `value` that the control allows; `current` where it is no value at all.
- * @param {Control} control
- * @param {any} value
- * @param {any} current
- */
-export function allowed(control, value, current) {
+/** The value nearest to `value` that the control allows; `current` where it is no value at all. */
+export function allowed(/** @type {Control} */ control, /** @type {any} */ value, /** @type {any} */ current) {
   return KINDS[control.kind].allowed(control, value, current);
 }
 
-/**
- * The value that a text in an address stands for, which may not be allowed.
- * @param {Control} control
- * @param {string} text
- */
-export function parsed(control, text) {
+/** The value that a text in an address stands for, which may not be allowed. */
+export function parsed(/** @type {Control} */ control, /** @type {string} */ text) {
   return KINDS[control.kind].parse(text);
 }
 

@@ -23,10 +23,7 @@ const written = (text) =>
 /** @param {string[]} items */
 const list = (items) => (items.length ? `<ul>${items.map((each) => `<li>${written(each)}</li>`).join("")}</ul>` : "");
 
-/**
- * The note of a question: guid, front, back, tags.
- * @param {Asked} asked
- */
+/** The note of a question: guid, front, back, tags. @type {(asked: Asked) => string[]} */
 function note(asked) {
   const offered = asked.choices?.map(([words]) => words) ?? asked.places ?? asked.items ?? [];
   const wrong = (asked.choices ?? []).filter(([, why]) => why).map(([words, why]) => `“${words}”: ${why}`);
@@ -35,8 +32,5 @@ function note(asked) {
   return [`rope-turn-${asked.id}`, written(asked.ask + unit) + list(offered), back, `chapter::${asked.chapter}`];
 }
 
-/**
- * The whole text.
- * @param {Asked[]} questions
- */
+/** The whole text. @type {(questions: Asked[]) => string} */
 export const deckOf = (questions) => `${[...HEAD, ...questions.map((asked) => note(asked).join("\t"))].join("\n")}\n`;

@@ -43,8 +43,7 @@ function filled(element, attributes, children) {
 
 /**
  * Write what differs only: the same value written again is laid out again.
- * @param {Element} element
- * @param {Attributes} attributes
+ * @type {(element: Element, attributes: Attributes) => void}
  */
 export function write(element, attributes) {
   for (const name in attributes) {
@@ -53,22 +52,15 @@ export function write(element, attributes) {
   }
 }
 
-/**
- * A function that says whether a box holds half-typed text, which no repaint may overwrite.
- * @param {HTMLInputElement} input
- */
-export function typing(input) {
+/** A function that says whether a box holds half-typed text, which no repaint may overwrite. */
+export function typing(/** @type {HTMLInputElement} */ input) {
   let busy = false;
   input.addEventListener("input", () => (busy = true));
   for (const done of ["change", "blur"]) input.addEventListener(done, () => (busy = false));
   return () => busy;
 }
 
-/**
- * The same for words.
- * @param {Node} element
- * @param {string} text
- */
+/** The same for words. @type {(element: Node, text: string) => void} */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

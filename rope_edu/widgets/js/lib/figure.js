@@ -37,9 +37,8 @@ import { makeWork } from "./work.js";
  * smooth    names of whole numbers that the picture draws between two whole ones too, on their way (glide.js)
  * files     {name, save(state) → text, load(text, controls) → changes}, both promised: a file of the reader's own, or nothing
  * buttons   [{label, move: (state) → changes}]: moves that no single control makes
- * @param {Figure} figure
  */
-export function live(figure) {
+export function live(/** @type {Figure} */ figure) {
   /** @type {(place: {model: Model, el: HTMLElement}) => () => void} */
   function render({ model, el }) {
     let leave = mount(figure, model, el);
@@ -56,13 +55,8 @@ export function live(figure) {
   return { render };
 }
 
-/**
- * Bring a figure to life in an element; returns the function that takes it away.
- * @param {Figure} figure
- * @param {Model} model
- * @param {HTMLElement} el
- */
-function mount(figure, model, el) {
+/** Bring a figure to life in an element; returns the function that takes it away. */
+function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @type {HTMLElement} */ el) {
   const stops = new AbortController();
   const state = makeState(model, figure.follow);
   const { only, ...view } = viewOf(model.get("only"), state.names);
@@ -149,7 +143,7 @@ function takeAway(root, parts) {
 
 /**
  * JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must stand on it).
- * @param {HTMLElement} root
+ * @type {(root: HTMLElement) => void}
  */
 function keepKeys(root) {
   for (const input of root.querySelectorAll("input, select, textarea, button")) {

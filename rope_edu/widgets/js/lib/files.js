@@ -5,9 +5,7 @@ import { phrase } from "./phrase.js";
 /**
  * Two buttons and a line for what went wrong. `files.save(state)` gives the text of the file, `files.load(text, controls)` the changes
  * that it makes, or an Error with a sentence.
- * @param {NonNullable<Figure['files']>} files
- * @param {Live} state
- * @param {{moved: Moved, tell: Tell}} calls
+ * @type {(files: NonNullable<Figure['files']>, state: Live, calls: {moved: Moved, tell: Tell}) => HTMLSpanElement[]}
  */
 export function makeFiles(files, state, { moved, tell }) {
   const note = html("span", { class: "rl-note" });

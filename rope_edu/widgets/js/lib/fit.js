@@ -2,10 +2,8 @@
 
 /**
  * The picture is drawn anew when it has another width; the other parts then find their heights again.
- * @param {HTMLElement} root
- * @param {{element: HTMLElement, measure: () => boolean}} picture
- * @param {HTMLElement[]} parts
- * @param {() => void} paint
+ * @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
+ *   paint: () => void) => {stop: () => void}}
  */
 export function makeFit(root, picture, parts, paint) {
   const steady = makeSteady(parts);
@@ -23,11 +21,8 @@ export function makeFit(root, picture, parts, paint) {
   return { stop };
 }
 
-/**
- * What stands below must not jump when a sentence takes another line: each part keeps its greatest height.
- * @param {HTMLElement[]} parts
- */
-function makeSteady(parts) {
+/** What stands below must not jump when a sentence takes another line: each part keeps its greatest height. */
+function makeSteady(/** @type {HTMLElement[]} */ parts) {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       if (!(target instanceof HTMLElement)) continue;

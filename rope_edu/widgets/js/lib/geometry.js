@@ -1,13 +1,9 @@
-// Shapes as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
+// What the pen draws as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
 import { range } from "./numbers.js";
 
 /**
  * The point at an angle and a distance from (cx, cy).
- * @param {number} cx
- * @param {number} cy
- * @param {number} angle
- * @param {number} far
- * @returns {Pair}
+ * @type {(cx: number, cy: number, angle: number, far: number) => Pair}
  */
 export function polar(cx, cy, angle, far) {
   return [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
@@ -15,11 +11,7 @@ export function polar(cx, cy, angle, far) {
 
 /**
  * Points of a circular arc about (cx, cy) from angle a to angle b, which may pass full turns.
- * @param {number} cx
- * @param {number} cy
- * @param {number} r
- * @param {number} a
- * @param {number} b
+ * @type {(cx: number, cy: number, r: number, a: number, b: number) => Pair[]}
  */
 export function arcPoints(cx, cy, r, a, b) {
   const steps = Math.max(2, Math.ceil((Math.abs(b - a) / Math.PI) * 24));
@@ -28,13 +20,8 @@ export function arcPoints(cx, cy, r, a, b) {
 
 /**
  * An arrow from (x1, y1) to (x2, y2): where its head begins, the head's corners, and the outline of shaft and head.
- * @param {number} x1
- * @param {number} y1
- * @param {number} x2
- * @param {number} y2
- * @param {number} width
- * @param {number} head
- * @returns {{neck: Pair, tip: Pair[], outline: Pair[]}}
+ * @type {(x1: number, y1: number, x2: number, y2: number, width: number, head: number) =>
+ *   {neck: Pair, tip: Pair[], outline: Pair[]}}
  */
 export function arrowShape(x1, y1, x2, y2, width, head) {
   const length = Math.hypot(x2 - x1, y2 - y1);
@@ -52,66 +39,4 @@ export function arrowShape(x1, y1, x2, y2, width, head) {
   /** @type {Pair[]} */
   const outline = [beside(tail, -thin), beside(tail, thin), beside(neck, thin), ...tip, beside(neck, -thin)];
   return { neck, tip, outline };
-}
-
-/**
- * How far apart two points are.
- * @param {Pair} from
- * @param {Pair} to
- */
-export function gap([x0, y0], [x1, y1]) {
-  return Math.hypot(x1 - x0, y1 - y0);
-}
-
-/**
- * A point of the plane as pixels, and back: the plane's origin at (cx, cy), `unit` pixels long, y up.
- * @param {number} cx
- * @param {number} cy
- * @param {number} unit
- * @returns {{at: (z: Pair) => Pair, back: (px: number, py: number) => Pair}}
- */
-export function planeOf(cx, cy, unit) {
-  /** @type {(z: Pair) => Pair} */
-  const at = ([a, b]) => [cx + a * unit, cy - b * unit];
-  /** @type {(px: number, py: number) => Pair} */
-  const back = (px, py) => [(px - cx) / unit, (cy - py) / unit];
-  return { at, back };
-}
-
-/**
- * A sector of a circle from angle a to angle b.
- * @param {number} cx
- * @param {number} cy
- * @param {number} r
- * @param {number} a
- * @param {number} b
- * @param {number} steps
- * @returns {Pair[]}
- */
-export function sector(cx, cy, r, a, b, steps) {
-  return [[cx, cy], ...range(0, steps).map((s) => polar(cx, cy, a + ((b - a) * s) / steps, r))];
-}
-
-/**
- * Half an ellipse from (x1, y) to (x2, y), `tall` pixels above; below where `tall` is negative.
- * @param {number} x1
- * @param {number} x2
- * @param {number} y
- * @param {number} tall
- * @returns {Pair[]}
- */
-export function halfEllipse(x1, x2, y, tall) {
-  const [middle, reach] = [(x1 + x2) / 2, (x2 - x1) / 2];
-  /** @type {(t: number) => Pair} */
-  const at = (t) => [middle + reach * Math.cos(t), y - tall * Math.sin(t)];
-  return range(0, 20).map((i) => at((Math.PI * i) / 20));
-}
-
-/**
- * How long a line aslant may be that has `across` pixels of room.
- * @param {number} across
- * @param {number} degrees
- */
-export function roomAslant(across, degrees) {
-  return across / Math.cos((degrees * Math.PI) / 180);
 }

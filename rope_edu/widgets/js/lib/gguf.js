@@ -10,7 +10,7 @@ const FACTORS = ["rope_freqs.weight", "rope_factors_long.weight", "rope_factors_
 
 /**
  * What a GGUF states of its rotation, as JSON: its keys about the architecture, and the lists of factors.
- * @param {Blob} file
+ * @type {(file: Blob) => Promise<string>}
  */
 async function digest(file) {
   for (let length = FIRST; ; length *= 4) {
@@ -43,8 +43,7 @@ async function stated({ values, tensors }, file) {
 
 /**
  * A file as text: a GGUF's statement, or the text of any other file of at most so many characters.
- * @param {File} file
- * @param {number} most
+ * @type {(file: File, most: number) => Promise<string>}
  */
 export async function textOf(file, most) {
   const magic = await file.slice(0, 4).text();

@@ -23,7 +23,7 @@ export const NUMBERS = {
 
 /**
  * The shortest decimal that float32 keeps as this number: 0.1, not 0.10000000149.
- * @param {number} number
+ * @type {(number: number) => number}
  */
 export function shortest(number) {
   const kept = Math.fround(number);
@@ -111,12 +111,8 @@ class Reader {
   }
 }
 
-/**
- * Keys with their values, and tensors with their shape, kind and place: of as many bytes as are here of a file.
- * @param {ArrayBuffer} bytes
- * @param {number} size
- */
-export function header(bytes, size) {
+/** Keys with their values, and tensors with their shape, kind and place: of as many bytes as are here of a file. */
+export function header(/** @type {ArrayBuffer} */ bytes, /** @type {number} */ size) {
   const reader = new Reader(bytes, size);
   if (reader.number(4) !== 0x46554747) throw new Error(phrase`it does not begin with GGUF`);
   const version = reader.number(4);

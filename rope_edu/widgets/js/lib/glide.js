@@ -11,11 +11,7 @@ const eased = (share) => 1 - (1 - share) ** 3;
 
 /**
  * A number of a slider on its way; a whole one is always whole, and has left its place at once.
- * @param {Control} control
- * @param {number} from
- * @param {number} to
- * @param {number} share
- * @param {boolean} smooth
+ * @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number}
  */
 function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   const at = log && from > 0 && to > 0 ? from * (to / from) ** share : from + (to - from) * share;
@@ -27,12 +23,7 @@ function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
 /**
  * A state on the way from one to another: share from 0 to 1. Sliders and points glide; what is chosen is the target's. The
  * rules of the controls hold on the way. Whole numbers named in `smooth` may be fractions there.
- * @param {Controls} controls
- * @param {State} from
- * @param {State} to
- * @param {number} share
- * @param {string[]} [smooth]
- * @returns {State}
+ * @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State}
  */
 export function between(controls, from, to, share, smooth = []) {
   if (share >= 1) return to;
@@ -94,10 +85,9 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
 
 /**
  * {moved, leapt}: what a hand moves that is still on it, at once; and what a button, a choice or a link sets, the picture after it.
- * @param {Live} state
- * @param {ReturnType<typeof makeGlide>} glide
- * @param {{change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}} calls
- * @returns {{moved: Moved, leapt: Moved}}
+ * @type {(state: Live, glide: ReturnType<typeof makeGlide>,
+ *   calls: {change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}) =>
+ *   {moved: Moved, leapt: Moved}}
  */
 export function makeHand(state, glide, { change, paint, isSteady, remember }) {
   /** @type {Moved} */

@@ -18,12 +18,7 @@ function put({ circle, ring: seen, trait }, { x, y, ink: colour = INKS[trait] ??
   write(seen, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
 }
 
-/**
- * Where in a picture something happened.
- * @param {SVGSVGElement} picture
- * @param {MouseEvent} event
- * @returns {Pair}
- */
+/** Where in a picture something happened. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
 export function spotOf(picture, event) {
   const [box, view] = [picture.getBoundingClientRect(), picture.viewBox.baseVal];
   const scale = Math.min(box.width / view.width, box.height / view.height);

@@ -4,7 +4,7 @@ import { ruled } from "./ruled.js";
 
 /**
  * The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
- * @param {string} text
+ * @type {(text: string) => number}
  */
 export function numberOf(text) {
   const plain = text
@@ -23,7 +23,7 @@ const near = (/** @type {number} */ a, /** @type {number} */ b, /** @type {numbe
 
 /**
  * Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
- * @param {string} text
+ * @type {(text: string) => number[]}
  */
 export function numbersOf(text) {
   const parts = text.replace(/[()[\]]/g, " ").split(/[;\s]+|,\s+/);
@@ -42,9 +42,7 @@ const alike = (wanted, given, share) =>
 
 /**
  * The verdict on an answer: the number of a choice, a number, several, or names in an order.
- * @param {Asked} asked
- * @param {any} given
- * @returns {Verdict}
+ * @type {(asked: Asked, given: any) => Verdict}
  */
 export function judge(asked, given) {
   if (asked.rules) {
@@ -71,10 +69,7 @@ export function judge(asked, given) {
   return { right: false, why: slip?.[1] ?? asked.otherwise ?? "" };
 }
 
-/**
- * The right answer in words.
- * @param {Asked} asked
- */
+/** The right answer in words. @type {(asked: Asked) => string} */
 export function answerOf({ kind, choices, answer, order, place, number, unit }) {
   if (kind === "choices") return phrase`${choices?.[answer ?? 0]?.[0]}.`;
   if (place) {

@@ -7,11 +7,7 @@ const OUTSIDE = 1e4; // what a label costs that leaves the frame; otherwise the 
 
 /**
  * Where words centred at x stand whole between two edges.
- * @param {number} x
- * @param {string} words
- * @param {number} low
- * @param {number} high
- * @param {{size?: number, bold?: boolean}} [style]
+ * @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number}
  */
 export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
   const half = textWidth(words, size, bold) / 2;
@@ -29,22 +25,12 @@ export class Labels {
     this.#frame = frame;
   }
 
-  /**
-   * A box that no label may cover.
-   * @param {number} left
-   * @param {number} top
-   * @param {number} right
-   * @param {number} bottom
-   */
+  /** A box that no label may cover. @type {(left: number, top: number, right: number, bottom: number) => void} */
   avoid(left, top, right, bottom) {
     this.#taken.push([left, top, right, bottom]);
   }
 
-  /**
-   * A dot that no label may cover.
-   * @param {Pair} at
-   * @param {number} r
-   */
+  /** A dot that no label may cover. @type {(at: Pair, r: number) => void} */
   avoidDot([x, y], r) {
     this.avoid(x - r, y - r, x + r, y + r);
   }
@@ -52,10 +38,8 @@ export class Labels {
   /**
    * The place of words of a width, the best of some spots [left, top]: inside, covering least, then the earliest. Returns
    * {left, middle, baseline} and keeps later labels away from it.
-   * @param {number} width
-   * @param {Pair[]} spots
    */
-  place(width, spots) {
+  place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));
     const [left, top] = spots[costs.indexOf(Math.min(...costs))];
     this.avoid(left, top, left + width, top + LINE);
@@ -64,11 +48,7 @@ export class Labels {
     return { left: inside, middle: inside + width / 2, baseline: clamp(top, y, y + h - LINE) + RISE };
   }
 
-  /**
-   * @param {Pair} spot
-   * @param {number} width
-   */
-  #cost([left, top], width) {
+  #cost(/** @type {Pair} */ [left, top], /** @type {number} */ width) {
     const { x, y, w, h } = this.#frame;
     const box = [left, top, left + width, top + LINE];
     const out = left < x + 2 || box[2] > x + w - 2 || top < y + 2 || box[3] > y + h - 2;
@@ -81,28 +61,21 @@ export class Labels {
 
 /**
  * Spots for a label of a width around a point: right, left, above, below, then aslant, near and ever farther.
- * @param {Pair} point
- * @param {number} width
- * @returns {Pair[]}
+ * @type {(point: Pair, width: number) => Pair[]}
  */
 export function spotsAround([x, y], width) {
   return [11, 20, 32, 46].flatMap((gap) => {
     const [right, left, above, below] = [x + gap, x - gap - width, y - gap, y + gap];
-    /** @type {Pair[]} */
-    const beside = [
+    return [
       [right, y - 8],
       [left, y - 8],
       [x - width / 2, above - 15],
       [x - width / 2, below],
+      [right - 3, above - 11],
+      [right - 3, below - 4],
+      [left + 3, above - 11],
+      [left + 3, below - 4],
     ];
-    const aslant = [right - 3, left + 3].flatMap(
-      (side) =>
-        /** @type {Pair[]} */ ([
-          [side, above - 11],
-          [side, below - 4],
-        ]),
-    );
-    return [...beside, ...aslant];
   });
 }
 
@@ -110,10 +83,7 @@ const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
 
 /**
  * Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side, near and ever farther.
- * @param {Pair} tip
- * @param {Pair} centre
- * @param {number} width
- * @returns {Pair[]}
+ * @type {(tip: Pair, centre: Pair, width: number) => Pair[]}
  */
 export function spotsBeyond([x, y], [cx, cy], width) {
   const far = Math.hypot(x - cx, y - cy);

@@ -16,18 +16,14 @@ export const namedBy = (figure) => NAMED[figure] ?? {};
 
 /**
  * A control with the options that a small form offers.
- * @param {Control} control
- * @param {any[] | undefined} few
- * @returns {Control}
+ * @type {(control: Control, few: any[] | undefined) => Control}
  */
 export const withFew = (control, few) =>
   few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
 
 /**
  * Which controls are next to the picture and which are under "More": those that lead, or, in a small form, only the ones named.
- * @param {string[]} names
- * @param {{lead?: string[], only?: string[]}} asked
- * @returns {[string[], string[]]}
+ * @type {(names: string[], asked: {lead?: string[], only?: string[]}) => [string[], string[]]}
  */
 export function placed(names, { lead = names.slice(0, MOST), only }) {
   if (only) return [only.filter((name) => names.includes(name)), []];
@@ -36,9 +32,7 @@ export function placed(names, { lead = names.slice(0, MOST), only }) {
 
 /**
  * How much is shown: `only` these names; `small`, whether there are any; `shows(part)`, whether a part of the picture is drawn.
- * @param {string[] | null | undefined} names
- * @param {string[]} controls
- * @returns {View & {only: string[] | undefined}}
+ * @type {(names: string[] | null | undefined, controls: string[]) => View & {only: string[] | undefined}}
  */
 export function viewOf(names, controls) {
   const only = names ?? undefined;

@@ -7,11 +7,7 @@ const CELL = 8; // pixels
 /** @typedef {{name: string, x: number, y: number, half: number}} LineName */
 /** @typedef {(x0: number, y0: number, x1: number, y1: number) => number} Count */
 
-/**
- * Points along a path, about `gap` pixels apart.
- * @param {Pair[]} path
- * @param {number} gap
- */
+/** Points along a path, about `gap` pixels apart. @type {(path: Pair[], gap: number) => Pair[]} */
 function walk(path, gap) {
   const points = path.slice(0, 1);
   for (let i = 1; i < path.length; i++) {
@@ -24,8 +20,7 @@ function walk(path, gap) {
 
 /**
  * A function (x0, y0, x1, y1) → how many dots lie in that rectangle, by sums over all cells up to a corner.
- * @param {Pair[]} dots
- * @param {Box} box
+ * @type {(dots: Pair[], box: Box) => Count}
  */
 function counter(dots, box) {
   const [columns, rows] = [box.x + box.w, box.y + box.h].map((end) => Math.ceil(end / CELL) + 2);
@@ -53,10 +48,7 @@ function counter(dots, box) {
 
 /**
  * Whether a name of half a width at [x, y] is inside the box and clear of those that are placed.
- * @param {Pair} at
- * @param {number} half
- * @param {Box} box
- * @param {LineName[]} placed
+ * @type {(at: Pair, half: number, box: Box, placed: LineName[]) => boolean}
  */
 function isFree([x, y], half, box, placed) {
   const inside = x - half > box.x + 2 && x + half < box.x + box.w && y > box.y + 42 && y < box.y + box.h - 4;
@@ -67,11 +59,8 @@ function isFree([x, y], half, box, placed) {
 
 /**
  * The best place of one name: {cost, x, y}, nothing where none is free.
- * @param {Pair[]} dots
- * @param {number} half
- * @param {Count} all
- * @param {Count} mine
- * @param {((at: Pair) => boolean)} free
+ * @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
+ *   {cost: number, x: number, y: number} | undefined}
  */
 function bestPlace(dots, half, all, mine, free) {
   /** @type {Count} */
@@ -102,9 +91,7 @@ function bestPlace(dots, half, all, mine, free) {
 /**
  * Where each line's name stands: {name, x, y, half}, x in the middle of the name, half of its width. lines: [[name, path], …],
  * the most important first; a name without a free place is left out.
- * @param {[string, Pair[]][]} lines
- * @param {Box} box
- * @param {number} [size]
+ * @type {(lines: [string, Pair[]][], box: Box, size?: number) => LineName[]}
  */
 export function placeLineNames(lines, box, size = 12) {
   const dots = lines.map(([, path]) => walk(path, CELL));

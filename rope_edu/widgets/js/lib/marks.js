@@ -1,5 +1,6 @@
 // Marks that mean the same in every figure: what training has shown, what it never showed, and how fast a pair turns.
 import { ink, onShade, shade } from "./colour.js";
+import { diamond } from "./shapes.js";
 
 /** @import { Pen } from "./pen.js" */
 
@@ -9,34 +10,12 @@ export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a field of places o
 
 /**
  * Points that training never showed: diamonds with a dark edge.
- * @param {Pen} pen
- * @param {Pair[]} points
- * @param {number} r
+ * @type {(pen: Pen, points: Pair[], r: number) => void}
  */
 export function unseenPoints(pen, points, r) {
-  pen.areas(
-    points.map((point) => diamond(point, r + 1.8)),
-    { fill: ink.text },
-  );
-  pen.areas(
-    points.map((point) => diamond(point, r)),
-    { fill: ink.other },
-  );
-}
-
-/**
- * A square on its corner.
- * @param {Pair} middle
- * @param {number} r
- * @returns {Pair[]}
- */
-function diamond([x, y], r) {
-  return [
-    [x, y - r],
-    [x + r, y],
-    [x, y + r],
-    [x - r, y],
-  ];
+  const shapes = (/** @type {number} */ size) => points.map((point) => diamond(point, size));
+  pen.areas(shapes(r + 1.8), { fill: ink.text });
+  pen.areas(shapes(r), { fill: ink.other });
 }
 
 /** Where a pair's speed is in the colour map: from fast (share 0), light, to slow (1), dark. */

@@ -8,13 +8,7 @@ const KNOWN = 4; // days until a question comes again that was right at first si
 const MOST = 180; // days
 const DAY = 86_400_000; // ms
 
-/**
- * The card of a question after an answer.
- * @param {Card | undefined} card
- * @param {boolean} right
- * @param {number} today
- * @returns {Card}
- */
+/** The card of a question after an answer. @type {(card: Card | undefined, right: boolean, today: number) => Card} */
 export function after(card, right, today) {
   if (!right) return { days: 0, due: today };
   if (card && card.due > today) return card; // answered again before its day: that proves nothing new
@@ -31,10 +25,7 @@ function mixed(text) {
 
 /**
  * Which questions a day brings: those that are due, the longest overdue first, then new ones, mixed anew every day; `most` at once.
- * @param {string[]} names
- * @param {Cards} cards
- * @param {number} today
- * @param {number} most
+ * @type {(names: string[], cards: Cards, today: number, most: number) => string[]}
  */
 export function dueOn(names, cards, today, most) {
   const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));

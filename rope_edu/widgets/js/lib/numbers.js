@@ -2,18 +2,14 @@
 
 /**
  * A number as a reader writes it: fixed decimals, a real minus sign, no negative zero.
- * @param {number} value
- * @param {number} [decimals]
+ * @type {(value: number, decimals?: number) => string}
  */
 export function fmt(value, decimals = 2) {
   const text = (Math.abs(value) < 0.5 * 10 ** -decimals ? 0 : value).toFixed(decimals);
   return text.replace("-", "−");
 }
 
-/**
- * A whole number with commas between thousands: 54,410.
- * @param {number} value
- */
+/** A whole number with commas between thousands: 54,410. @type {(value: number) => string} */
 export function grouped(value) {
   return String(Math.round(value))
     .replace(/\B(?=(\d{3})+$)/g, ",")
@@ -23,27 +19,19 @@ export function grouped(value) {
 /** @type {Record<string, string>} */
 const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-/**
- * A whole number as an exponent: ⁻¹².
- * @param {number} power
- */
+/** A whole number as an exponent: ⁻¹². @type {(power: number) => string} */
 export function raised(power) {
   return [...String(power)].map((character) => RAISED[character]).join("");
 }
 
-/**
- * The power of ten that a number is: its place on a logarithmic axis.
- * @param {number} value
- */
+/** The power of ten that a number is: its place on a logarithmic axis. @type {(value: number) => number} */
 export function powerOf(value) {
   return Math.log10(value);
 }
 
 /**
  * A power of ten as a reader writes it: 0.01, 1, 100 within [low, high], 10⁻⁹ beyond.
- * @param {number} power
- * @param {number} [low]
- * @param {number} [high]
+ * @type {(power: number, low?: number, high?: number) => string}
  */
 export function decade(power, low = -3, high = 2) {
   if (power < low || power > high) return `10${raised(Math.round(power))}`;
@@ -52,10 +40,7 @@ export function decade(power, low = -3, high = 2) {
 
 /**
  * A number of at least 0 with the digits that count, in least to most decimals: 0.0316, 2.72·10⁻⁶.
- * @param {number} value
- * @param {number} [digits]
- * @param {number} [least]
- * @param {number} [most]
+ * @type {(value: number, digits?: number, least?: number, most?: number) => string}
  */
 export function significant(value, digits = 3, least = 0, most = 6) {
   if (value === 0) return "0";
@@ -64,40 +49,25 @@ export function significant(value, digits = 3, least = 0, most = 6) {
   return fmt(value, clamp(digits - 1 - power, least, most));
 }
 
-/**
- * A number of thousands or millions: 4 k, 1 M.
- * @param {number} value
- */
+/** A number of thousands or millions: 4 k, 1 M. @type {(value: number) => string} */
 export function abbreviated(value) {
   if (value >= 1e6) return `${value / 1e6} M`;
   return value >= 1000 ? `${value / 1000} k` : String(value);
 }
 
-/**
- * value held within [low, high].
- * @param {number} value
- * @param {number} low
- * @param {number} high
- */
+/** value held within [low, high]. @type {(value: number, low: number, high: number) => number} */
 export function clamp(value, low, high) {
   return Math.min(high, Math.max(low, value));
 }
 
-/**
- * [low, low + 1, …, high].
- * @param {number} low
- * @param {number} high
- * @param {number} [step]
- */
+/** [low, low + 1, …, high]. @type {(low: number, high: number, step?: number) => number[]} */
 export function range(low, high, step = 1) {
   return Array.from({ length: Math.floor((high - low) / step + 1e-9) + 1 }, (_, i) => low + i * step);
 }
 
 /**
  * `count` + 1 numbers from low to high, each the same number of times the one before.
- * @param {number} low
- * @param {number} high
- * @param {number} count
+ * @type {(low: number, high: number, count: number) => number[]}
  */
 export function geometric(low, high, count) {
   return range(0, count).map((i) => low * (high / low) ** (i / count));
@@ -105,9 +75,7 @@ export function geometric(low, high, count) {
 
 /**
  * Round numbers that divide [low, high] into about `count` parts.
- * @param {number} low
- * @param {number} high
- * @param {number} [count]
+ * @type {(low: number, high: number, count?: number) => number[]}
  */
 export function ticks(low, high, count = 5) {
   const rough = (high - low) / count || 1;
@@ -116,18 +84,12 @@ export function ticks(low, high, count = 5) {
   return range(Math.ceil(low / step - 1e-9) * step, high, step).map((t) => Number(t.toPrecision(12)));
 }
 
-/**
- * What some numbers add up to.
- * @param {Vector} values
- */
+/** What some numbers add up to. @type {(values: Vector) => number} */
 export function sum(values) {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/**
- * Numbers without repetition, rising.
- * @param {Iterable<number>} values
- */
+/** Numbers without repetition, rising. @type {(values: Iterable<number>) => number[]} */
 export function sorted(values) {
   return [...new Set(values)].sort((a, b) => a - b);
 }

@@ -49,40 +49,23 @@ export class Pen extends Slots {
     this.put("rect", { x: near(x), y: near(y), ...size, rx: radius, ...filled(style) });
   }
 
-  /**
-   * Lines [[x1, y1, x2, y2], …].
-   * @type {(list: Segment[], style?: Style) => void}
-   */
+  /** Lines [[x1, y1, x2, y2], …]. @type {(list: Segment[], style?: Style) => void} */
   lines(list, style) {
-    const d = list.map(([a, b, c, d]) =>
-      trace([
-        [a, b],
-        [c, d],
-      ]),
-    );
+    const d = list.map(([x1, y1, x2, y2]) => `M${near(x1)},${near(y1)} ${near(x2)},${near(y2)}`);
     this.put("path", { d: d.join(""), ...stroked(style) });
   }
 
-  /**
-   * Curves [[[x, y], …], …].
-   * @type {(list: Pair[][], style?: Style) => void}
-   */
+  /** Curves [[[x, y], …], …]. @type {(list: Pair[][], style?: Style) => void} */
   curves(list, style) {
     this.put("path", { d: list.map(trace).join(""), "stroke-linejoin": "round", ...stroked(style) });
   }
 
-  /**
-   * Areas [[[x, y], …], …].
-   * @type {(list: Pair[][], style?: Style) => void}
-   */
+  /** Areas [[[x, y], …], …]. @type {(list: Pair[][], style?: Style) => void} */
   areas(list, { fill = ink.grid, opacity } = {}) {
     this.put("path", { d: list.map((corners) => `${trace(corners)}Z`).join(""), fill, opacity });
   }
 
-  /**
-   * Circles [[x, y, r], …].
-   * @type {(list: [number, number, number][], style?: Style) => void}
-   */
+  /** Circles [[x, y, r], …]. @type {(list: [number, number, number][], style?: Style) => void} */
   circles(list, style = {}) {
     /** @type {(r: number, way: 1 | -1) => string} */
     const half = (r, way) => `a${near(r)} ${near(r)} 0 0 0 ${near(2 * way * r)} 0`;
@@ -90,20 +73,12 @@ export class Pen extends Slots {
     this.put("path", { d: d.join(""), ...filled(style) });
   }
 
-  /**
-   * Rectangles [[x, y, w, h], …].
-   * @type {(list: Segment[], style?: Style) => void}
-   */
+  /** Rectangles [[x, y, w, h], …]. @type {(list: Segment[], style?: Style) => void} */
   rects(list, style = {}) {
-    const d = list.map(
-      ([x, y, w, h]) =>
-        `${trace([
-          [x, y],
-          [x + w, y],
-          [x + w, y + h],
-          [x, y + h],
-        ])}Z`,
-    );
+    const d = list.map(([x, y, w, h]) => {
+      const [left, top, right, bottom] = [x, y, x + w, y + h].map(near);
+      return `M${left},${top} ${right},${top} ${right},${bottom} ${left},${bottom}Z`;
+    });
     this.put("path", { d: d.join(""), ...filled(style) });
   }
 
@@ -138,11 +113,7 @@ export class Pen extends Slots {
 
   /**
    * A field, painted with a colour map: the arguments of bitmap(), or what it has returned.
-   * @param {number} x
-   * @param {number} y
-   * @param {number} w
-   * @param {number} h
-   * @param {[string] | Parameters<typeof bitmap>} field
+   * @type {(x: number, y: number, w: number, h: number, ...field: [string] | Parameters<typeof bitmap>) => void}
    */
   raster(x, y, w, h, ...field) {
     const href = field.length === 1 ? field[0] : bitmap(...field);

@@ -4,16 +4,12 @@
 /** The table {English: words of the page}. @returns {Record<string, string> | undefined} */
 const table = () => /** @type {any} */ (globalThis).RopeWords;
 
-/**
- * A text from Python in the language of the page.
- * @param {string} text
- */
+/** A text from Python in the language of the page. @type {(text: string) => string} */
 export const phraseOf = (text) => table()?.[text] ?? text;
 
 /**
  * A sentence or a label in the language of the page: phrase`Head ${n}` is found as "Head {0}". A new line in it is a space.
- * @param {TemplateStringsArray} parts
- * @param {...unknown} values
+ * @type {(parts: TemplateStringsArray, ...values: unknown[]) => string}
  */
 export function phrase(parts, ...values) {
   const key = parts.reduce((before, part, n) => `${before}{${n - 1}}${part}`).replace(/\s*\n\s*/g, " ");
@@ -22,6 +18,6 @@ export function phrase(parts, ...values) {
 
 /**
  * Sentences that were joined, without the spaces that Chinese does not have between them.
- * @param {string} text
+ * @type {(text: string) => string}
  */
 export const joined = (text) => (table() ? text.replace(/([。，、；：！？）])\s+/g, "$1") : text);

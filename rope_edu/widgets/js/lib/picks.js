@@ -16,10 +16,8 @@ const away = ([px, py], { x, y, w, h }) => Math.hypot(px - x - w / 2, py - y - h
 /**
  * {element, place(marks), ask(wanted)} over a picture. marks: {name: {x, y, w, h}}; wanted: {id, names, take}, or {id} once that
  * question asks no more. ask returns whether all of its places are there.
- * @param {SVGSVGElement} picture
- * @param {AbortSignal} signal
  */
-export function makePicks(picture, signal) {
+export function makePicks(/** @type {SVGSVGElement} */ picture, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-picks" });
   /** @type {Record<string, Box>} */
   let marks = {};

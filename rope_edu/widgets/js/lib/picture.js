@@ -19,10 +19,8 @@ const EDGES = 2; // pixels of that: its border
 /**
  * How much of a picture of this width and height is seen where it is held, in so much room: its leading panel from top to
  * bottom, or as much of it as keeps its words legible.
- * @param {{width: number, height: number}} size
- * @param {Pair | undefined} panel
- * @param {{across: number, room: number}} place
- * @returns {Box}
+ * @type {(size: {width: number, height: number}, panel: Pair | undefined,
+ *   place: {across: number, room: number}) => Box}
  */
 export function heldBox({ width, height }, [top, bottom] = [0, height], { across, room }) {
   const most = room / Math.min(LEAST, across / width);
@@ -79,9 +77,7 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
 
 /**
  * The picture as a file of its own: light colours, white ground, its words inside.
- * @param {SVGSVGElement} canvas
- * @param {string} title
- * @param {string} words
+ * @type {(canvas: SVGSVGElement, title: string, words: string) => string}
  */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));

@@ -6,9 +6,8 @@ const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style draws the sign
 
 /**
  * How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
- * @param {{perSecond: number}} play
- * @param {Control} control
- * @returns {(milliseconds: number, value: number, speed: number) => number | undefined}
+ * @type {(play: {perSecond: number}, control: Control) =>
+ *   (milliseconds: number, value: number, speed: number) => number | undefined}
  */
 function makeClock({ perSecond }, { low, high, step, whole }) {
   let carried = 0;
@@ -22,11 +21,8 @@ function makeClock({ perSecond }, { low, high, step, whole }) {
   };
 }
 
-/**
- * How many times as fast: {element, speed()}.
- * @param {number[]} speeds
- */
-function makeSpeed(speeds) {
+/** How many times as fast: {element, speed()}. */
+function makeSpeed(/** @type {number[]} */ speeds) {
   const element = html("select", { class: "rl-speed", "aria-label": phrase`Speed of Play` });
   element.append(...speeds.map((speed) => html("option", { value: speed }, `× ${speed}`)));
   return { element, speed: () => Number(element.value) };

@@ -3,11 +3,7 @@ import { html } from "./dom.js";
 
 const CHINESE = /[\u3400-\u9fff]/; // letters lean, Chinese characters get dots
 
-/**
- * The nodes of a text.
- * @param {string} text
- * @returns {(Node | string)[]}
- */
+/** The nodes of a text. @type {(text: string) => (Node | string)[]} */
 export const rich = (text) =>
   text.split(/(\*[^*]+\*|`[^`]+`)/).map((part, place) => {
     if (place % 2 === 0) return part;
@@ -15,8 +11,5 @@ export const rich = (text) =>
     return part[0] === "*" ? html("em", CHINESE.test(words) ? {} : { class: "latin" }, words) : html("code", {}, words);
   });
 
-/**
- * The same words for an ear, or a file without italics.
- * @param {string} text
- */
+/** The same words for an ear, or a file without italics. @type {(text: string) => string} */
 export const bare = (text) => text.replace(/[*`]/g, "");

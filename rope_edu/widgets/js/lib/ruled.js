@@ -49,11 +49,7 @@ const LOOPS = {
   },
 };
 
-/**
- * What a tree computes.
- * @param {any} tree
- * @returns {Formula}
- */
+/** What a tree computes. @type {(tree: any) => Formula} */
 function formula(tree) {
   if (typeof tree === "number") return () => tree;
   if (typeof tree === "string") return (names) => names[tree];
@@ -72,9 +68,7 @@ const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(
 
 /**
  * The sentence of the first rule that an answer meets; nothing where it meets none, and so is right.
- * @param {Ruled} asked
- * @param {number[]} given
- * @returns {string | undefined}
+ * @type {(asked: Ruled, given: number[]) => string | undefined}
  */
 export function ruled({ values, rules }, given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));

@@ -6,12 +6,8 @@ const TINY = 1e-9; // two sums of tenths differ by less
 /** @type {(value: number) => number} */
 const tidy = (value) => Number(value.toPrecision(12));
 
-/**
- * The smallest value that a control allows and that is not below `value`.
- * @param {Control} control
- * @param {number} value
- */
-const enough = ({ kind, options }, value) =>
+/** The smallest value that a control allows and that is not below `value`. */
+const enough = (/** @type {Control} */ { kind, options }, /** @type {number} */ value) =>
   kind === "choice" ? options.map(([option]) => option).find((option) => option >= value) : value;
 
 /**
@@ -40,19 +36,13 @@ const KINDS = {
   only_if: () => ({}),
 };
 
-/**
- * All rules with the names of their controls.
- * @param {Controls} controls
- */
-const rulesOf = (controls) =>
+/** All rules with the names of their controls. */
+const rulesOf = (/** @type {Controls} */ controls) =>
   Object.values(controls).flatMap(({ name, rules = [] }) => rules.map((rule) => ({ name, rule })));
 
 /**
  * What changes once `held` is set in the state `before`.
- * @param {Controls} controls
- * @param {State} before
- * @param {State} held
- * @returns {State}
+ * @type {(controls: Controls, before: State, held: State) => State}
  */
 export function settle(controls, before, held) {
   const more = {};
@@ -63,10 +53,7 @@ export function settle(controls, before, held) {
 
 /**
  * What a hand that moves a control wants to see: a control that means nothing now turns another so that it does.
- * @param {Controls} controls
- * @param {State} before
- * @param {State} held
- * @returns {State}
+ * @type {(controls: Controls, before: State, held: State) => State}
  */
 export function shown(controls, before, held) {
   const asked = rulesOf(controls).filter(({ name, rule }) => name in held && isIdle(rule, { ...before, ...held }));
@@ -78,11 +65,7 @@ export function shown(controls, before, held) {
 /** @type {(rule: ControlRule, state: State) => boolean} */
 const isIdle = ({ rule, where, values }, state) => rule === "only_if" && !values.includes(state[where]);
 
-/**
- * The controls that mean something in a state.
- * @param {Controls} controls
- * @param {State} state
- */
+/** The controls that mean something in a state. @type {(controls: Controls, state: State) => string[]} */
 export function inUse(controls, state) {
   const idle = rulesOf(controls).filter(({ rule }) => isIdle(rule, state));
   return Object.keys(controls).filter((name) => !idle.some((each) => each.name === name));

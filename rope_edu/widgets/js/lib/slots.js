@@ -28,7 +28,7 @@ export class Slots {
 
   /**
    * A part whose number of elements varies: in a group of its own it moves no element that follows.
-   * @param {() => void} draw
+   * @type {(draw: () => void) => void}
    */
   part(draw) {
     const [around, slot] = [this.#here, this.put("g", {})];
@@ -41,9 +41,7 @@ export class Slots {
 
   /**
    * The next element, with these attributes and words; an attribute that is undefined is left out.
-   * @param {keyof SVGElementTagNameMap} tag
-   * @param {Attributes} attributes
-   * @param {string} [text]
+   * @type {(tag: keyof SVGElementTagNameMap, attributes: Attributes, text?: string) => Slot}
    */
   put(tag, attributes, text) {
     const slot = this.#next(tag);

@@ -3,10 +3,7 @@ import { allowed } from "./controls.js";
 import { phraseOf } from "./phrase.js";
 import { settle, shown } from "./rules.js";
 
-/**
- * @param {unknown} a
- * @param {unknown} b
- */
+/** @type {(a: unknown, b: unknown) => boolean} */
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** A control with its words in the language of the page. @type {(control: Control) => Control} */
@@ -26,9 +23,7 @@ const inPage = ({ label, unit, options, ...control }) => ({
  * set(values)    take values that are allowed
  * move(changes)  take what a hand has moved, held to what is allowed
  * listen(f)      call f when something else than a hand changes a value; returns a function that ends it
- * @param {Model} model
- * @param {Figure['follow']} follow
- * @returns {Live}
+ * @type {(model: Model, follow: Figure['follow']) => Live}
  */
 export function makeState(model, follow) {
   /** @type {Controls} */
@@ -78,21 +73,14 @@ export function makeState(model, follow) {
   return { controls, names, read, set, move, listen };
 }
 
-/**
- * The values with which the figure was made.
- * @param {Controls} controls
- * @returns {State}
- */
+/** The values with which the figure was made. @type {(controls: Controls) => State} */
 export function initialOf(controls) {
   return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.initial]));
 }
 
 /**
  * The Python line that makes this state.
- * @param {string} figure
- * @param {Controls} controls
- * @param {State} state
- * @param {string[]} [only]
+ * @type {(figure: string, controls: Controls, state: State, only?: string[]) => string}
  */
 export function pythonLine(figure, controls, state, only) {
   const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
@@ -102,20 +90,13 @@ export function pythonLine(figure, controls, state, only) {
 
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // what has no picture: control and format characters, halves of pairs
 
-/**
- * A character as Python's strings escape it.
- * @param {string} character
- */
+/** A character as Python's strings escape it. @type {(character: string) => string} */
 function escaped(character) {
   const code = Number(character.codePointAt(0));
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/**
- * A value as Python writes it.
- * @param {unknown} value
- * @returns {string}
- */
+/** A value as Python writes it. @type {(value: unknown) => string} */
 function python(value) {
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "string") return `'${value.replace(/['\\]/g, "\\$&").replace(UNSEEN, escaped)}'`;

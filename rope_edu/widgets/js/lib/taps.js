@@ -5,10 +5,8 @@ import { spotOf } from "./handles.js";
 /**
  * {element, place(wanted)} over a picture. wanted: {name: {x, y, w, h, set: {trait: value}}}; `leapt(set)` is called by a click. A
  * field has at: (px, py) → {trait: value} instead, and is quiet while a question asks for a place in it.
- * @param {Moved} leapt
- * @param {AbortSignal} signal
  */
-export function makeTaps(leapt, signal) {
+export function makeTaps(/** @type {Moved} */ leapt, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-taps" });
   /** @type {Record<string, {box: SVGRectElement, set?: State, at?: Tap["at"]}>} */
   const taps = {};

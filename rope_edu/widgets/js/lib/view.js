@@ -7,8 +7,7 @@ const GAP = 8; // pixels between it and the control in use
 
 /**
  * Bring a figure's picture to the top of the window, and again whenever the page moves, until a hand takes over.
- * @param {Element} root
- * @param {AbortSignal} signal
+ * @type {(root: Element, signal: AbortSignal) => void}
  */
 export function keepInView(root, signal) {
   const stops = new AbortController();
@@ -27,9 +26,7 @@ export function keepInView(root, signal) {
 
 /**
  * What can be dragged pulses once, when the figure is first seen: unless something has moved by then.
- * @param {Element} root
- * @param {Element} picture
- * @param {AbortSignal} signal
+ * @type {(root: Element, picture: Element, signal: AbortSignal) => void}
  */
 export function invite(root, picture, signal) {
   const watch = new IntersectionObserver(
@@ -50,10 +47,8 @@ const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).
 /**
  * A function that says whether enough of an element is in the window. It is told so by the browser: to measure while a figure
  * is drawn would lay the page out twice.
- * @param {Element} element
- * @param {AbortSignal} signal
  */
-function watched(element, signal) {
+function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ signal) {
   let share = 1;
   const options = { rootMargin: `-${roof()}px 0px 0px`, threshold: ENOUGH };
   const watch = new IntersectionObserver((seen) => (share = seen[seen.length - 1].intersectionRatio), options);
@@ -66,10 +61,8 @@ function watched(element, signal) {
  * While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the
  * control is not; its place in the page stays. Who scrolls or touches something else has the page back. {use(element)}: so it
  * is for an element elsewhere in the page that has just moved the figure.
- * @param {Element} root
- * @param {{element: HTMLElement, hold: (room: number) => void}} picture
- * @param {() => void} paint
- * @param {AbortSignal} signal
+ * @type {(root: Element, picture: {element: HTMLElement, hold: (room: number) => void}, paint: () => void,
+ *   signal: AbortSignal) => {use: (control: Element) => void}}
  */
 export function keepInSight(root, { element, hold: crop }, paint, signal) {
   const inSight = watched(element, signal);

@@ -5,21 +5,16 @@ import { phrase, phraseOf } from "./phrase.js";
 import { bare, rich } from "./rich.js";
 
 const TO_FIGURE = phrase`To the figure`;
+const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" }; // for JupyterLab
 
 /** @typedef {{element: HTMLElement, mark?: (given: any, right: boolean) => void, stop?: () => void}} Way */
 
 /**
  * A button; JupyterLab leaves its keys alone.
- * @param {string} words
- * @param {() => void} click
- * @param {Attributes} [attributes]
+ * @type {(words: string, click: () => void, attributes?: Attributes) => HTMLButtonElement}
  */
 export function button(words, click, attributes = {}) {
-  const element = html(
-    "button",
-    { type: "button", "data-lm-suppress-shortcuts": "true", ...attributes },
-    ...rich(words),
-  );
+  const element = html("button", { type: "button", ...OWN_KEYS, ...attributes }, ...rich(words));
   element.addEventListener("click", click);
   return element;
 }
@@ -36,57 +31,49 @@ function choices({ choices = [] }, give) {
   return { element: list, mark };
 }
 
-/** @type {(asked: Asked, give: Give) => Way} */
-function number({ unit }, give) {
-  const input = html("input", { type: "text", inputmode: "decimal", size: 12, "data-lm-suppress-shortcuts": "true" });
-  const label = html(
-    "label",
-    {},
-    html("span", {}, unit ? phrase`Your answer, in ${unit}` : phrase`Your answer`),
-    input,
-  );
-  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, phrase`Answer`));
+/** A form whose button gives what is in it. @type {(kind: string, parts: HTMLElement[], press: string, give: () => void) => Way} */
+function form(kind, parts, press, give) {
+  const element = html("form", { class: kind }, ...parts, html("button", { type: "submit" }, press));
   element.addEventListener("submit", (event) => {
     event.preventDefault();
+    give();
+  });
+  return { element };
+}
+
+/** @type {(asked: Asked, give: Give) => Way} */
+function number({ unit }, give) {
+  const input = html("input", { type: "text", inputmode: "decimal", size: 12, ...OWN_KEYS });
+  const words = unit ? phrase`Your answer, in ${unit}` : phrase`Your answer`;
+  const label = html("label", {}, html("span", {}, words), input);
+  return form("rl-number", [label], phrase`Answer`, () => {
     if (input.value.trim()) give(numberOf(input.value));
     else input.focus();
   });
-  return { element };
 }
 
 /** @type {(asked: Asked, give: Give, around: Around) => Way} */
 function row({ numbers = [] }, give, { tell }) {
   const many = numbers.length;
-  const input = html("input", { type: "text", size: 24, "data-lm-suppress-shortcuts": "true" });
+  const input = html("input", { type: "text", size: 24, ...OWN_KEYS });
   const words = many > 1 ? phrase`Your answer, ${many} numbers with spaces between` : phrase`Your answer`;
   const label = html("label", {}, html("span", {}, words), input);
-  const element = html("form", { class: "rl-number" }, label, html("button", { type: "submit" }, phrase`Check`));
-  element.addEventListener("submit", (event) => {
-    event.preventDefault();
+  const several = phrase`The answer is ${many} numbers; spaces between them keep them apart.`;
+  return form("rl-number", [label], phrase`Check`, () => {
     const found = numbersOf(input.value);
     if (found.length === many && found.every(Number.isFinite)) give(found);
-    else
-      tell(
-        many > 1
-          ? phrase`The answer is ${many} numbers; spaces between them keep them apart.`
-          : phrase`The answer is one number.`,
-      );
+    else tell(many > 1 ? several : phrase`The answer is one number.`);
   });
-  return { element };
 }
 
 /** @type {(asked: Asked, give: Give) => Way} */
 function several({ items = [] }, give) {
-  const boxes = items.map(() => html("input", { type: "checkbox", "data-lm-suppress-shortcuts": "true" }));
+  const boxes = items.map(() => html("input", { type: "checkbox", ...OWN_KEYS }));
   const labels = items.map((item, at) =>
     html("label", { class: "rl-control rl-toggle" }, boxes[at], html("span", {}, phraseOf(item))),
   );
-  const element = html("form", { class: "rl-several" }, ...labels, html("button", { type: "submit" }, phrase`Check`));
-  element.addEventListener("submit", (event) => {
-    event.preventDefault();
-    give(items.filter((_, at) => boxes[at].checked));
-  });
-  return { element };
+  const chosen = () => items.filter((_, at) => boxes[at].checked);
+  return form("rl-several", labels, phrase`Check`, () => give(chosen()));
 }
 
 /** @type {(asked: Asked, give: Give) => Way} */
@@ -98,12 +85,8 @@ function order({ items = [] }, give) {
   const again = button(phrase`Begin again`, () => show([]));
   function show(/** @type {string[]} */ names) {
     placed = names;
-    say(
-      so,
-      placed.length
-        ? phrase`Your order: ${bare(placed.map(phraseOf).join(phrase`, `))}`
-        : phrase`Press them in order, the first one first.`,
-    );
+    const order = phrase`Your order: ${bare(placed.map(phraseOf).join(phrase`, `))}`;
+    say(so, placed.length ? order : phrase`Press them in order, the first one first.`);
     for (const [at, each] of buttons.entries()) each.setAttribute("aria-pressed", String(placed.includes(items[at])));
   }
   function place(/** @type {string} */ item) {

@@ -11,29 +11,21 @@ const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to
 
 /**
  * What a reader sees as single characters: an emoji of several code points is one.
- * @param {string} text
- * @returns {string[]}
+ * @type {(text: string) => string[]}
  */
 export function graphemes(text) {
   if (!segmenter || PLAIN.test(text)) return Array.from(text);
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/**
- * About how wide a text is, in pixels.
- * @param {string} text
- * @param {number} [size]
- * @param {boolean} [bold]
- */
+/** About how wide a text is, in pixels. @type {(text: string, size?: number, bold?: boolean) => number} */
 export function textWidth(text, size = 13, bold = false) {
   let ems = 0;
   for (const character of graphemes(text)) ems += widthOf(character);
   return ems * size * (bold ? BOLD : 1);
 }
 
-/**
- * @param {string} character
- */
+/** @type {(character: string) => 0.36 | 0.6 | 1 | 1.3} */
 function widthOf(character) {
   if (NARROW.includes(character)) return 0.36;
   if (WIDE.includes(character)) return 1;
@@ -44,10 +36,7 @@ function widthOf(character) {
 
 /**
  * The text, cut to a width: after a whole word where that keeps half of what fits, never within a character.
- * @param {string} text
- * @param {number} space
- * @param {number} [size]
- * @param {boolean} [bold]
+ * @type {(text: string, space: number, size?: number, bold?: boolean) => string}
  */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;
@@ -63,36 +52,24 @@ export function shortened(text, space, size = 13, bold = false) {
   return `${(end > cut.length / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
 }
 
-/**
- * "a, b and c".
- * @param {(string | number)[]} words
- */
+/** "a, b and c". @type {(words: (string | number)[]) => string} */
 export function listed(words) {
   return words.length < 2 ? words.join("") : phrase`${words.slice(0, -1).join(phrase`, `)} and ${words.at(-1)}`;
 }
 
-/**
- * "1 token", "2 tokens".
- * @param {number} count
- * @param {string} noun
- */
+/** "1 token", "2 tokens". @type {(count: number, noun: string) => string} */
 export function counted(count, noun) {
   return phraseOf(`{0} ${noun}${count === 1 ? "" : "s"}`).replace("{0}", String(count));
 }
 
-/**
- * “word”.
- * @param {string} word
- */
+/** “word”. @type {(word: string) => string} */
 export const quoted = (word) => `“${word}”`;
 
 const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // before a space, and before a Chinese character
 
 /**
  * The text in lines that fit a width, broken at spaces and between Chinese characters.
- * @param {string} text
- * @param {number} space
- * @param {number} [size]
+ * @type {(text: string, space: number, size?: number) => string[]}
  */
 export function wrapped(text, space, size = 13) {
   /** @type {string[]} */

@@ -8,10 +8,7 @@ import { steadyExp } from "./steady.js";
 /**
  * Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back. Numbers of a token: query,
  * key, value.
- * @param {Float64Array} qkv
- * @param {Doors} doors
- * @param {Shape} shape
- * @param {1 | -1} sense
+ * @type {(qkv: Float64Array, doors: Doors, shape: Shape, sense: 1 | -1) => void}
  */
 export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   if (!cos || !sin) return;
@@ -36,11 +33,7 @@ export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
 
 /**
  * Attend: writes the weights (text, head, query, key) and the mixed values of each token.
- * @param {Float64Array} qkv
- * @param {Float64Array} weights
- * @param {Float64Array} mixed
- * @param {Doors} doors
- * @param {Shape} shape
+ * @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void}
  */
 export function attendAll(qkv, weights, mixed, { bias }, { rows, seq, heads, wide }) {
   const width = heads * wide;
@@ -76,10 +69,8 @@ export function attendAll(qkv, weights, mixed, { bias }, { rows, seq, heads, wid
 
 /**
  * The way back: from the slopes of the mixed values to those of queries, keys and values, and of the bias.
- * @param {Float64Array} into
- * @param {Float64Array} from
- * @param {{qkv: Float64Array, weights: Float64Array, biasSlope?: Float64Array}} kept
- * @param {Shape} shape
+ * @type {(into: Float64Array, from: Float64Array,
+ *   kept: {qkv: Float64Array, weights: Float64Array, biasSlope?: Float64Array}, shape: Shape) => void}
  */
 export function attendBack(into, from, { qkv, weights, biasSlope }, { rows, seq, heads, wide }) {
   const width = heads * wide;

@@ -32,9 +32,7 @@ export function firstNegativeDistance(frequencies, limit) {
 
 /**
  * Σ cos here, and how many tokens on it is above 0 for certain (at least 1: the next token has to be looked at).
- * @param {Float64Array} rates
- * @param {Float64Array} bends
- * @param {Turns} here
+ * @type {(rates: Float64Array, bends: Float64Array, here: Turns) => {sum: number, reach: number}}
  */
 function outlook(rates, bends, { cos, sin }) {
   let sum = 0;
@@ -49,21 +47,13 @@ function outlook(rates, bends, { cos, sin }) {
   return { sum, reach };
 }
 
-/**
- * @param {Float64Array} rates
- * @param {number} distance
- * @returns {Turns}
- */
+/** @type {(rates: Float64Array, distance: number) => Turns} */
 function turnsAt(rates, distance) {
   const angles = rates.map((rate) => distance * rate);
   return { cos: angles.map(Math.cos), sin: angles.map(Math.sin) };
 }
 
-/**
- * Turn on, in place.
- * @param {Turns} here
- * @param {Turns} by
- */
+/** Turn on, in place. @type {(here: Turns, by: Turns) => void} */
 function turnOn({ cos, sin }, by) {
   for (let i = 0; i < cos.length; i++) {
     const c = cos[i];
@@ -73,20 +63,14 @@ function turnOn({ cos, sin }, by) {
   }
 }
 
-/**
- * @param {Float64Array} rates
- * @param {number} distance
- */
+/** @type {(rates: Float64Array, distance: number) => number} */
 function cosineSum(rates, distance) {
   let sum = 0;
   for (const rate of rates) sum += Math.cos(distance * rate);
   return sum;
 }
 
-/**
- * For each pair the sum of its value and those of all slower ones.
- * @param {Float64Array} values
- */
+/** For each pair the sum of its value and those of all slower ones. @type {(values: Float64Array) => Float64Array} */
 function slowerSums(values) {
   const sums = values.slice();
   for (let i = sums.length - 2; i >= 0; i--) sums[i] += sums[i + 1];

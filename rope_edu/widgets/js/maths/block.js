@@ -11,22 +11,14 @@ import { geluAll } from "./steady.js";
 
 /** A model's buffers for texts of one shape, used again at every step. */
 export class Kept {
-  /**
-   * @param {Model} model
-   * @param {Shape} shape
-   */
-  constructor(model, shape) {
+  constructor(/** @type {Model} */ model, /** @type {Shape} */ shape) {
     this.model = model;
     this.shape = shape;
     this.doors = /** @type {Doors} */ ({});
     this.kept = /** @type {Map<string, Float64Array>} */ (new Map());
   }
 
-  /**
-   * Numbers that a step leaves for the next part of it.
-   * @param {string} name
-   * @param {number} size
-   */
+  /** Numbers that a step leaves for the next part of it. @type {(name: string, size: number) => Float64Array} */
   room(name, size) {
     const known = this.kept.get(name);
     if (known) return known;
@@ -39,12 +31,8 @@ export class Kept {
     return this.shape.rows * this.shape.seq;
   }
 
-  /**
-   * A norm's weights, and what it keeps of a step.
-   * @param {string} name
-   * @param {Weights} [weights]
-   */
-  norm(name, { of } = this.model.weights) {
+  /** A norm's weights, and what it keeps of a step. */
+  norm(/** @type {string} */ name, /** @type {Weights} */ { of } = this.model.weights) {
     const size = this.tokens * WIDTH;
     return {
       of: { gain: of[`${name}.weight`], shift: of[`${name}.bias`] },
@@ -59,9 +47,7 @@ export class Kept {
 
 /**
  * A block's way forward: adds to x what attention and the network between attentions say.
- * @param {Kept} kept
- * @param {string} name
- * @param {Float64Array} x
+ * @type {(kept: Kept, name: string, x: Float64Array) => void}
  */
 export function blockForward(kept, name, x) {
   const { tokens, shape } = kept;
@@ -74,14 +60,8 @@ export function blockForward(kept, name, x) {
   const [qkv, mixed] = [kept.room(`${name}.qkv`, 3 * size), kept.room(`${name}.mixed`, size)];
   const weights = kept.room(`${name}.weights`, tokens * shape.seq * HEADS);
   normAll(x, first.of, first.kept, tokens);
-  product(
-    qkv,
-    tokens,
-    3 * WIDTH,
-    WIDTH,
-    along(first.kept.out, WIDTH),
-    along(of[`${name}.attention.w_qkv.weight`], WIDTH),
-  );
+  const wqkv = of[`${name}.attention.w_qkv.weight`];
+  product(qkv, tokens, 3 * WIDTH, WIDTH, along(first.kept.out, WIDTH), along(wqkv, WIDTH));
   turnAll(qkv, kept.doors, shape, 1);
   attendAll(qkv, weights, mixed, kept.doors, shape);
   product(part, tokens, WIDTH, WIDTH, along(mixed, WIDTH), along(of[`${name}.attention.w_o.weight`], WIDTH));
@@ -98,20 +78,15 @@ export function blockForward(kept, name, x) {
 
 /**
  * The way back through a block: `into` holds the slopes of what leaves it, and then of what enters it.
- * @param {Kept} kept
- * @param {string} name
- * @param {Float64Array} into
- * @param {Float64Array} from
- * @param {Float64Array} [biasSlope]
+ * @type {(kept: Kept, name: string, into: Float64Array, from: Float64Array, biasSlope?: Float64Array) => void}
  */
 export function blockBack(kept, name, into, from, biasSlope) {
   const { tokens, shape, model } = kept;
   const [weights, slopes] = [model.weights.of, model.slopes.of];
   const part = (/** @type {string} */ suffix) => kept.room(`${name}.${suffix}`, 0);
   const [first, second] = [kept.norm(`${name}.norm_1`), kept.norm(`${name}.norm_2`)];
-  const [mlp0, mlp2, wo, wqkv] = ["mlp.0.", "mlp.2.", "attention.w_o.", "attention.w_qkv."].map(
-    (w) => `${name}.${w}weight`,
-  );
+  const weight = (/** @type {string} */ of) => `${name}.${of}.weight`;
+  const [mlp0, mlp2, wo, wqkv] = ["mlp.0", "mlp.2", "attention.w_o", "attention.w_qkv"].map(weight);
   const up = kept.room("up", tokens * HIDDEN);
   sumTokens(slopes[`${name}.mlp.2.bias`], into, tokens);
   product(slopes[mlp2], WIDTH, HIDDEN, tokens, down(into, WIDTH), down(part("active"), HIDDEN));

@@ -34,19 +34,15 @@ function compared(wanted, found) {
   let [a, b] = [wanted, found];
   const readings = [...a.readings, ...b.readings];
   const length = Math.max(...readings.map(({ longest, trained }) => longest || trained || UNKNOWN_LENGTH));
-  const grows = readings.some(({ remarks }) =>
-    remarks.some((/** @type {any} */ [kind]) => kind === "depends on length"),
-  );
+  const remarks = readings.flatMap((reading) => reading.remarks);
+  const grows = remarks.some(([kind]) => kind === "depends on length");
   if (a.form !== b.form) [a, b] = [kept(a), kept(b)];
   const at = (/** @type {Statement} */ { config, name }) => statementOf(config, name, length);
   /** @type {Map<string, Difference>} */
   const differences = new Map();
-  for (const [one, other] of grows
-    ? [
-        [a, b],
-        [at(a), at(b)],
-      ]
-    : [[a, b]]) {
+  const pairs = [[a, b]];
+  if (grows) pairs.push([at(a), at(b)]);
+  for (const [one, other] of pairs) {
     for (const difference of between(one, other, length)) {
       const key = `${difference.what} ${difference.layers}`;
       if (!differences.has(key)) differences.set(key, difference);
@@ -57,7 +53,7 @@ function compared(wanted, found) {
 
 /**
  * The same as the command prints it, line by line.
- * @param {ReturnType<typeof comparedFiles>} comparison
+ * @type {(comparison: ReturnType<typeof comparedFiles>) => string[]}
  */
 export function inWords({ length, differences, notes }) {
   const alike = `They rotate alike, up to ${length} tokens.`;

@@ -1,4 +1,5 @@
 // What differs between the rotations of one kind of layers in two files, in the words of rope-edu compare.
+import { range } from "../lib/numbers.js";
 import { formatValue, own } from "./config_values.js";
 import { KEYS } from "./gguf_rotation.js";
 
@@ -9,8 +10,7 @@ const LISTED = 5e-7; // relative, of factors in rope_freqs
 
 /**
  * A number with so many digits that count, as Python writes it with "g".
- * @param {number} value
- * @param {number} digits
+ * @type {(value: number, digits: number) => string}
  */
 export function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e");
@@ -21,20 +21,14 @@ export function general(value, digits) {
 /** A rule in words. @param {any} reading */
 export function ruleOf({ ropeType, base, factor }) {
   if (ropeType === "nope") return "no rotation";
-  return [ropeType, `base ${formatValue(base)}`, ...(factor === null ? [] : [`factor ${formatValue(factor)}`])].join(
-    ", ",
-  );
+  const stretch = factor === null ? "" : `, factor ${formatValue(factor)}`;
+  return `${ropeType}, base ${formatValue(base)}${stretch}`;
 }
 
 /** @type {(what: string, layers: string, both: string[], fix: string, cost?: string) => Difference} */
-export const difference = (what, layers, [wanted, found], fix, cost = "") => ({
-  what,
-  layers,
-  wanted,
-  found,
-  fix,
-  cost,
-});
+export const difference = (what, layers, [wanted, found], fix, cost = "") => {
+  return { what, layers, wanted, found, fix, cost };
+};
 
 /** @typedef {{a: Statement, b: Statement, layers: string, wanted: any, found: any, length: number}} Sides */
 
@@ -62,12 +56,8 @@ export function* ofKind(sides) {
   }
   if (Math.abs(wanted.attentionFactor / found.attentionFactor - 1) > SAME) {
     const factors = [wanted, found].map(({ attentionFactor }) => general(attentionFactor, 9));
-    yield difference(
-      "attention factor",
-      layers,
-      factors,
-      fixOf(b, "rope_scaling.attention_factor", wanted.attentionFactor),
-    );
+    const fix = fixOf(b, "rope_scaling.attention_factor", wanted.attentionFactor);
+    yield difference("attention factor", layers, factors, fix);
   }
   if (wanted.rotaryDim === found.rotaryDim) yield* frequencies(sides);
 }
@@ -75,11 +65,8 @@ export function* ofKind(sides) {
 /** Pairs that turn by each coordinate. @param {any} reading @returns {number[] | null} */
 function sectionsOf({ axes }) {
   if (!axes) return null;
-  const last = Math.max(...axes);
-  return Array.from(
-    { length: last + 1 },
-    (_, axis) => axes.filter((/** @type {number} */ each) => each === axis).length,
-  );
+  const along = (/** @type {number} */ axis) => axes.filter((/** @type {number} */ each) => each === axis).length;
+  return range(0, Math.max(...axes)).map(along);
 }
 
 /** A list as Python writes a tuple. @param {number[] | null} list */
@@ -97,13 +84,9 @@ function* frequencies({ a, b, layers, wanted, found, length }) {
   const half = Math.PI / Math.abs(first[worst] - second[worst]);
   const when = half < length ? `, and half a turn off from token ${half.toFixed(0)} on` : "";
   const turns = `pair ${pair} of ${first.length} turns by ${general(second[pair], 9)} rad per token`;
-  yield difference(
-    "frequencies",
-    layers,
-    [`${ruleOf(wanted)}: ${general(first[pair], 9)}`, `${ruleOf(found)}: ${turns}`],
-    causeOf(a, b, wanted, found),
-    `pair ${worst} is ${general(errors[worst], 3)} rad off at ${length} tokens${when}.`,
-  );
+  const both = [`${ruleOf(wanted)}: ${general(first[pair], 9)}`, `${ruleOf(found)}: ${turns}`];
+  const cost = `pair ${worst} is ${general(errors[worst], 3)} rad off at ${length} tokens${when}.`;
+  yield difference("frequencies", layers, both, causeOf(a, b, wanted, found), cost);
 }
 
 /** The fix of frequencies that differ. @type {(a: Statement, b: Statement, wanted: any, found: any) => string} */

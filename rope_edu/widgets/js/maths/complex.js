@@ -1,42 +1,19 @@
 // Complex numbers as pairs [real, imaginary]; Python has them built in.
 
-/**
- * |z|.
- * @param {Pair} z
- */
+/** |z|. @type {(z: Pair) => number} */
 export const length = ([a, b]) => Math.hypot(a, b);
 
-/**
- * The angle of z, radians in (−π, π].
- * @param {Pair} z
- */
+/** The angle of z, radians in (−π, π]. @type {(z: Pair) => number} */
 export const angleOf = ([a, b]) => Math.atan2(b, a);
 
-/**
- * z · factor.
- * @param {Pair} z
- * @param {number} factor
- * @returns {Pair}
- */
+/** z · factor. @type {(z: Pair, factor: number) => Pair} */
 export const scaled = ([a, b], factor) => [a * factor, b * factor];
 
-/**
- * z · conj(w): lengths multiply, angles subtract.
- * @param {Pair} z
- * @param {Pair} w
- * @returns {Pair}
- */
+/** z · conj(w): lengths multiply, angles subtract. @type {(z: Pair, w: Pair) => Pair} */
 export const timesConj = ([a, b], [c, d]) => [a * c + b * d, b * c - a * d];
 
-/**
- * |z − w|.
- * @param {Pair} z
- * @param {Pair} w
- */
+/** |z − w|. @type {(z: Pair, w: Pair) => number} */
 export const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
 
-/**
- * An angle less its whole turns, nearest to 0: within [−π, π].
- * @param {number} angle
- */
+/** An angle less its whole turns, nearest to 0: within [−π, π]. @type {(angle: number) => number} */
 export const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));

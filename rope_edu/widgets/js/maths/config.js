@@ -131,35 +131,7 @@ function still(table) {
   return { ...made, invFreq: Array(headDim / 2).fill(0), attentionFactor: 1, rotaryDim: headDim };
 }
 
-/**
- * The same for a text; a text that is no JSON, or a config that is refused, gives {refused}.
- * @param {string} text
- * @param {string | null} [layerType]
- * @param {number | null} [seqLen]
- */
-export function readText(text, layerType = null, seqLen = null) {
-  try {
-    return { reading: readConfig(parsed(text), layerType, seqLen) };
-  } catch (error) {
-    const { reason, field, message, choices } = /** @type {any} */ (error);
-    const sentence = reason ? message : `The reader failed on this file: ${message}`; // never an old picture instead
-    return { refused: { reason: reason ?? "failed", field, sentence, choices: choices ?? [] } };
-  }
-}
-
-/** @param {string} text */
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw configError("not JSON", "config", { detail: /** @type {Error} */ (error).message });
-  }
-}
-
-/**
- * The call that makes a reading's rotation, as a line of Python.
- * @param {any} reading
- */
+/** The call that makes a reading's rotation, as a line of Python. @type {(reading: any) => string} */
 export function pythonOf({ rule, given, settings, sections, dividedBy }) {
   if (rule === STILL || rule === "longrope" || dividedBy !== 1 || sections) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));

@@ -9,12 +9,7 @@ export const STILL = "nope"; // as `layerType` names the second
 
 /** The parameters of each kind; null: these layers do not rotate. @typedef {Map<string | symbol, Part | null>} Kinds */
 
-/**
- * The kinds and those that do not rotate.
- * @param {Table} table
- * @param {Kinds} kinds
- * @returns {Kinds}
- */
+/** The kinds and those that do not rotate. @type {(table: Table, kinds: Kinds) => Kinds} */
 export function withStill(table, kinds) {
   const row = RULES.still.find(table.applies);
   if (!row) return kinds;
@@ -23,10 +18,8 @@ export function withStill(table, kinds) {
   if (row.still === "full_attention") {
     const all = kinds.get(LAYERS.ALL);
     if (!all) return kinds;
-    noteStill(
-      table,
-      types.map((/** @type {string} */ type) => type !== "full_attention"),
-    );
+    const sliding = types.map((/** @type {string} */ type) => type !== "full_attention");
+    noteStill(table, sliding);
     return new Map([
       ["sliding_attention", all],
       ["full_attention", null],
@@ -42,23 +35,13 @@ export function withStill(table, kinds) {
   return new Map([...kinds, [LAYERS.STILL, null]]);
 }
 
-/**
- * Note how many layers do not rotate, if any.
- * @param {Table} table
- * @param {any[]} turning
- */
+/** Note how many layers do not rotate, if any. @type {(table: Table, turning: any[]) => void} */
 export function noteStill({ notes }, turning) {
   const still = turning.filter((each) => !each).length;
   if (still) notes.add("layers without position", { count: String(still), layers: String(turning.length) });
 }
 
-/**
- * The kind of layers that is asked for.
- * @param {Table} table
- * @param {Kinds} kinds
- * @param {any} layerType
- * @returns {string | symbol}
- */
+/** The kind of layers that is asked for. @type {(table: Table, kinds: Kinds, layerType: any) => string | symbol} */
 export function chosen(table, kinds, layerType) {
   const labels = namesIn(kinds);
   const types = table.get("layer_types") ?? [];
@@ -82,10 +65,7 @@ function onlyOne(kinds, labels) {
   return label;
 }
 
-/**
- * The kinds as `layerType` names them.
- * @param {Kinds} kinds
- */
+/** The kinds as `layerType` names them. @type {(kinds: Kinds) => any[]} */
 export const namesIn = (kinds) => [...kinds.keys()].map(nameOf).filter((name) => name !== null);
 
 /**

@@ -45,11 +45,7 @@ function inherited(outer, inner, nest, lost) {
   return new Part(values, inner.path(""), { paths });
 }
 
-/**
- * The rotation's parameters for each kind of layers.
- * @param {Table} table
- * @returns {Kinds}
- */
+/** The rotation's parameters for each kind of layers. @type {(table: Table) => Kinds} */
 export function kindsOf(table) {
   const stated = statedIn(table);
   const { model_type } = table.facts;
@@ -113,10 +109,8 @@ function nested(table, stated) {
     return declared.includes(label) && !kinds.has(label);
   });
   for (const label of still) kinds.set(label, null);
-  noteStill(
-    table,
-    declared.map((/** @type {string} */ label) => !still.includes(label)),
-  );
+  const turning = declared.map((/** @type {string} */ label) => !still.includes(label));
+  noteStill(table, turning);
   return kinds;
 }
 

@@ -3,10 +3,7 @@ import { checked, RULES, same } from "./config_values.js";
 import { rampEnds, yarnMscale } from "./scaling.js";
 import { sectionAxes } from "./spatial.js";
 
-/**
- * Whether a condition is neither null nor false; 0 holds.
- * @param {any} value
- */
+/** Whether a condition is neither null nor false; 0 holds. @type {(value: any) => boolean} */
 export const holds = (value) => value !== null && value !== undefined && value !== false;
 
 /** @type {(table: any, ...operands: any[]) => any} */
@@ -59,11 +56,7 @@ export const EAGER = {
 /** @param {number[]} numbers */
 const total = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
 
-/**
- * The coordinate by which each pair turns.
- * @param {number[]} sections
- * @param {string} order
- */
+/** The coordinate by which each pair turns. @type {(sections: number[], order: string) => number[]} */
 export function pairAxes(sections, order) {
   if (order !== "rows and columns first") return sectionAxes(sections, order);
   const both = sections[0] + sections[1]; // ERNIE: rows and columns take turns, then times

@@ -5,9 +5,7 @@ import { checked, configError, isObject, own, RULES, same } from "./config_value
 
 /**
  * A kind's parameters with the fields that the file states for this kind alone, such as its width.
- * @param {Table} table
- * @param {string | symbol} label
- * @param {Part | null} part
+ * @type {(table: Table, label: string | symbol, part: Part | null) => Part | null}
  */
 export function withOwnFields(table, label, part) {
   if (!part) return part;
@@ -89,10 +87,7 @@ function statedByLayer(table, name, count) {
   return found.sort(([a, first], [b, second]) => a - b || (first < second ? -1 : 1));
 }
 
-/**
- * The value of a field in layers that state none, or null.
- * @type {(table: Table, name: string) => any}
- */
+/** The value of a field in layers that state none, or null. @type {(table: Table, name: string) => any} */
 function ofTheRest(table, name) {
   const value = table.get(name);
   if (value !== null || name !== "head_dim") return value ?? table.default(name);

@@ -17,11 +17,8 @@ export class Part {
     this.paths = paths;
   }
 
-  /**
-   * An unchecked value; "attn_config.rope_theta" is a field of an object.
-   * @param {string} name
-   */
-  raw(name) {
+  /** An unchecked value; "attn_config.rope_theta" is a field of an object. */
+  raw(/** @type {string} */ name) {
     if (Object.hasOwn(this.values, name) || !name.includes(".")) return own(this.values, name);
     const [outer, inner] = name.split(".", 2);
     const within = own(this.values, outer);
@@ -46,8 +43,7 @@ export class Part {
 
 /**
  * [path, depth, value] of every field at any depth, without recursion.
- * @param {any} config
- * @returns {Generator<[string, number, any]>}
+ * @type {(config: any) => Generator<[string, number, any]>}
  */
 export function* walk(config) {
   /** @type {[string, number, any][]} */
@@ -70,10 +66,7 @@ export class Notes {
     this.list = [];
   }
 
-  /**
-   * @param {string} kind
-   * @param {Record<string, string>} [words]
-   */
+  /** @type {(kind: string, words?: Record<string, string>) => void} */
   add(kind, words = {}) {
     const note = JSON.stringify([kind, words]);
     if (!this.list.some((each) => JSON.stringify(each) === note)) this.list.push([kind, words]);

@@ -12,11 +12,7 @@ const ABSENT = { no_rope_layers: [] }; // a value that says nothing
 
 /** The state of one reading: the file's two parts, and the facts found so far. */
 export class Table {
-  /**
-   * @param {Part} body
-   * @param {Record<string, any>} facts
-   */
-  constructor(body, facts) {
+  constructor(/** @type {Part} */ body, /** @type {Record<string, any>} */ facts) {
     this.body = body;
     this.part = new Part({});
     this.notes = new Notes();
@@ -65,11 +61,7 @@ export class Table {
     return configError(row.refuse, this.path(row.at), other ?? words);
   }
 
-  /**
-   * Note a base that transformers 5 loses.
-   * @param {string} how
-   * @param {Record<string, string>} [words]
-   */
+  /** Note a base that transformers 5 loses. @type {(how: string, words?: Record<string, string>) => void} */
   lost(how, words = {}) {
     const detail = filled(RULES.how_lost[how], { model_type: this.facts.model_type, ...words });
     this.notes.add("theta lost by 5", { detail });
@@ -81,11 +73,7 @@ export class Table {
     return typeof word === "string" && word.startsWith("=") ? word.slice(1) : formatValue(this.value(word));
   }
 
-  /**
-   * Each place of a field, as the part and the name there.
-   * @param {string} name
-   * @returns {[Part, string][]}
-   */
+  /** Each place of a field, as the part and the name there. @type {(name: string) => [Part, string][]} */
   places(name) {
     const { place } = RULES.fields[name];
     const said = (/** @type {Part} */ part, /** @type {string} */ each) =>
@@ -109,12 +97,8 @@ export class Table {
     return /** @type {Part} */ (part).path(/** @type {string} */ (each));
   }
 
-  /**
-   * A field under any of its names, checked, or null; an error where two places disagree.
-   * @param {string} name
-   * @param {boolean} [agreed]
-   */
-  get(name, agreed = false) {
+  /** A field under any of its names, checked, or null; an error where two places disagree. */
+  get(/** @type {string} */ name, /** @type {boolean} */ agreed = false) {
     const found = this.places(name);
     const values = found.map(([part, each]) => checked(name, part.path(each), part.raw(each)));
     found.forEach(([part, each], i) => {
@@ -132,12 +116,8 @@ export class Table {
     return own(own(RULES.defaults, this.facts.model_type) ?? {}, name) ?? null;
   }
 
-  /**
-   * A field, or the architecture's own value of it with a remark.
-   * @param {string} name
-   * @param {boolean} [silently]
-   */
-  taken(name, silently = false) {
+  /** A field, or the architecture's own value of it with a remark. */
+  taken(/** @type {string} */ name, /** @type {boolean} */ silently = false) {
     const stated = Object.hasOwn(RULES.fields, name) ? this.get(name) : null;
     const value = stated ?? this.default(name);
     if (stated !== null || value === null || silently) return value;

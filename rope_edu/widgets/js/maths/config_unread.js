@@ -5,7 +5,7 @@ import { configError, namesOf, RULES } from "./config_values.js";
 
 /**
  * The paths of all fields whose names speak of a rotation; a file nested too deeply is refused.
- * @param {any} config
+ * @type {(config: any) => string[]}
  */
 export function keysThatSpeak(config) {
   const found = [];
@@ -22,8 +22,7 @@ export function keysThatSpeak(config) {
 
 /**
  * Remark on the fields that speak of a rotation and were not read.
- * @param {Table} table
- * @param {string[]} speaking
+ * @type {(table: Table, speaking: string[]) => void}
  */
 export function noteUnread({ body, notes, used }, speaking) {
   for (const [name, { place }] of Object.entries(RULES.fields)) {

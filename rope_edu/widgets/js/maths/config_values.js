@@ -25,10 +25,7 @@ export class ConfigError extends Error {
 
 /**
  * The error of a reason, its values formatted.
- * @param {string} reason
- * @param {string} field
- * @param {Record<string, any>} [words]
- * @param {string[]} [choices]
+ * @type {(reason: string, field: string, words?: Record<string, any>, choices?: string[]) => ConfigError}
  */
 export function configError(reason, field, words = {}, choices = []) {
   const shown = Object.entries(words).map(([name, word]) => [name, PLAIN.includes(name) ? word : formatValue(word)]);
@@ -36,11 +33,7 @@ export function configError(reason, field, words = {}, choices = []) {
   return new ConfigError(reason, field, filled(RULES.refusals[reason], { field, ...told }), choices, told);
 }
 
-/**
- * A sentence of the rules with its words.
- * @param {string} sentence
- * @param {Record<string, any>} words
- */
+/** A sentence of the rules with its words. @type {(sentence: string, words: Record<string, any>) => string} */
 export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}/g, (_, name) => String(words[name]));
 
 /**
@@ -50,19 +43,11 @@ export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
 
-/**
- * The error of an absent field.
- * @param {string} field
- * @param {string} name
- */
+/** The error of an absent field. @type {(field: string, name: string) => ConfigError} */
 export const missing = (field, name) =>
   configError("missing", field, { why: phraseOf(own(RULES.why_missing, name) ?? RULES.why_missing.rule) });
 
-/**
- * A value as sentences show it, at most 60 characters.
- * @param {any} value
- * @returns {string}
- */
+/** A value as sentences show it, at most 60 characters. @type {(value: any) => string} */
 export function formatValue(value) {
   let text = String(value);
   if (typeof value === "number") text = formatNumber(value);
@@ -84,19 +69,11 @@ function formatNumber(value) {
   return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
 
-/**
- * Names, quoted, as a sentence lists them.
- * @param {string[]} names
- */
+/** Names, quoted, as a sentence lists them. @type {(names: string[]) => string} */
 export const listed = (names) => names.map((name) => `"${name}"`).join(", ");
 
-/**
- * A value that its field allows, or the error that names its path.
- * @param {string} name
- * @param {string} path
- * @param {any} value
- */
-export function checked(name, path, value) {
+/** A value that its field allows, or the error that names its path. */
+export function checked(/** @type {string} */ name, /** @type {string} */ path, /** @type {any} */ value) {
   const rule = FIELDS[name];
   const good = KINDS[rule.kind];
   const whole = rule.list
@@ -122,12 +99,7 @@ const KINDS = {
   object: isObject,
 };
 
-/**
- * Whether two values of a JSON file are equal.
- * @param {any} a
- * @param {any} b
- * @returns {boolean}
- */
+/** Whether two values of a JSON file are equal. @type {(a: any, b: any) => boolean} */
 export function same(a, b) {
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((each, i) => same(each, b[i]));
   if (!isObject(a) || !isObject(b)) return a === b;
@@ -135,9 +107,5 @@ export function same(a, b) {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
 
-/**
- * All names of a field, the most usual first.
- * @param {string} field
- * @returns {string[]}
- */
+/** All names of a field, the most usual first. @type {(field: string) => string[]} */
 export const namesOf = (field) => FIELDS[field].names ?? [field];

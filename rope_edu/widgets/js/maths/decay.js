@@ -2,9 +2,7 @@
 
 /**
  * Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary].
- * @param {Vector} q
- * @param {Vector} k
- * @returns {Pair[]}
+ * @type {(q: Vector, k: Vector) => Pair[]}
  */
 export function pairProducts(q, k) {
   return Array.from({ length: q.length / 2 }, (_, i) => {
@@ -16,8 +14,7 @@ export function pairProducts(q, k) {
 /**
  * A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so
  * that curves and bounds share it; to 1024 a row is the product of the rows at its two halves, which is cheap.
- * @param {Vector} frequencies
- * @returns {(distance: number) => Vector}
+ * @type {(frequencies: Vector) => (distance: number) => Vector}
  */
 export function makeTurns(frequencies) {
   /** @type {Map<number, Vector>} */
@@ -46,11 +43,8 @@ export function makeTurns(frequencies) {
 
 /**
  * Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
- * @param {Vector} q
- * @param {Vector} k
- * @param {Vector} frequencies
- * @param {Vector} distances
- * @param {((distance: number) => Vector)} [turns]
+ * @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
+ *   turns?: (distance: number) => Vector) => number[]}
  */
 export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
@@ -66,11 +60,8 @@ export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequ
 
 /**
  * RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
- * @param {Vector} q
- * @param {Vector} k
- * @param {Vector} frequencies
- * @param {Vector} distances
- * @param {((distance: number) => Vector)} [turns]
+ * @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
+ *   turns?: (distance: number) => Vector) => number[]}
  */
 export function roformerBound(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
@@ -91,19 +82,14 @@ export function roformerBound(q, k, frequencies, distances, turns = makeTurns(fr
   });
 }
 
-/**
- * Σ|h_i|: what no score of q and k can pass.
- * @param {Vector} q
- * @param {Vector} k
- */
+/** Σ|h_i|: what no score of q and k can pass. @type {(q: Vector, k: Vector) => number} */
 export function trivialBound(q, k) {
   return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 }
 
 /**
  * Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
- * @param {Vector} frequencies
- * @param {Vector} distances
+ * @type {(frequencies: Vector, distances: Vector) => number[]}
  */
 export function meanCosine(frequencies, distances) {
   return distances.map((distance) => {

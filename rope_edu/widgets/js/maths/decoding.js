@@ -6,10 +6,7 @@ import { dynamicNtk } from "./scaling.js";
 
 /**
  * The angle of a pair of the key at a position, radians, with the frequencies of a length.
- * @param {string} store
- * @param {number} pair
- * @param {number} position
- * @param {number} length
+ * @type {(store: string, pair: number, position: number, length: number) => number}
  */
 export function keyAngle(store, pair, position, length) {
   const { headDim, base, trained, factor } = DECODING;
@@ -20,10 +17,8 @@ export function keyAngle(store, pair, position, length) {
 /**
  * The keys that the cache holds after a step, oldest first: {position, stored, used, wanted}, angles in radians as stored, as the
  * query meets it and as it should; each was written when it was the newest.
- * @param {string} store
- * @param {number} pair
- * @param {number} capacity
- * @param {number} step
+ * @type {(store: string, pair: number, capacity: number, step: number) =>
+ *   {position: number, stored: number, used: number, wanted: number}[]}
  */
 export function heldKeys(store, pair, capacity, step) {
   return range(Math.max(0, step - capacity), step - 1).map((position) => {
@@ -34,11 +29,8 @@ export function heldKeys(store, pair, capacity, step) {
 
 /**
  * Keys turned and dot products, all steps so far, and bytes kept: [with a cache, without one that gives the same weights].
- * @param {string} store
- * @param {number} capacity
- * @param {number} step
  */
-export function decodingWork(store, capacity, step) {
+export function decodingWork(/** @type {string} */ store, /** @type {number} */ capacity, /** @type {number} */ step) {
   const steps = range(1, step);
   const seen = steps.map((t) => Math.min(t, capacity));
   return {

@@ -22,29 +22,19 @@ const CANDIDATES = {
   mirror: ([a, b], m) => (m % 2 ? [a, -b] : [a, b]),
 };
 
-/**
- * f(z, m) of a candidate with θ radians per token.
- * @param {string} candidate
- * @param {number} theta
- * @returns {Encoder}
- */
+/** f(z, m) of a candidate with θ radians per token. @type {(candidate: string, theta: number) => Encoder} */
 export function encoder(candidate, theta) {
   return (z, m) => CANDIDATES[candidate](z, m, theta);
 }
 
-/**
- * The angle from each position to the next, radians in (−π, π].
- * @param {Encoder} f
- * @param {Pair} z
- */
+/** The angle from each position to the next, radians in (−π, π]. @type {(f: Encoder, z: Pair) => number[]} */
 export function stepsOf(f, z) {
   return PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
 }
 
 /**
  * How far the pair has turned at each position since it was z, followed without jumps.
- * @param {Encoder} f
- * @param {Pair} z
+ * @type {(f: Encoder, z: Pair) => number[]}
  */
 export function turnsOf(f, z) {
   let [before, total] = [z, 0];
@@ -58,10 +48,7 @@ export function turnsOf(f, z) {
 
 /**
  * The products f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … LAST; `first` is the least n.
- * @param {Encoder} f
- * @param {Pair} q
- * @param {Pair} k
- * @param {number} distance
+ * @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}}
  */
 export function slide(f, q, k, distance) {
   const first = Math.max(0, -distance);
@@ -69,21 +56,13 @@ export function slide(f, q, k, distance) {
   return { first, products: places.map((n) => timesConj(f(q, n + distance), f(k, n))) };
 }
 
-/**
- * The angles of products, followed from the first without jumps.
- * @param {Pair[]} products
- */
+/** The angles of products, followed from the first without jumps. @type {(products: Pair[]) => number[]} */
 export function followedAngles(products) {
   let angle = angleOf(products[0]);
   return products.map((z, i) => (angle += i ? angleOf(timesConj(z, products[i - 1])) : 0));
 }
 
-/**
- * By how much lines 2 and 6 break: [of the product, of its real part].
- * @param {Pair[]} qs
- * @param {Pair[]} ks
- * @returns {Pair}
- */
+/** By how much lines 2 and 6 break: [of the product, of its real part]. @type {(qs: Pair[], ks: Pair[]) => Pair} */
 function breaksBySliding(qs, ks) {
   let [product, score] = [0, 0];
   for (const shift of range(-LAST, LAST)) {
@@ -100,9 +79,7 @@ function breaksBySliding(qs, ks) {
 
 /**
  * By how much each of the six lines breaks, at worst, over positions 0 … LAST; lines 4 and 5 in radians.
- * @param {Encoder} f
- * @param {Pair} q
- * @param {Pair} k
+ * @type {(f: Encoder, q: Pair, k: Pair) => number[]}
  */
 export function breaks(f, q, k) {
   const [qs, ks] = [PLACES.map((m) => f(q, m)), PLACES.map((n) => f(k, n))];

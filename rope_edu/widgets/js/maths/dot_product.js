@@ -1,29 +1,18 @@
 // Queries, keys and values: the same as rope_edu/attention/dot_product.py.
 
-/**
- * Sum of products.
- * @param {Vector} a
- * @param {Vector} b
- */
+/** Sum of products. @type {(a: Vector, b: Vector) => number} */
 export function dot(a, b) {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;
 }
 
-/**
- * Matrix times column.
- * @param {Matrix} matrix
- * @param {Vector} x
- */
+/** Matrix times column. @type {(matrix: Matrix, x: Vector) => number[]} */
 export function matVec(matrix, x) {
   return matrix.map((row) => dot(row, x));
 }
 
-/**
- * Softmax over an array; −Infinity is weight 0.
- * @param {Vector} scores
- */
+/** Softmax over an array; −Infinity is weight 0. @type {(scores: Vector) => number[]} */
 export function softmax(scores) {
   const top = Math.max(...scores);
   const exps = scores.map((score) => Math.exp(score - top));
@@ -33,10 +22,7 @@ export function softmax(scores) {
 
 /**
  * Attention of one head: {weights, outputs}; with `causal` no query sees a later key.
- * @param {Matrix} queries
- * @param {Matrix} keys
- * @param {Matrix} values
- * @param {boolean} [causal]
+ * @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}}
  */
 export function attention(queries, keys, values, causal = false) {
   const root = Math.sqrt(keys[0].length);

@@ -2,9 +2,7 @@
 
 /**
  * The height of a drawn line at a share of its length; it begins at `start`, its heights are equally far apart.
- * @param {number} start
- * @param {Vector} heights
- * @param {number} share
+ * @type {(start: number, heights: Vector, share: number) => number}
  */
 export function guessAt(start, heights, share) {
   const line = [start, ...heights];
@@ -16,10 +14,7 @@ export function guessAt(start, heights, share) {
 
 /**
  * By how much it is off on average, at these shares of its length.
- * @param {number} start
- * @param {Vector} heights
- * @param {Vector} shares
- * @param {Vector} truth
+ * @type {(start: number, heights: Vector, shares: Vector, truth: Vector) => number}
  */
 export function guessGap(start, heights, shares, truth) {
   const gaps = shares.map((share, i) => Math.abs(guessAt(start, heights, share) - truth[i]));

@@ -9,11 +9,7 @@ import { applyRope } from "./rotary.js";
  * A function k → scaled scores of one head over `rows` (word vectors), the first of which stands at position k; −Infinity where
  * `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary. head: wQuery, wKey, slope (ALiBi), t5 (a bias
  * for each bucket), shaw (a vector for each relative position).
- * @param {Matrix} rows
- * @param {Head} head
- * @param {string} encoding
- * @param {boolean} causal
- * @returns {(k: number) => Matrix}
+ * @type {(rows: Matrix, head: Head, encoding: string, causal: boolean) => (k: number) => Matrix}
  */
 export function makeHead(rows, head, encoding, causal) {
   const width = head.wQuery.length;

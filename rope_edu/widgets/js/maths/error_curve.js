@@ -31,10 +31,7 @@ export function spreadPositions() {
   return sorted(range(8, 19).flatMap((power) => shares.map((share) => Math.round(2 ** power * (1 + share)))));
 }
 
-/**
- * Where to look: finely where float32 is the coarsest format of an angle.
- * @param {Pipeline} pipeline
- */
+/** Where to look: finely where float32 is the coarsest format of an angle. @type {(pipeline: Pipeline) => number[]} */
 function positionsFor({ frequencies, positions, angles }) {
   const formats = [frequencies, positions, angles];
   const fine = formats.includes("float32") && !formats.some((format) => format.endsWith("float16"));
@@ -43,10 +40,7 @@ function positionsFor({ frequencies, positions, angles }) {
 
 /**
  * By how many radians each step of a pipeline moves the hand of one pair, at a position or over the last `step` tokens.
- * @param {number} position
- * @param {number} frequency
- * @param {Pipeline} pipeline
- * @param {number} [step]
+ * @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>}
  */
 export function errorParts(position, frequency, pipeline, step = 0) {
   const before = step ? position - step : 0;
@@ -64,10 +58,7 @@ export function errorParts(position, frequency, pipeline, step = 0) {
 /**
  * A function m → i → by how many radians pair i can be off at m, without a sine: the sum of what each step can do. Nothing at
  * an m where there is no number.
- * @param {Vector} frequencies
- * @param {Pipeline} pipeline
- * @param {number} step
- * @returns {(m: number) => ((i: number) => number) | null}
+ * @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null}
  */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
@@ -87,10 +78,7 @@ export function makeErrorBound(frequencies, pipeline, step) {
 /**
  * The largest error up to each sampled position, [[position, radians], …], to where the pipeline has no number. A pair that
  * cannot raise the line by a tenth, about a pixel, is passed over.
- * @param {Vector} frequencies
- * @param {Pipeline} pipeline
- * @param {number} step
- * @returns {Pair[]}
+ * @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]}
  */
 export function errorCurve(frequencies, pipeline, step) {
   const boundAt = makeErrorBound(frequencies, pipeline, step);
@@ -110,10 +98,7 @@ export function errorCurve(frequencies, pipeline, step) {
 
 /**
  * The curve with one more position in its place, so that no marker at it stands above its line.
- * @param {Pair[]} curve
- * @param {number} position
- * @param {number} error
- * @returns {Pair[]}
+ * @type {(curve: Pair[], position: number, error: number) => Pair[]}
  */
 export function withPosition(curve, position, error) {
   if (!(error >= 0)) return curve;

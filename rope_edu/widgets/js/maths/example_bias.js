@@ -4,29 +4,18 @@ import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 
 const SLOPES = alibiSlopes(8);
 
-/**
- * Whether no query sees a later key.
- * @param {string} scheme
- */
+/** Whether no query sees a later key. @type {(scheme: string) => scheme is "alibi" | "t5_causal"} */
 export const isCausal = (scheme) => scheme === "alibi" || scheme === "t5_causal";
 
-/**
- * ALiBi's slope of a head, counted from 1.
- * @param {number} head
- */
+/** ALiBi's slope of a head, counted from 1. @type {(head: number) => number} */
 export const slopeOf = (head) => SLOPES[head - 1];
 
-/**
- * By what a bias multiplies a weight before the weights are made to add up to 1.
- * @param {number} bias
- */
+/** By what a bias multiplies a weight before the weights are made to add up to 1. @type {(bias: number) => number} */
 export const factorOf = (bias) => Math.exp(bias);
 
 /**
  * The entry of its table that a scheme reads at a relative position: T5's bucket or Shaw's row.
- * @param {string} scheme
- * @param {number} relative
- * @param {BiasTable} table
+ * @type {(scheme: string, relative: number, table: BiasTable) => number}
  */
 export function tableEntry(scheme, relative, { numBuckets, maxDistance, clip }) {
   if (scheme === "shaw") return shawIndex(relative, clip);
@@ -35,8 +24,7 @@ export function tableEntry(scheme, relative, { numBuckets, maxDistance, clip }) 
 
 /**
  * A made-up learned value: −2 · 2^(−(head − 1)/2) · ln(1 + distance), half of it for keys to the right.
- * @param {number} head
- * @param {number} relative
+ * @type {(head: number, relative: number) => number}
  */
 export function exampleValue(head, relative) {
   const steepness = 2 * 2 ** (-(head - 1) / 2);
@@ -45,10 +33,7 @@ export function exampleValue(head, relative) {
 
 /**
  * The bias of every relative position from −(length − 1) on; an entry of a table holds one value, made up where it begins.
- * @param {string} scheme
- * @param {number} head
- * @param {number} length
- * @param {BiasTable} table
+ * @type {(scheme: string, head: number, length: number, table: BiasTable) => any[]}
  */
 export function biasCurve(scheme, head, length, table) {
   const far = length - 1;

@@ -2,25 +2,20 @@
 
 /**
  * θ_i = base^(−2i/headDim), radians per token, i = 0 … headDim/2 − 1.
- * @param {number} headDim
- * @param {number} [base]
+ * @type {(headDim: number, base?: number) => number[]}
  */
 export function invFreq(headDim, base = 10000) {
   return Array.from({ length: headDim / 2 }, (_, i) => base ** (-(2 * i) / headDim));
 }
 
-/**
- * Tokens per turn of each frequency.
- * @param {Vector} frequencies
- */
+/** Tokens per turn of each frequency. @type {(frequencies: Vector) => number[]} */
 export function wavelength(frequencies) {
   return frequencies.map((frequency) => (2 * Math.PI) / frequency);
 }
 
 /**
  * The angles of one position, radians, one for each pair.
- * @param {number} position
- * @param {Vector} frequencies
+ * @type {(position: number, frequencies: Vector) => number[]}
  */
 export function ropeAngles(position, frequencies) {
   return frequencies.map((frequency) => position * frequency);
@@ -29,16 +24,10 @@ export function ropeAngles(position, frequencies) {
 /** A whole turn, radians. */
 export const TURN = 2 * Math.PI;
 
-/**
- * How many turns an angle is.
- * @param {number} angle
- */
+/** How many turns an angle is. @type {(angle: number) => number} */
 export const turnsOf = (angle) => angle / TURN;
 
-/**
- * An angle less its whole turns: from 0 up to 2π.
- * @param {number} angle
- */
+/** An angle less its whole turns: from 0 up to 2π. @type {(angle: number) => number} */
 export function withinTurn(angle) {
   const rest = angle % TURN;
   return rest < 0 ? rest + TURN : rest;
@@ -46,7 +35,6 @@ export function withinTurn(angle) {
 
 /**
  * How far a pair's hand goes within a context: radians, at most a turn.
- * @param {number} context
- * @param {number} frequency
+ * @type {(context: number, frequency: number) => number}
  */
 export const reachWithin = (context, frequency) => Math.min(context * frequency, TURN);

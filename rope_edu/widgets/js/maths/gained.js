@@ -8,10 +8,7 @@ const scaledBy = ([x, y], [first, second]) => [first * x, second * y];
 
 /**
  * A pair turned by an angle, with a gain on each feature before or after the turn.
- * @param {Pair} pair
- * @param {number} angle
- * @param {Pair} gains
- * @param {boolean} after
+ * @type {(pair: Pair, angle: number, gains: Pair, after: boolean) => Pair}
  */
 export function gainedPair(pair, angle, gains, after) {
   return after ? scaledBy(rotatePair(pair, angle), gains) : rotatePair(scaledBy(pair, gains), angle);
@@ -19,13 +16,8 @@ export function gainedPair(pair, angle, gains, after) {
 
 /**
  * Score of a query pair at position + distance and a key pair at position.
- * @param {Pair} q
- * @param {Pair} k
- * @param {number} position
- * @param {number} distance
- * @param {number} invFreq
- * @param {Pair} gains
- * @param {boolean} after
+ * @type {(q: Pair, k: Pair, position: number, distance: number, invFreq: number, gains: Pair,
+ *   after: boolean) => number}
  */
 export function gainedScore(q, k, position, distance, invFreq, gains, after) {
   const turned = gainedPair(q, (position + distance) * invFreq, gains, after);
@@ -34,12 +26,7 @@ export function gainedScore(q, k, position, distance, invFreq, gains, after) {
 
 /**
  * With gains after the turn: what of the score stays, and how far the rest swings to either side.
- * @param {Pair} q
- * @param {Pair} k
- * @param {number} distance
- * @param {number} invFreq
- * @param {Pair} gains
- * @returns {Pair}
+ * @type {(q: Pair, k: Pair, distance: number, invFreq: number, gains: Pair) => Pair}
  */
 export function gainedParts(q, k, distance, invFreq, gains) {
   const [a, b] = gains.map((gain) => gain * gain);

@@ -7,7 +7,7 @@ const EPSILON = 1e-5; // of torch's LayerNorm
 
 /**
  * Φ(x), the share of a standard normal below x: ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …), Marsaglia 2004.
- * @param {number} x
+ * @type {(x: number) => number}
  */
 export function normalBelow(x) {
   if (Math.abs(x) > 9) return x > 0 ? 1 : 0;
@@ -19,17 +19,10 @@ export function normalBelow(x) {
   return 0.5 + (sum * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
 }
 
-/**
- * GELU: x·Φ(x).
- * @param {number} x
- */
+/** GELU: x·Φ(x). @type {(x: number) => number} */
 export const gelu = (x) => x * normalBelow(x);
 
-/**
- * x less its mean, over its spread, times gain plus shift.
- * @param {Float64Array} x
- * @param {Norm} norm
- */
+/** x less its mean, over its spread, times gain plus shift. @type {(x: Float64Array, norm: Norm) => Float64Array} */
 export function layerNorm(x, { gain, shift }) {
   const width = x.length;
   let [mean, square] = [0, 0];
@@ -41,11 +34,7 @@ export function layerNorm(x, { gain, shift }) {
 
 /**
  * Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds side by side.
- * @param {ArrayLike<number>} a
- * @param {number} i
- * @param {ArrayLike<number>} b
- * @param {number} j
- * @param {number} count
+ * @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number}
  */
 export function dotAt(a, i, b, j, count) {
   let [even, odd] = [0, 0];
@@ -59,9 +48,7 @@ export function dotAt(a, i, b, j, count) {
 
 /**
  * Matrix times column, plus a bias where one is given.
- * @param {Weight} weight
- * @param {ArrayLike<number>} x
- * @param {Weight} [bias]
+ * @type {(weight: Weight, x: ArrayLike<number>, bias?: Weight) => Float64Array}
  */
 export function linear({ columns, values }, x, bias) {
   const out = new Float64Array(values.length / columns);

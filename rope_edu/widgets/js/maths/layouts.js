@@ -2,10 +2,7 @@
 
 /**
  * The two features that pair i turns: neighbours, or a half apart.
- * @param {number} i
- * @param {number} pairs
- * @param {string} [layout]
- * @returns {Pair}
+ * @type {(i: number, pairs: number, layout?: string) => Pair}
  */
 export function pairFeatures(i, pairs, layout = "interleaved") {
   return layout === "interleaved" ? [2 * i, 2 * i + 1] : [i, i + pairs];
@@ -13,15 +10,12 @@ export function pairFeatures(i, pairs, layout = "interleaved") {
 
 /**
  * For each place in the half-split vector, the place in the interleaved vector that it comes from.
- * @param {number} rotaryDim
+ * @type {(rotaryDim: number) => number[]}
  */
 export function layoutPermutation(rotaryDim) {
   const pairs = rotaryDim / 2;
   return Array.from({ length: rotaryDim }, (_, i) => (i < pairs ? 2 * i : 2 * (i - pairs) + 1));
 }
 
-/**
- * The pair of each feature of an interleaved vector.
- * @param {number} feature
- */
+/** The pair of each feature of an interleaved vector. @type {(feature: number) => number} */
 export const pairOf = (feature) => Math.floor(feature / 2);

@@ -2,19 +2,14 @@
 import { dot } from "./dot_product.js";
 import { applyRope } from "./rotary.js";
 
-/**
- * Positive features: x + 1 above 0, e^x below, number by number.
- * @param {Vector} x
- */
+/** Positive features: x + 1 above 0, e^x below, number by number. @type {(x: Vector) => number[]} */
 export function eluPlusOne(x) {
   return x.map((value) => (value > 0 ? value + 1 : Math.exp(value)));
 }
 
 /**
  * The sum Σ_n (R_n φ(k_n)) v_nᵀ of linear attention: a row for each feature of the keys, a column for each of the values.
- * @param {Vector[]} keys
- * @param {Vector[]} values
- * @param {Vector[]} angles
+ * @type {(keys: Vector[], values: Vector[], angles: Vector[]) => number[][]}
  */
 export function linearState(keys, values, angles) {
   const state = keys[0].map(() => values[0].map(() => 0));
@@ -28,9 +23,7 @@ export function linearState(keys, values, angles) {
 
 /**
  * How much of each value the sum gives to a query at the place of the last key: (R φ(q))ᵀ (R_n φ(k_n)) over Σ φ(q)ᵀ φ(k_n).
- * @param {Vector} query
- * @param {Vector[]} keys
- * @param {Vector[]} angles
+ * @type {(query: Vector, keys: Vector[], angles: Vector[]) => number[]}
  */
 export function linearFactors(query, keys, angles) {
   const asked = eluPlusOne(query);

@@ -6,12 +6,7 @@ import * as scaling from "./scaling.js";
 
 /**
  * The rotation that the figure's settings make; see rope_edu/widgets/maths/long_text.py.
- * @param {string} rule
- * @param {number} length
- * @param {number} headDim
- * @param {number} base
- * @param {State} settings
- * @returns {Rotation}
+ * @type {(rule: string, length: number, headDim: number, base: number, settings: State) => Rotation}
  */
 export function pageRope(rule, length, headDim, base, settings) {
   const { times, factor, ramp_from: slow, ramp_to: fast, first_pair: first, last_pair: last } = settings;
@@ -36,18 +31,13 @@ export function pageRope(rule, length, headDim, base, settings) {
 
 /**
  * How far each pair comes within so many places, turns, at most one.
- * @param {Vector} frequencies
- * @param {number} places
+ * @type {(frequencies: Vector, places: number) => number[]}
  */
 export function turnsWithin(frequencies, places) {
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }
 
-/**
- * The places of one bar.
- * @param {number} length
- * @param {number} times
- */
+/** The places of one bar. @type {(length: number, times: number) => number} */
 export function binSize(length, times) {
   let size = Math.floor(length / 8);
   while ((times * length) / size > 16) size *= 2;
@@ -56,8 +46,7 @@ export function binSize(length, times) {
 
 /**
  * The mean of every `size` columns over all rows; NaN is not counted, and NaN where nothing is.
- * @param {ArrayLike<number>[]} rows
- * @param {number} size
+ * @type {(rows: ArrayLike<number>[], size: number) => number[]}
  */
 export function means(rows, size) {
   const bars = Math.ceil(rows[0].length / size);
@@ -72,11 +61,7 @@ export function means(rows, size) {
   return Array.from(sums, (sum, i) => sum / counts[i]);
 }
 
-/**
- * −log softmax at the answer, nats.
- * @param {ArrayLike<number>} logits
- * @param {number} answer
- */
+/** −log softmax at the answer, nats. @type {(logits: ArrayLike<number>, answer: number) => number} */
 export function lossOf(logits, answer) {
   const all = Array.from(logits);
   const top = Math.max(...all);
@@ -85,8 +70,5 @@ export function lossOf(logits, answer) {
   return Math.log(sum) + top - logits[answer];
 }
 
-/**
- * The token with the largest logit.
- * @param {ArrayLike<number>} logits
- */
+/** The token with the largest logit. @type {(logits: ArrayLike<number>) => number} */
 export const likeliest = (logits) => Array.from(logits).reduce((best, v, i, all) => (v > all[best] ? i : best), 0);

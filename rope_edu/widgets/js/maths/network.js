@@ -26,10 +26,7 @@ export class Network extends Kept {
     this.vocab = model.weights.of["head.weight"].length / WIDTH;
   }
 
-  /**
-   * The logits after each token, row by row.
-   * @param {Int32Array} words
-   */
+  /** The logits after each token, row by row. @type {(words: Int32Array) => Float64Array} */
   forward(words) {
     const { tokens, model, shape } = this;
     const { of } = model.weights;
@@ -51,8 +48,7 @@ export class Network extends Kept {
 
   /**
    * The mean loss over the places that count, nats; leaves the slopes of the logits, and with `back` those of all weights.
-   * @param {Texts} texts
-   * @param {boolean} [back]
+   * @type {(texts: Texts, back?: boolean) => number}
    */
   loss({ tokens: words, targets, counts }, back = true) {
     const { vocab } = this;

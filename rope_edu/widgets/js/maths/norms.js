@@ -4,10 +4,8 @@ const EPSILON = 1e-5; // of torch's LayerNorm
 
 /**
  * LayerNorm of each token; keeps the normed numbers and the scale, which the way back needs.
- * @param {Float64Array} x
- * @param {{gain: Float64Array, shift: Float64Array}} norm
- * @param {{out: Float64Array, normed: Float64Array, scale: Float64Array}} kept
- * @param {number} tokens
+ * @type {(x: Float64Array, norm: {gain: Float64Array, shift: Float64Array},
+ *   kept: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void}
  */
 export function normAll(x, { gain, shift }, { out, normed, scale }, tokens) {
   const width = gain.length;
@@ -27,12 +25,9 @@ export function normAll(x, { gain, shift }, { out, normed, scale }, tokens) {
 
 /**
  * The way back through LayerNorm: adds to `into` what x gets; sets the gradients of gain and shift.
- * @param {Float64Array} into
- * @param {Float64Array} from
- * @param {Float64Array} gain
- * @param {{normed: Float64Array, scale: Float64Array}} kept
- * @param {{gain: Float64Array, shift: Float64Array}} slopes
- * @param {number} tokens
+ * @type {(into: Float64Array, from: Float64Array, gain: Float64Array,
+ *   kept: {normed: Float64Array, scale: Float64Array}, slopes: {gain: Float64Array, shift: Float64Array},
+ *   tokens: number) => void}
  */
 export function normBack(into, from, gain, { normed, scale }, slopes, tokens) {
   const width = gain.length;

@@ -4,8 +4,7 @@ import { attention, matVec } from "./dot_product.js";
 
 /**
  * A word's vector: a direction of length 1 made from its letters. The same letters, the same vector.
- * @param {string} word
- * @returns {Pair}
+ * @type {(word: string) => Pair}
  */
 export function wordDirection(word) {
   let mixed = ORDER.seed;
@@ -16,13 +15,8 @@ export function wordDirection(word) {
   return [Math.cos(angle), Math.sin(angle)];
 }
 
-/**
- * The words through the same layer, `layers` times: the last layer's weights, its outputs and their mean.
- * @param {string[]} words
- * @param {boolean} causal
- * @param {number} layers
- */
-export function readWords(words, causal, layers) {
+/** The words through the same layer, `layers` times: the last layer's weights, its outputs and their mean. */
+export function readWords(/** @type {string[]} */ words, /** @type {boolean} */ causal, /** @type {number} */ layers) {
   /** @type {Matrix} */
   let outputs = words.map(wordDirection);
   /** @type {Matrix} */

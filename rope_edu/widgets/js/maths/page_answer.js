@@ -14,8 +14,7 @@ const runs = new Map();
 
 /**
  * The run of these settings, begun anew where it has gone farther than `until`: training has no way back.
- * @param {State} settings
- * @param {number} until
+ * @type {(settings: State, until: number) => Run}
  */
 function runOf(settings, until) {
   const name = runName(settings);
@@ -32,9 +31,8 @@ function runOf(settings, until) {
 
 /**
  * Train up to a step: the losses before each step so far, the share of right answers at each place, and what a head does.
- * @param {Request} request
  */
-export function answer({ settings, until, look, keep, text, kept }) {
+export function answer(/** @type {Request} */ { settings, until, look, keep, text, kept }) {
   if (text) holdProse(text);
   if (kept) runs.set(runName(settings), new Run(settings).restore(kept));
   const run = runOf(settings, until);

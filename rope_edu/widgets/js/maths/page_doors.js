@@ -12,22 +12,19 @@ const ROTATE = ["rotary", "p-rope"];
 
 /**
  * Frequencies of a head, radians per token, from powers that are the same in every engine.
- * @param {number} wide
- * @param {number} base
+ * @type {(wide: number, base: number) => number[]}
  */
 export const steadyFreq = (wide, base) =>
   Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
 
 /**
  * The rotation with which a model is trained: pairs that are switched off stand still, and those that p-RoPE leaves out.
- * @param {State} settings
- * @returns {Rotation}
+ * @type {(settings: State) => Rotation}
  */
 export function trainedRope({ encoding, base, first_pair: first, last_pair: last, p }) {
   const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
-  const invFreq = steadyFreq(WIDE, base).map((frequency, i) =>
-    turning[0] <= i + 1 && i + 1 <= turning[1] ? frequency : 0,
-  );
+  const turns = (/** @type {number} */ i) => turning[0] <= i + 1 && i + 1 <= turning[1];
+  const invFreq = steadyFreq(WIDE, base).map((frequency, i) => (turns(i) ? frequency : 0));
   return { invFreq, attentionFactor: 1 };
 }
 
@@ -40,24 +37,14 @@ export function trainedRope({ encoding, base, first_pair: first, last_pair: last
 export function readingRope(settings, length) {
   const { encoding, rule, times, base, first_pair, last_pair } = settings;
   if (encoding !== "rotary" || rule === "none" || times === 1) return trainedRope(settings);
-  const ramp = { ramp_from: 0.5, ramp_to: 2 };
-  const changed = {
-    times,
-    factor: times,
-    ...ramp,
-    base: settings.abf_base,
-    first_pair,
-    last_pair,
-    attention_factor: 1,
-  };
-  return pageRope(rule, length, WIDE, base, changed);
+  const ramp = { ramp_from: 0.5, ramp_to: 2, first_pair, last_pair };
+  const changed = { times, factor: times, base: settings.abf_base, attention_factor: 1 };
+  return pageRope(rule, length, WIDE, base, { ...ramp, ...changed });
 }
 
 /**
  * Vectors that are added to the embeddings, place after place; nothing where an encoding adds none.
- * @param {string} encoding
- * @param {number} base
- * @param {number} seq
+ * @type {(encoding: string, base: number, seq: number) => Float64Array | undefined}
  */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;
@@ -73,10 +60,7 @@ export function addedTo(encoding, base, seq) {
 
 /**
  * Cosines and sines of every place and pair, times the attention factor.
- * @param {string} encoding
- * @param {Rotation} rope
- * @param {number} seq
- * @returns {Doors}
+ * @type {(encoding: string, rope: Rotation, seq: number) => Doors}
  */
 export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   if (!ROTATE.includes(encoding)) return {};
@@ -94,9 +78,7 @@ export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
 
 /**
  * The bias of each head at each distance, from T5's table or ALiBi's slopes; nothing for the others.
- * @param {string} encoding
- * @param {number} seq
- * @param {Float64Array} [table]
+ * @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined}
  */
 export function biasOfDistances(encoding, seq, table) {
   if (encoding !== "alibi" && encoding !== "t5") return undefined;
@@ -112,9 +94,7 @@ export function biasOfDistances(encoding, seq, table) {
 
 /**
  * What each number of T5's table gets from the slopes of all distances.
- * @param {Float64Array} table
- * @param {Float64Array} slopes
- * @param {number} seq
+ * @type {(table: Float64Array, slopes: Float64Array, seq: number) => void}
  */
 export function bucketsBack(table, slopes, seq) {
   table.fill(0);

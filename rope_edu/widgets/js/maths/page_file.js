@@ -9,10 +9,7 @@ const VERSION = 1;
 const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/**
- * Numbers as base64 of float64, the lowest byte first.
- * @param {Float64Array} numbers
- */
+/** Numbers as base64 of float64, the lowest byte first. @type {(numbers: Float64Array) => string} */
 export function packed(numbers) {
   const bytes = new Uint8Array(8 * numbers.length + 2);
   const view = new DataView(bytes.buffer);
@@ -30,7 +27,7 @@ export function packed(numbers) {
 
 /**
  * The numbers of a text that `packed` wrote; nothing where it is no such text.
- * @param {unknown} text
+ * @type {(text: unknown) => Float64Array | undefined}
  */
 export function unpacked(text) {
   if (typeof text !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
@@ -48,11 +45,7 @@ export function unpacked(text) {
   return Float64Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
 }
 
-/**
- * The text of a file.
- * @param {State} settings
- * @param {Kept} kept
- */
+/** The text of a file. @type {(settings: State, kept: Kept) => string} */
 export function fileOf(settings, kept) {
   const lists = Object.fromEntries(LISTS.map((name) => [name, packed(kept[name])]));
   return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);

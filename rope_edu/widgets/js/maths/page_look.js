@@ -12,9 +12,7 @@ const WIDE = WIDTH / HEADS;
 /**
  * How much each pair of a head sways the scores: the spread of its part of the score over the keys that a query sees, the mean over
  * all queries but the first. Numbers of a token: queries, keys, values of all heads; pairs (i, i + half).
- * @param {Float64Array} qkv
- * @param {number} seq
- * @param {number} head
+ * @type {(qkv: Float64Array, seq: number, head: number) => Float64Array}
  */
 export function swayOfPairs(qkv, seq, head) {
   const half = WIDE / 2;
@@ -38,10 +36,7 @@ export function swayOfPairs(qkv, seq, head) {
 
 /**
  * Look into a head of the last block, on a text as long as those of the training.
- * @param {Model} model
- * @param {{task: string, length: number, head: number}} which
- * @param {Rotation} rope
- * @returns {Inside}
+ * @type {(model: Model, which: {task: string, length: number, head: number}, rope: Rotation) => Inside}
  */
 export function lookInside(model, { task, length, head }, rope) {
   const { seq, tokens } = drawTexts(task, { split: "test", seed: 0, step: 0 }, 1, length);

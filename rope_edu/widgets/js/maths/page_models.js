@@ -14,8 +14,7 @@ const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.c
 
 /**
  * A weight from 8 bits a number: each row's whole numbers times its scale.
- * @param {{scales: string, codes: string}} stored
- * @returns {Weight}
+ * @type {(stored: {scales: string, codes: string}) => Weight}
  */
 export function unpacked(stored) {
   const [scales, codes] = [new Float32Array(bytesOf(stored.scales)), new Int8Array(bytesOf(stored.codes))];
@@ -25,8 +24,7 @@ export function unpacked(stored) {
 
 /**
  * Tokens from characters; −1 for one that is not in the alphabet.
- * @param {string} text
- * @param {string} alphabet
+ * @type {(text: string, alphabet: string) => number[]}
  */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 
@@ -41,9 +39,7 @@ export const pageModel = memo((task) => {
 
 /**
  * The logits of a text, one row a token.
- * @param {Model} model
- * @param {Vector} tokens
- * @param {{invFreq: Vector, attentionFactor: number}} rope
+ * @type {(model: Model, tokens: Vector, rope: {invFreq: Vector, attentionFactor: number}) => number[][]}
  */
 export function logitsOf(model, tokens, rope) {
   const reader = new Reader(model, rope);

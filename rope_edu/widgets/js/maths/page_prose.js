@@ -4,10 +4,7 @@
 const held = { text: "", alphabet: "", numbers: new Int32Array(0), shares: [] };
 const PARTS = { train: [0, 8], test: [9, 10] }; // tenths; the ninth is for tuning, which the page does not do
 
-/**
- * Take a text for the task.
- * @param {string} text
- */
+/** Take a text for the task. @type {(text: string) => void} */
 export function holdProse(text) {
   if (text === held.text) return;
   const alphabet = [...new Set(text)].sort().join("");
@@ -23,10 +20,7 @@ export function holdProse(text) {
 /** What is held. */
 export const prose = () => held;
 
-/**
- * The characters of a split.
- * @param {string} split
- */
+/** The characters of a split. @type {(split: string) => Int32Array} */
 export function partOf(split) {
   const { numbers } = held;
   const [low, high] = PARTS[/** @type {keyof typeof PARTS} */ (split)];

@@ -41,10 +41,7 @@ export class Run {
     return { weights: weights.all.slice(), means: means.slice(), squares: squares.slice(), losses: losses.slice() };
   }
 
-  /**
-   * Go on from what a file has kept.
-   * @param {FileKept} kept
-   */
+  /** Go on from what a file has kept. @type {(kept: FileKept) => this} */
   restore({ weights, means, squares, losses }) {
     this.weights.all.set(weights);
     this.means.set(means);
@@ -60,21 +57,14 @@ export class Run {
     return this.weights.all.length;
   }
 
-  /**
-   * Whom a head attends to, and by which pairs; `reading` has head, times and rule.
-   * @param {State} reading
-   */
-  inside(reading) {
+  /** Whom a head attends to, and by which pairs; `reading` has head, times and rule. */
+  inside(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);
     return lookInside(this.model, { task, length, head: reading.head }, rope);
   }
 
-  /**
-   * @param {number} rows
-   * @param {number} seq
-   * @param {Rotation} rope
-   */
+  /** @type {(rows: number, seq: number, rope: Rotation) => Network} */
   network(rows, seq, rope) {
     const name = JSON.stringify([rows, seq, rope]);
     const known = this.networks.get(name);
@@ -95,11 +85,8 @@ export class Run {
     return loss;
   }
 
-  /**
-   * AdamW on the clipped slopes.
-   * @param {number} rate
-   */
-  #descend(rate) {
+  /** AdamW on the clipped slopes. */
+  #descend(/** @type {number} */ rate) {
     const { means, squares } = this;
     const [values, slopes] = [this.weights.all, this.slopes.all];
     let norm = 0;
@@ -117,7 +104,7 @@ export class Run {
 
   /**
    * The share of right answers at each place of unseen texts, NaN where none counts; `reading` has times and rule.
-   * @param {State} reading
+   * @type {(reading: State) => Float64Array}
    */
   right(reading) {
     const { task, length } = this.settings;

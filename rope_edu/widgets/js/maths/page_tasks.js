@@ -11,32 +11,24 @@ const LETTERS = 8; // of recall: letters are the first tokens, the numbers 1 …
 const FAR = 8;
 const ASKS = 0.25;
 
+const once = (/** @type {number} */ length) => length + 1;
+
 /** What each task is: its vocabulary, the steps planned for it, tokens of a text, how a row is drawn, and letters to choose from. */
 const TASKS = {
-  back: { vocab: 17, steps: 400, seq: (/** @type {number} */ length) => length + 1, draw: drawBack, letters: 16 },
+  back: { vocab: 17, steps: 400, seq: once, draw: drawBack, letters: 16 },
   copy: { vocab: 18, steps: 600, seq: (/** @type {number} */ length) => 2 * length + 1, draw: drawCopy, letters: 16 },
-  recall: {
-    vocab: 17,
-    steps: 400,
-    seq: (/** @type {number} */ length) => length + 1,
-    draw: drawRecall,
-    letters: LETTERS,
-  },
-  text: { vocab: 76, steps: 500, seq: (/** @type {number} */ length) => length + 1, draw: drawText, letters: 75 },
+  recall: { vocab: 17, steps: 400, seq: once, draw: drawRecall, letters: LETTERS },
+  text: { vocab: 76, steps: 500, seq: once, draw: drawText, letters: 75 },
 };
 
-/**
- * A task by name.
- * @param {string} name
- */
-export const pageTask = (name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
+/** A task by name. */
+export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
 /**
  * A guess among a task's letters: the share of right answers, and the loss in nats. Of text the guess knows how often each character
  * occurs: it says the commonest.
- * @param {string} name
  */
-export function guessOf(name) {
+export function guessOf(/** @type {string} */ name) {
   if (name === "text") {
     const shares = prose().shares.filter((share) => share > 0);
     return { right: Math.max(...shares), loss: -shares.reduce((sum, share) => sum + share * Math.log(share), 0) };
@@ -45,20 +37,12 @@ export function guessOf(name) {
   return { right: 1 / letters, loss: Math.log(letters) };
 }
 
-/**
- * Tokens of a text, the first one among them.
- * @param {string} name
- * @param {number} length
- */
+/** Tokens of a text, the first one among them. @type {(name: string, length: number) => number} */
 export const placesOf = (name, length) => pageTask(name).seq(length);
 
 /**
  * One batch: a pure function of its arguments. A row begins with a token of its own, the last of the vocabulary.
- * @param {string} name
- * @param {{split: string, seed: number, step: number}} which
- * @param {number} rows
- * @param {number} length
- * @returns {Texts}
+ * @type {(name: string, which: {split: string, seed: number, step: number}, rows: number, length: number) => Texts}
  */
 export function drawTexts(name, { split, seed, step }, rows, length) {
   const { vocab, seq, draw } = pageTask(name);
@@ -83,11 +67,7 @@ export function drawTexts(name, { split, seed, step }, rows, length) {
   }
 }
 
-/**
- * A length from half of it to all.
- * @param {number} stream
- * @param {number} length
- */
+/** A length from half of it to all. @type {(stream: number, length: number) => number} */
 function shortened(stream, length) {
   const half = Math.floor(length / 2);
   return half + wholeAt(stream, 0, length - half + 1);
@@ -95,9 +75,7 @@ function shortened(stream, length) {
 
 /**
  * Say at every place the token that stood five places before.
- * @param {Row} row
- * @param {number} length
- * @param {(n: number) => number} stream
+ * @type {(row: Row, length: number, stream: (n: number) => number) => void}
  */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
@@ -108,12 +86,7 @@ function drawBack({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/**
- * Say a sequence again after the separator.
- * @param {Row} row
- * @param {number} n
- * @param {(n: number) => number} stream
- */
+/** Say a sequence again after the separator. @type {(row: Row, n: number, stream: (n: number) => number) => void} */
 function drawCopy({ row, tokens, targets, counts }, n, stream) {
   const first = stream(0);
   for (let i = 0; i < n; i++) {
@@ -127,9 +100,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
 
 /**
  * Say the letter that stands as far back as the number just read tells.
- * @param {Row} row
- * @param {number} length
- * @param {(n: number) => number} stream
+ * @type {(row: Row, length: number, stream: (n: number) => number) => void}
  */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
@@ -149,10 +120,7 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
 
 /**
  * Say the next character of the prose, from a place that is drawn.
- * @param {Row} row
- * @param {number} length
- * @param {(n: number) => number} stream
- * @param {string} split
+ * @type {(row: Row, length: number, stream: (n: number) => number, split: string) => void}
  */
 function drawText({ row, tokens, targets, counts }, length, stream, split) {
   const part = partOf(split);

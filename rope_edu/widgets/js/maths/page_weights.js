@@ -11,12 +11,7 @@ export const HIDDEN = 64;
 export const BUCKETS = 32; // of T5
 const LONGEST = 4; // times the trained length: rows of a learned table
 
-/**
- * The weights of a block, in the order in which they are drawn.
- * @param {number} n
- * @param {number} layers
- * @returns {Named[]}
- */
+/** The weights of a block, in the order in which they are drawn. @type {(n: number, layers: number) => Named[]} */
 function blockOf(n, layers) {
   const name = (/** @type {string} */ part) => `blocks.${n}.${part}`;
   const adds = 1 / Math.sqrt(2 * layers); // less where a matrix adds to what passes by
@@ -33,10 +28,7 @@ function blockOf(n, layers) {
   ];
 }
 
-/**
- * @param {string} name
- * @returns {Named[]}
- */
+/** @type {(name: string) => Named[]} */
 const normOf = (name) => [
   { name: `${name}.weight`, rows: 1, columns: WIDTH, draw: "same", spread: 1 },
   { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: "same", spread: 0 },
@@ -44,11 +36,7 @@ const normOf = (name) => [
 
 /**
  * All weights of a model; those of its encoding come last, so that models of one seed share all others at the start.
- * @param {string} task
- * @param {string} encoding
- * @param {number} layers
- * @param {number} length
- * @returns {Named[]}
+ * @type {(task: string, encoding: string, layers: number, length: number) => Named[]}
  */
 export function weightsOf(task, encoding, layers, length) {
   const { vocab } = pageTask(task);
@@ -68,18 +56,11 @@ export function weightsOf(task, encoding, layers, length) {
   ];
 }
 
-/**
- * How many numbers the model of these settings has.
- * @param {State} settings
- */
+/** How many numbers the model of these settings has. @type {(settings: State) => number} */
 export const sizeOf = ({ task, encoding, layers, length }) =>
   weightsOf(task, encoding, layers, length).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
 
-/**
- * Room for these weights, all 0.
- * @param {Named[]} named
- * @returns {Weights}
- */
+/** Room for these weights, all 0. @type {(named: Named[]) => Weights} */
 export function roomFor(named) {
   const all = new Float64Array(named.reduce((sum, { rows, columns }) => sum + rows * columns, 0));
   /** @type {Record<string, Float64Array>} */
@@ -92,11 +73,7 @@ export function roomFor(named) {
   return { all, of };
 }
 
-/**
- * The weights with which a seed begins.
- * @param {Named[]} named
- * @param {number} seed
- */
+/** The weights with which a seed begins. @type {(named: Named[], seed: number) => Weights} */
 export function drawWeights(named, seed) {
   const weights = roomFor(named);
   named.forEach(({ name, draw, spread }, n) => {

@@ -3,27 +3,19 @@ import { angleOf, wrapped } from "./complex.js";
 
 /**
  * The content's part of the angle from k to q, φ: radians, at most half a turn either way.
- * @param {Pair} q
- * @param {Pair} k
+ * @type {(q: Pair, k: Pair) => number}
  */
 export const contentAngle = (q, k) => wrapped(angleOf(q) - angleOf(k));
 
 /**
  * The angle from the turned k to the turned q, φ + (m − n)θ, whole turns included.
- * @param {Pair} q
- * @param {Pair} k
- * @param {number} distance
- * @param {number} frequency
+ * @type {(q: Pair, k: Pair, distance: number, frequency: number) => number}
  */
 export const angleBetween = (q, k, distance, frequency) => contentAngle(q, k) + distance * frequency;
 
 /**
  * The position at which a pair points best where a hand points, of those less than half a turn from where it is.
- * @param {Pair} pair
- * @param {number} position
- * @param {number} frequency
- * @param {Pair} pointed
- * @param {number} most
+ * @type {(pair: Pair, position: number, frequency: number, pointed: Pair, most: number) => number}
  */
 export function positionTowards(pair, position, frequency, pointed, most) {
   if (!frequency) return position;

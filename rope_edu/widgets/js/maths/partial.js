@@ -3,16 +3,13 @@ import { invFreq } from "./frequencies.js";
 
 /**
  * The frequencies of partial rotary: those of a head as wide as the part that turns.
- * @param {number} rotaryDim
- * @param {number} [base]
+ * @type {(rotaryDim: number, base?: number) => number[]}
  */
 export const partialRope = (rotaryDim, base = 10000) => invFreq(rotaryDim, base);
 
 /**
  * The frequencies of p-RoPE: those of the whole head, the slowest set to 0.
- * @param {number} headDim
- * @param {number} p
- * @param {number} [base]
+ * @type {(headDim: number, p: number, base?: number) => number[]}
  */
 export function pRope(headDim, p, base = 10000) {
   const turning = Math.floor((p * headDim) / 2);

@@ -6,7 +6,7 @@ const SINGLE_BITS = new Uint32Array(SINGLE.buffer);
 
 /**
  * The nearest float32 whose significand has 8 bits, ties to even: add just under half of the last bit kept, and cut.
- * @param {number} x
+ * @type {(x: number) => number}
  */
 function toBfloat16(x) {
   SINGLE[0] = x;
@@ -17,7 +17,7 @@ function toBfloat16(x) {
 
 /**
  * By way of float32 the nearest float16, ties to even: beside 2⁵² of its last bits a float64 holds no fraction of one.
- * @param {number} x
+ * @type {(x: number) => number}
  */
 function toFloat16(x) {
   SINGLE[0] = x;
@@ -34,8 +34,7 @@ const ROUND = { float64: (x) => x, float32: Math.fround, bfloat16: toBfloat16, f
 
 /**
  * The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even.
- * @param {number} x
- * @param {string} numberFormat
+ * @type {(x: number, numberFormat: string) => number}
  */
 export function roundTo(x, numberFormat) {
   return ROUND[numberFormat](x);
@@ -44,10 +43,7 @@ export function roundTo(x, numberFormat) {
 /** @type {Record<string, number>} */
 const BITS = PRECISION.significandBits;
 
-/**
- * Named pipelines: the format in which each step from position to turn is kept.
- * @type {Record<string, Pipeline>}
- */
+/** Named pipelines: the format in which each step from position to turn is kept. @type {Record<string, Pipeline>} */
 export const PIPELINES = PRECISION.pipelines;
 
 /** The steps of a pipeline, in their order. */
@@ -55,16 +51,13 @@ export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles"
 
 /**
  * Half the last bit of a number, as a share of it: what rounding to a format can change.
- * @param {string} numberFormat
+ * @type {(numberFormat: string) => number}
  */
 export const roundoff = (numberFormat) => 2 ** -BITS[numberFormat];
 
 /**
  * The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number.
- * @param {number} position
- * @param {Vector} frequencies
- * @param {Pipeline} pipeline
- * @returns {Pair[]}
+ * @type {(position: number, frequencies: Vector, pipeline: Pipeline) => Pair[]}
  */
 export function pipelineCosSin(position, frequencies, pipeline) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
@@ -77,10 +70,7 @@ export function pipelineCosSin(position, frequencies, pipeline) {
 
 /**
  * By how many radians each pair is off: its angle, or with a step k > 0 its turn from the token k before.
- * @param {number} position
- * @param {Vector} frequencies
- * @param {Pipeline} pipeline
- * @param {number} [step]
+ * @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]}
  */
 export function angleError(position, frequencies, pipeline, step = 0) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];

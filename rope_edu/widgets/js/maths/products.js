@@ -4,28 +4,16 @@
 
 /**
  * Row by row, as torch keeps a weight: sums go along a row.
- * @param {Float64Array} values
- * @param {number} columns
- * @returns {Strided}
+ * @type {(values: Float64Array, columns: number) => Strided}
  */
 export const along = (values, columns) => ({ values, row: columns, deep: 1 });
 
-/**
- * The same matrix, sums going down its columns.
- * @param {Float64Array} values
- * @param {number} columns
- * @returns {Strided}
- */
+/** The same matrix, sums going down its columns. @type {(values: Float64Array, columns: number) => Strided} */
 export const down = (values, columns) => ({ values, row: 1, deep: columns });
 
 /**
  * out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which a processor holds in registers.
- * @param {Float64Array} out
- * @param {number} rows
- * @param {number} columns
- * @param {number} depth
- * @param {Strided} a
- * @param {Strided} b
+ * @type {(out: Float64Array, rows: number, columns: number, depth: number, a: Strided, b: Strided) => void}
  */
 export function product(out, rows, columns, depth, a, b) {
   const [evenRows, wholeColumns] = [rows - (rows % 2), columns - (columns % 4)];
@@ -58,18 +46,8 @@ export function product(out, rows, columns, depth, a, b) {
 
 /**
  * Eight sums side by side.
- * @param {Float64Array} out
- * @param {number} at
- * @param {number} columns
- * @param {number} depth
- * @param {Float64Array} a
- * @param {number} i
- * @param {number} aRow
- * @param {number} aDeep
- * @param {Float64Array} b
- * @param {number} j
- * @param {number} bRow
- * @param {number} bDeep
+ * @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
+ *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void}
  */
 function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
   let s0 = 0;
@@ -108,12 +86,7 @@ function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
   out[at + columns + 3] = t3;
 }
 
-/**
- * Add a bias to each token's numbers.
- * @param {Float64Array} out
- * @param {Float64Array} bias
- * @param {number} tokens
- */
+/** Add a bias to each token's numbers. @type {(out: Float64Array, bias: Float64Array, tokens: number) => void} */
 export function addBias(out, bias, tokens) {
   const width = bias.length;
   for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) out[t * width + i] += bias[i];
@@ -121,9 +94,7 @@ export function addBias(out, bias, tokens) {
 
 /**
  * What each number of a bias adds up to over all tokens.
- * @param {Float64Array} bias
- * @param {Float64Array} from
- * @param {number} tokens
+ * @type {(bias: Float64Array, from: Float64Array, tokens: number) => void}
  */
 export function sumTokens(bias, from, tokens) {
   const width = bias.length;

@@ -7,8 +7,7 @@ const LAST = RAIL.places - 1;
 
 /**
  * The places of "the", "chases" and "the": the first three of the rail that are a whole place from dog and pig.
- * @param {number} dog
- * @param {number} pig
+ * @type {(dog: number, pig: number) => number[]}
  */
 export function otherPlaces(dog, pig) {
   const free = (/** @type {number} */ place) => Math.abs(place - dog) >= 1 && Math.abs(place - pig) >= 1;
@@ -17,29 +16,19 @@ export function otherPlaces(dog, pig) {
     .slice(0, 3);
 }
 
-/**
- * A word's arrow, turned by its position in the text.
- * @param {string} word
- * @param {number} position
- */
+/** A word's arrow, turned by its position in the text. @type {(word: string, position: number) => Pair} */
 export function turnedArrow(word, position) {
   /** @type {Record<string, any>} */
   const arrows = RAIL.arrows;
   return rotatePair(arrows[word], position * RAIL.theta);
 }
 
-/**
- * The score of dog and pig, the pig `distance` places after the dog.
- * @param {number} distance
- */
+/** The score of dog and pig, the pig `distance` places after the dog. @type {(distance: number) => number} */
 export const railScore = (distance) => dot(turnedArrow("dog", 0), turnedArrow("pig", distance));
 
 /**
  * Where the pig is after `words` more words, on its side of the dog: it stays, walks, stays, walks back.
- * @param {number} dog
- * @param {number} pig
- * @param {number} start
- * @param {number} words
+ * @type {(dog: number, pig: number, start: number, words: number) => number}
  */
 export function strolled(dog, pig, start, words) {
   const way = [0, 1, 0, -1][Math.floor(start / RAIL.stay) % 4];
@@ -49,9 +38,7 @@ export function strolled(dog, pig, start, words) {
 
 /**
  * A place for a word that was moved onto another one: beyond it, or before it at the end of the rail.
- * @param {number} moved
- * @param {number} before
- * @param {number} other
+ * @type {(moved: number, before: number, other: number) => number}
  */
 export function passed(moved, before, other) {
   if (Math.abs(moved - other) >= 1) return moved;
@@ -62,9 +49,7 @@ export function passed(moved, before, other) {
 
 /**
  * Places of a moved word and of the other, as far apart as the switch says, on the side where the other is.
- * @param {number} moved
- * @param {number} other
- * @returns {Pair}
+ * @type {(moved: number, other: number) => Pair}
  */
 export function keptApart(moved, other) {
   const way = other > moved ? 1 : -1;

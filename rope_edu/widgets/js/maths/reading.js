@@ -12,11 +12,7 @@ const FIELDS = 6; // pictures that are kept
 
 /** The texts of a model, read under one rotation as far as anybody has asked. */
 export class Reading {
-  /**
-   * @param {string} task
-   * @param {Rotation} rope
-   */
-  constructor(task, rope) {
+  constructor(/** @type {string} */ task, /** @type {Rotation} */ rope) {
     const { model, texts, answers } = pageModel(task);
     const empty = () => new Float64Array(texts[0].length).fill(NaN);
     this.answers = answers;
@@ -25,13 +21,8 @@ export class Reading {
     this.fields = /** @type {Map<string, Field>} */ (new Map());
   }
 
-  /**
-   * Read on, a token a step: the first text, its picture of attention, then the others.
-   * @param {number} places
-   * @param {number} layer
-   * @param {number} head
-   */
-  *steps(places, layer, head) {
+  /** Read on, a token a step: the first text, its picture of attention, then the others. */
+  *steps(/** @type {number} */ places, /** @type {number} */ layer, /** @type {number} */ head) {
     for (const n of this.texts.keys()) {
       this.texts[n].reader.reserve(places);
       for (; this.texts[n].reader.place < places; yield) this.#step(n);
@@ -53,8 +44,7 @@ export class Reading {
 
   /**
    * What was measured at each place of each text after the first token, NaN where nothing is known.
-   * @param {"right" | "loss"} measure
-   * @param {number} places
+   * @type {(measure: "right" | "loss", places: number) => Float64Array[]}
    */
   rows(measure, places) {
     return this.texts.map((text) => text[measure].subarray(1, places));
@@ -62,22 +52,15 @@ export class Reading {
 
   /**
    * How much a head attends, at a place of the first text, to each place so far; nothing where it has not read.
-   * @param {number} layer
-   * @param {number} head
-   * @param {number} place
+   * @type {(layer: number, head: number, place: number) => Float64Array | undefined}
    */
   attention(layer, head, place) {
     const { reader } = this.texts[0];
     return place < reader.place ? reader.weights(layer, head, place) : undefined;
   }
 
-  /**
-   * The largest weights of blocks of queries and keys, a query a step.
-   * @param {number} places
-   * @param {number} layer
-   * @param {number} head
-   */
-  *#paint(places, layer, head) {
+  /** The largest weights of blocks of queries and keys, a query a step. */
+  *#paint(/** @type {number} */ places, /** @type {number} */ layer, /** @type {number} */ head) {
     const field = this.field(places, layer, head);
     for (; field.rows < places; yield) {
       const weights = this.texts[0].reader.weights(layer, head, field.rows);
@@ -92,10 +75,7 @@ export class Reading {
 
   /**
    * The picture of a head's attention over the first text, as far as it is painted.
-   * @param {number} places
-   * @param {number} layer
-   * @param {number} head
-   * @returns {Field}
+   * @type {(places: number, layer: number, head: number) => Field}
    */
   field(places, layer, head) {
     const name = `${places} ${layer} ${head}`;
@@ -115,12 +95,7 @@ export class Reading {
 
 /** A text of the reader's own, as far as it is read: `said` has the likeliest token after each place, the first token's among them. */
 class OwnText {
-  /**
-   * @param {string} task
-   * @param {Rotation} rope
-   * @param {string} text
-   */
-  constructor(task, rope, text) {
+  constructor(/** @type {string} */ task, /** @type {Rotation} */ rope, /** @type {string} */ text) {
     const { model, alphabet } = pageModel(task);
     this.tokens = [alphabet.length - 1, ...tokensOf(text, alphabet)];
     this.reader = new Reader(model, rope);

@@ -2,10 +2,7 @@
 
 /**
  * T5's bucket of a relative position j − i (key minus query).
- * @param {number} relativePosition
- * @param {boolean} bidirectional
- * @param {number} [numBuckets]
- * @param {number} [maxDistance]
+ * @type {(relativePosition: number, bidirectional: boolean, numBuckets?: number, maxDistance?: number) => number}
  */
 export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDistance = 128) {
   const buckets = bidirectional ? Math.floor(numBuckets / 2) : numBuckets;
@@ -17,10 +14,7 @@ export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDi
   return offset + Math.min(exact + Math.floor(share * (buckets - exact) + 1e-9), buckets - 1);
 }
 
-/**
- * ALiBi's slopes, the published rule for any number of heads.
- * @param {number} nHeads
- */
+/** ALiBi's slopes, the published rule for any number of heads. @type {(nHeads: number) => number[]} */
 export function alibiSlopes(nHeads) {
   const power = 2 ** Math.floor(Math.log2(nHeads));
   const slopes = (/** @type {number} */ heads) =>
@@ -31,8 +25,7 @@ export function alibiSlopes(nHeads) {
 
 /**
  * Shaw's row of a relative position j − i (key minus query), clipped to ±clip: 0 … 2·clip.
- * @param {number} relativePosition
- * @param {number} clip
+ * @type {(relativePosition: number, clip: number) => number}
  */
 export function shawIndex(relativePosition, clip) {
   return Math.min(clip, Math.max(-clip, relativePosition)) + clip;

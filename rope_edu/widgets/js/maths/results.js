@@ -1,27 +1,16 @@
 // What long runs measured, unpacked: the other side of rope_edu/widgets/_grid.py.
 import { range } from "../lib/numbers.js";
 
-/**
- * @param {string} text
- */
+/** @type {(text: string) => number[]} */
 const codes = (text) => range(0, text.length / 2 - 1).map((i) => parseInt(text.slice(2 * i, 2 * i + 2), 36));
 
-/**
- * Shares of 1 from two characters each: thousandths.
- * @param {string} text
- */
+/** Shares of 1 from two characters each: thousandths. @type {(text: string) => number[]} */
 export const unpackShares = (text) => codes(text).map((code) => code / 1000);
 
-/**
- * Losses from two characters each: 200 · log₁₀ above 10^−4.5.
- * @param {string} text
- */
+/** Losses from two characters each: 200 · log₁₀ above 10^−4.5. @type {(text: string) => number[]} */
 export const unpackLosses = (text) => codes(text).map((code) => 10 ** (code / 200 - 4.5));
 
-/**
- * [least, median, most] of some numbers.
- * @param {Vector} values
- */
+/** [least, median, most] of some numbers. @type {(values: Vector) => (number | undefined)[]} */
 export function span(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length / 2;

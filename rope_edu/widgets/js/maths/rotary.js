@@ -1,12 +1,7 @@
 // Rotation: the same as rope_edu/encodings/rotary.py.
 import { pairFeatures } from "./layouts.js";
 
-/**
- * Turn the pair [x, y] counter-clockwise by angle.
- * @param {Pair} pair
- * @param {number} angle
- * @returns {Pair}
- */
+/** Turn the pair [x, y] counter-clockwise by angle. @type {(pair: Pair, angle: number) => Pair} */
 export function rotatePair([x, y], angle) {
   const [c, s] = [Math.cos(angle), Math.sin(angle)];
   return [x * c - y * s, x * s + y * c];
@@ -14,9 +9,7 @@ export function rotatePair([x, y], angle) {
 
 /**
  * Rotate the first 2·angles.length features of x, pass the rest.
- * @param {Vector} x
- * @param {Vector} angles
- * @param {string} [layout]
+ * @type {(x: Vector, angles: Vector, layout?: string) => number[]}
  */
 export function applyRope(x, angles, layout = "interleaved") {
   const out = [...x];
@@ -27,11 +20,7 @@ export function applyRope(x, angles, layout = "interleaved") {
   return out;
 }
 
-/**
- * The rotation matrix R, row by row: R x is x rotated.
- * @param {Vector} angles
- * @param {string} [layout]
- */
+/** The rotation matrix R, row by row: R x is x rotated. @type {(angles: Vector, layout?: string) => number[][]} */
 export function rotationMatrix(angles, layout = "interleaved") {
   const width = 2 * angles.length;
   const unit = (/** @type {number} */ c) => Array.from({ length: width }, (_, j) => (j === c ? 1 : 0));

@@ -2,35 +2,20 @@
 // {invFreq, attentionFactor}; `factor` is the stretch s, wanted length over trained length.
 import { invFreq } from "./frequencies.js";
 
-/**
- * Plain RoPE.
- * @param {number} headDim
- * @param {number} [base]
- */
+/** Plain RoPE. @type {(headDim: number, base?: number) => Rotation} */
 export const plainRope = (headDim, base = 10000) => rotation(invFreq(headDim, base));
 
-/**
- * PI: θ/s, every pair alike.
- * @param {number} headDim
- * @param {number} factor
- * @param {number} [base]
- */
+/** PI: θ/s, every pair alike. @type {(headDim: number, factor: number, base?: number) => Rotation} */
 export function positionInterpolation(headDim, factor, base = 10000) {
   return rotation(invFreq(headDim, base).map((frequency) => frequency / factor));
 }
 
-/**
- * ABF: plain RoPE with a larger base.
- * @param {number} headDim
- * @param {number} [base]
- */
+/** ABF: plain RoPE with a larger base. @type {(headDim: number, base?: number) => Rotation} */
 export const abf = (headDim, base = 500000) => plainRope(headDim, base);
 
 /**
- * NTK-aware: the base that leaves the first pair alone and divides the last by s.
- * @param {number} headDim at least 4
- * @param {number} factor
- * @param {number} [base]
+ * NTK-aware: the base that leaves the first pair alone and divides the last by s; headDim at least 4.
+ * @type {(headDim: number, factor: number, base?: number) => Rotation}
  */
 export function ntkAware(headDim, factor, base = 10000) {
   const last = headDim / 2 - 1;
@@ -38,12 +23,8 @@ export function ntkAware(headDim, factor, base = 10000) {
 }
 
 /**
- * Dynamic NTK at the present length: NTK-aware with s = f·length/L − (f − 1), plain up to L.
- * @param {number} headDim at least 4
- * @param {number} length
- * @param {number} trainedLength
- * @param {number} [factor]
- * @param {number} [base]
+ * Dynamic NTK at the present length: NTK-aware with s = f·length/L − (f − 1), plain up to L; headDim at least 4.
+ * @type {(headDim: number, length: number, trainedLength: number, factor?: number, base?: number) => Rotation}
  */
 export function dynamicNtk(headDim, length, trainedLength, factor = 1, base = 10000) {
   const longest = Math.max(length, trainedLength);
@@ -53,10 +34,8 @@ export function dynamicNtk(headDim, length, trainedLength, factor = 1, base = 10
 /**
  * NTK-by-parts, the paper's ramp: pairs that turn betaFast times in the trained length stay, those that turn
  * betaSlow times are divided by s.
- * @param {number} headDim
- * @param {number} factor
- * @param {number} trainedLength
- * @param {{betaSlow?: number, betaFast?: number, base?: number}} [settings]
+ * @type {(headDim: number, factor: number, trainedLength: number,
+ *   settings?: {betaSlow?: number, betaFast?: number, base?: number}) => Rotation}
  */
 export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaFast = 32, base = 10000 } = {}) {
   const frequencies = invFreq(headDim, base);
@@ -65,10 +44,8 @@ export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaF
 
 /**
  * Llama 3.1's rule: by parts, between lowFreqFactor and highFreqFactor turns.
- * @param {number} headDim
- * @param {number} factor
- * @param {number} trainedLength
- * @param {{lowFreqFactor?: number, highFreqFactor?: number, base?: number}} [settings]
+ * @type {(headDim: number, factor: number, trainedLength: number,
+ *   settings?: {lowFreqFactor?: number, highFreqFactor?: number, base?: number}) => Rotation}
  */
 export function llama3(headDim, factor, trainedLength, settings = {}) {
   const { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = settings;
@@ -78,11 +55,9 @@ export function llama3(headDim, factor, trainedLength, settings = {}) {
 /**
  * YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor.
  * Python refuses settings whose ramp would run backwards: `rampEnds` then gives low > high.
- * @param {number} headDim
- * @param {number} factor
- * @param {number} trainedLength
- * @param {{ramp?: string, betaFast?: number, betaSlow?: number, truncate?: boolean, mscale?: number,
- *   mscaleAllDim?: number, attentionFactor?: number, base?: number}} [settings]
+ * @type {(headDim: number, factor: number, trainedLength: number,
+ *   settings?: {ramp?: string, betaFast?: number, betaSlow?: number, truncate?: boolean, mscale?: number,
+ *   mscaleAllDim?: number, attentionFactor?: number, base?: number}) => Rotation}
  */
 export function yarn(headDim, factor, trainedLength, settings = {}) {
   const { ramp = "index", betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;
@@ -99,10 +74,9 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
 /**
  * LongRoPE: each frequency divided by its entry of a list, one for texts to the trained length, one beyond;
  * a = √(1 + ln s / ln L).
- * @param {number} headDim
- * @param {number} factor
- * @param {number} trainedLength
- * @param {{length: number, shortFactor: Vector, longFactor: Vector, attentionFactor?: number, base?: number}} settings
+ * @type {(headDim: number, factor: number, trainedLength: number,
+ *   settings: {length: number, shortFactor: Vector, longFactor: Vector, attentionFactor?: number, base?: number}) =>
+ *   Rotation}
  */
 export function longrope(headDim, factor, trainedLength, settings) {
   const { length, shortFactor, longFactor, base = 10000 } = settings;
@@ -114,17 +88,13 @@ export function longrope(headDim, factor, trainedLength, settings) {
 
 /**
  * 0.1·mscale·ln s + 1: on cos and sin, so that scores grow by its square.
- * @param {number} factor
- * @param {number} [mscale]
+ * @type {(factor: number, mscale?: number) => number}
  */
 export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
 
 /**
  * γ of each pair, the part that is left alone, rising in its turns in the trained length; a step where slow = fast.
- * @param {Vector} frequencies
- * @param {number} trainedLength
- * @param {number} slow
- * @param {number} fast
+ * @type {(frequencies: Vector, trainedLength: number, slow: number, fast: number) => number[]}
  */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
   return frequencies.map((frequency) => {
@@ -135,8 +105,7 @@ export function keptByTurns(frequencies, trainedLength, slow, fast) {
 
 /**
  * γ of each pair, falling linearly in its index between the two ends of the ramp.
- * @param {number} pairs
- * @param {Pair} ends
+ * @type {(pairs: number, ends: Pair) => number[]}
  */
 export function keptByIndex(pairs, [low, high]) {
   const width = high - low || 0.001; // as released: a step, where the two meet
@@ -145,10 +114,8 @@ export function keptByIndex(pairs, [low, high]) {
 
 /**
  * [low, high]: between which pairs, by index, YaRN's code blends.
- * @param {number} headDim
- * @param {number} trainedLength
- * @param {{betaFast?: number, betaSlow?: number, truncate?: boolean, base?: number}} [settings]
- * @returns {Pair}
+ * @type {(headDim: number, trainedLength: number,
+ *   settings?: {betaFast?: number, betaSlow?: number, truncate?: boolean, base?: number}) => Pair}
  */
 export function rampEnds(headDim, trainedLength, settings = {}) {
   const { betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;
@@ -165,5 +132,5 @@ const blend = (frequencies, factor, kept) => frequencies.map((f, i) => ((1 - kep
 /** @param {number} share */
 const clip = (share) => Math.min(1, Math.max(0, share));
 
-/** @param {Vector} frequencies */
+/** @type {(frequencies: Vector, attentionFactor?: number) => Rotation} */
 const rotation = (frequencies, attentionFactor = 1) => ({ invFreq: frequencies, attentionFactor });

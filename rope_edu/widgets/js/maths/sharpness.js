@@ -2,10 +2,7 @@
 
 /**
  * Attention weight of the matching key: e^{t·match} / (e^{t·match} + (keys − 1) e^{t²·spread²/2}), t = scale.
- * @param {number} keys
- * @param {number} match
- * @param {number} spread
- * @param {number} [scale]
+ * @type {(keys: number, match: number, spread: number, scale?: number) => number}
  */
 export function matchingShare(keys, match, spread, scale = 1) {
   return Math.exp(scale * match - logTotal(keys, match, spread, scale));
@@ -13,10 +10,7 @@ export function matchingShare(keys, match, spread, scale = 1) {
 
 /**
  * Entropy of the attention weights, nats.
- * @param {number} keys
- * @param {number} match
- * @param {number} spread
- * @param {number} [scale]
+ * @type {(keys: number, match: number, spread: number, scale?: number) => number}
  */
 export function attentionEntropy(keys, match, spread, scale = 1) {
   const share = matchingShare(keys, match, spread, scale);
@@ -26,10 +20,7 @@ export function attentionEntropy(keys, match, spread, scale = 1) {
 
 /**
  * e to the entropy: how many keys, all alike, would share the attention so.
- * @param {number} keys
- * @param {number} match
- * @param {number} spread
- * @param {number} [scale]
+ * @type {(keys: number, match: number, spread: number, scale?: number) => number}
  */
 export const sharingKeys = (keys, match, spread, scale = 1) => Math.exp(attentionEntropy(keys, match, spread, scale));
 

@@ -1,9 +1,9 @@
 // More than one coordinate: the same as rope_edu/encodings/spatial.py.
+import { range } from "../lib/numbers.js";
 
 /**
  * By which angle each pair turns at a place: Σ_k x_k F_ki, radians.
- * @param {Vector} place
- * @param {Matrix} frequencies
+ * @type {(place: Vector, frequencies: Matrix) => number[]}
  */
 export function spatialAngles(place, frequencies) {
   return frequencies[0].map((_, i) => place.reduce((sum, x, axis) => sum + x * frequencies[axis][i], 0));
@@ -11,25 +11,16 @@ export function spatialAngles(place, frequencies) {
 
 /**
  * A block of pairs for every axis, each with the frequencies of a head as wide as the block.
- * @param {number} headDim
- * @param {number} [axes]
- * @param {number} [base]
- * @returns {Matrix}
+ * @type {(headDim: number, axes?: number, base?: number) => Matrix}
  */
 export function axialFrequencies(headDim, axes = 2, base = 10000) {
   const block = headDim / (2 * axes);
-  return Array.from({ length: axes }, (_, axis) =>
-    Array.from({ length: headDim / 2 }, (_, i) =>
-      Math.floor(i / block) === axis ? base ** (-(i % block) / block) : 0,
-    ),
-  );
+  const pairs = range(0, headDim / 2 - 1);
+  const frequency = (/** @type {number} */ i) => base ** (-(i % block) / block);
+  return range(0, axes - 1).map((axis) => pairs.map((i) => (Math.floor(i / block) === axis ? frequency(i) : 0)));
 }
 
-/**
- * By which axis each pair turns.
- * @param {Vector} sections
- * @param {string} [order]
- */
+/** By which axis each pair turns. @type {(sections: Vector, order?: string) => number[]} */
 export function sectionAxes(sections, order = "contiguous") {
   const runs = sections.flatMap((section, axis) => /** @type {Vector} */ (Array(section).fill(axis)));
   if (order === "contiguous") return runs;
@@ -39,9 +30,7 @@ export function sectionAxes(sections, order = "contiguous") {
 
 /**
  * One row of frequencies, dealt to several axes.
- * @param {Vector} row
- * @param {Vector} sections
- * @param {string} [order]
+ * @type {(row: Vector, sections: Vector, order?: string) => number[][]}
  */
 export function sectionFrequencies(row, sections, order = "contiguous") {
   const whose = sectionAxes(sections, order);
@@ -50,10 +39,7 @@ export function sectionFrequencies(row, sections, order = "contiguous") {
 
 /**
  * The start of RoPE-Mixed: half of the pairs along a direction (radians) of the plane, half across it.
- * @param {number} headDim
- * @param {number} [direction]
- * @param {number} [base]
- * @returns {Matrix}
+ * @type {(headDim: number, direction?: number, base?: number) => Matrix}
  */
 export function mixedFrequencies(headDim, direction = 0, base = 10) {
   const [along, across] = axialFrequencies(headDim, 2, base);
@@ -64,21 +50,14 @@ export function mixedFrequencies(headDim, direction = 0, base = 10) {
   ];
 }
 
-/**
- * The places of a grid, row by row.
- * @param {number} height
- * @param {number} width
- * @returns {Pair[]}
- */
+/** The places of a grid, row by row. @type {(height: number, width: number) => Pair[]} */
 export function gridCoordinates(height, width) {
   return Array.from({ length: height * width }, (_, n) => [Math.floor(n / width), n % width]);
 }
 
 /**
  * The score of all ones at each place, seen from `query`, as a share of the score at `query` itself: a mean of cosines.
- * @param {Pair} query
- * @param {Pair[]} places
- * @param {Matrix} frequencies
+ * @type {(query: Pair, places: Pair[], frequencies: Matrix) => number[]}
  */
 export function patchScores([row, column], places, [byHeight, byWidth]) {
   return places.map(([y, x]) => {
@@ -92,10 +71,7 @@ export function patchScores([row, column], places, [byHeight, byWidth]) {
 
 /**
  * The frequencies of a scheme that a reader can choose, for height and width; direction in degrees.
- * @param {string} scheme
- * @param {number} headDim
- * @param {number} base
- * @param {number} direction
+ * @type {(scheme: string, headDim: number, base: number, direction: number) => number[][]}
  */
 export function schemeFrequencies(scheme, headDim, base, direction) {
   if (scheme === "axial") return axialFrequencies(headDim, 2, base);
@@ -107,10 +83,7 @@ export function schemeFrequencies(scheme, headDim, base, direction) {
 /**
  * Where to draw a pair's frequency vector (by height, by width) within a circle of radius 1, rows downward: its own
  * direction, and a length that falls from 1 by the logarithm of its size, to 0.12 at the base's last.
- * @param {number} byHeight
- * @param {number} byWidth
- * @param {number} base
- * @returns {Pair}
+ * @type {(byHeight: number, byWidth: number, base: number) => Pair}
  */
 export function arrowPlace(byHeight, byWidth, base) {
   const size = Math.hypot(byHeight, byWidth);

@@ -2,17 +2,12 @@
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { bodyOf } from "./config_layers.js";
-import { configError, isObject, own } from "./config_values.js";
+import { configError, isObject } from "./config_values.js";
 import { FACTS, readGguf } from "./gguf_rotation.js";
 
 /** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean}} Statement */
 
-/**
- * A Reading for each kind of layers of a config.
- * @param {any} config
- * @param {number | null} [seqLen]
- * @returns {any[]}
- */
+/** A Reading for each kind of layers of a config. @type {(config: any, seqLen?: number | null) => any[]} */
 export function readKinds(config, seqLen = null) {
   let first = null;
   /** @type {string[]} */
@@ -57,20 +52,12 @@ export function inFloat32(value) {
   return typeof value === "number" && Math.abs(value) < 1e30 ? shortest(value) : value;
 }
 
-/**
- * The same statement as a GGUF would keep it.
- * @param {Statement} statement
- * @returns {Statement}
- */
+/** The same statement as a GGUF would keep it. @type {(statement: Statement) => Statement} */
 export const kept = (statement) =>
   statement.form === "GGUF" ? statement : statementOf(inFloat32(statement.config), statement.name);
 
-/**
- * The reading of a kind of layers; undefined if there is none.
- * @param {Statement} statement
- * @param {string | null} label
- */
-export function kindOf({ readings }, label) {
+/** The reading of a kind of layers; undefined if there is none. */
+export function kindOf(/** @type {Statement} */ { readings }, /** @type {string | null} */ label) {
   const find = (/** @type {string | null} */ wanted) => readings.find(({ layerType }) => layerType === wanted);
   return find(label) ?? find(null);
 }
@@ -84,11 +71,7 @@ export function contentOf(text) {
   }
 }
 
-/**
- * The call that makes a reading's rotation, as a line of Python.
- * @param {any} reading
- * @param {any} config
- */
+/** The call that makes a reading's rotation, as a line of Python. @type {(reading: any, config: any) => string} */
 export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model.gguf")' : pythonOf(reading));
 
 /**
@@ -106,6 +89,6 @@ export function readAny(text, layerType, seqLen) {
   } catch (error) {
     const { reason, field, message, choices } = /** @type {any} */ (error);
     const sentence = reason ? message : `The reader failed on this file: ${message}`; // never an old picture instead
-    return { refused: { reason: own({ reason }, "reason") ?? "failed", field, sentence, choices: choices ?? [] } };
+    return { refused: { reason: reason ?? "failed", field, sentence, choices: choices ?? [] } };
   }
 }

@@ -15,10 +15,7 @@ const POWERS = new Float64Array(2046).fill(1);
 for (let n = 1; n <= 1023; n++) POWERS[1022 + n] = 2 * POWERS[1021 + n];
 for (let n = 1; n <= 1022; n++) POWERS[1022 - n] = POWERS[1023 - n] / 2;
 
-/**
- * e^x; 0 below −708, infinite above 709.
- * @param {number} x
- */
+/** e^x; 0 below −708, infinite above 709. @type {(x: number) => number} */
 export function steadyExp(x) {
   if (x < -708) return 0;
   if (x > 709) return Infinity;
@@ -31,7 +28,7 @@ export function steadyExp(x) {
 
 /**
  * The natural logarithm of a number above 0: that of its mantissa by 2·artanh((m − 1)/(m + 1)).
- * @param {number} x
+ * @type {(x: number) => number}
  */
 export function steadyLog(x) {
   let k = 0;
@@ -43,17 +40,12 @@ export function steadyLog(x) {
   return 2 * s * sum + k * LN_2[1] + k * LN_2[0];
 }
 
-/**
- * base^power, for a base above 0.
- * @param {number} base
- * @param {number} power
- */
+/** base^power, for a base above 0. @type {(base: number, power: number) => number} */
 export const steadyPower = (base, power) => steadyExp(power * steadyLog(base));
 
 /**
  * Σ (−1)^n r^(2n + first)/(2n + first)!: the sine for first = 1, the cosine for 0.
- * @param {number} r
- * @param {number} first
+ * @type {(r: number, first: number) => number}
  */
 function series(r, first) {
   let sum = 0;
@@ -61,11 +53,7 @@ function series(r, first) {
   return first ? sum * r : sum;
 }
 
-/**
- * [cos, sin] of an angle of at most a million radians.
- * @param {number} angle
- * @returns {Pair}
- */
+/** [cos, sin] of an angle of at most a million radians. @type {(angle: number) => Pair} */
 export function steadyTurn(angle) {
   const k = Math.round(angle / (QUARTER[0] + QUARTER[1]));
   const r = angle - k * QUARTER[0] - k * QUARTER[1];
@@ -94,10 +82,7 @@ for (let i = 0; i < table.below.length; i++) {
 
 /**
  * GELU of many numbers, and its slope at each: x·Φ(x) and Φ(x) + x·φ(x), by Taylor's series around the nearest node.
- * @param {Float64Array} x
- * @param {Float64Array} out
- * @param {Float64Array} slope
- * @param {number} count
+ * @type {(x: Float64Array, out: Float64Array, slope: Float64Array, count: number) => void}
  */
 export function geluAll(x, out, slope, count) {
   for (let i = 0; i < count; i++) {

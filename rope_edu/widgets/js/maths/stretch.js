@@ -3,13 +3,7 @@ import { abf, llama3, ntkAware, ntkByParts, plainRope, positionInterpolation, ya
 
 /**
  * What a rule makes of a head for texts of `wanted` tokens: {invFreq, attentionFactor}.
- * @param {string} rule
- * @param {number} headDim
- * @param {number} base
- * @param {number} trained
- * @param {number} wanted
- * @param {number} [abfBase]
- * @returns {Rotation}
+ * @type {(rule: string, headDim: number, base: number, trained: number, wanted: number, abfBase?: number) => Rotation}
  */
 export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000) {
   const s = Math.max(1, wanted / trained);
@@ -26,18 +20,12 @@ export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000
   return made[rule]();
 }
 
-/**
- * By how much a rule slows each pair down: θ/θ′.
- * @param {Vector} plain
- * @param {Vector} changed
- */
+/** By how much a rule slows each pair down: θ/θ′. @type {(plain: Vector, changed: Vector) => number[]} */
 export const divisors = (plain, changed) => plain.map((frequency, i) => frequency / changed[i]);
 
 /**
  * The score of equal vectors as a share of plain RoPE's at 0, mean over distances ± `spread` of `distance`.
- * @param {Rotation} rotation
- * @param {number} distance
- * @param {number} spread
+ * @type {(rotation: Rotation, distance: number, spread: number) => number}
  */
 export function scoreTrend({ invFreq, attentionFactor }, distance, spread) {
   let sum = 0;

@@ -5,8 +5,7 @@ const EDGE = 1 + 1e-12; // an angle at the very edge has been seen, however it w
 
 /**
  * Which pairs make a full turn in the trained length.
- * @param {Vector} frequencies
- * @param {number} trainedLength
+ * @type {(frequencies: Vector, trainedLength: number) => boolean[]}
  */
 export function completesTurn(frequencies, trainedLength) {
   return frequencies.map((frequency) => trainedLength * frequency >= TURN);
@@ -14,10 +13,7 @@ export function completesTurn(frequencies, trainedLength) {
 
 /**
  * Which pairs meet at a distance an angle that training never showed them.
- * @param {number} distance
- * @param {Vector} frequencies
- * @param {number} trainedLength
- * @param {Vector} [trained]
+ * @type {(distance: number, frequencies: Vector, trainedLength: number, trained?: Vector) => boolean[]}
  */
 export function meetsNewAngle(distance, frequencies, trainedLength, trained = frequencies) {
   return frequencies.map((frequency, i) => (distance * frequency) % TURN > trainedLength * trained[i] * EDGE);
@@ -25,9 +21,7 @@ export function meetsNewAngle(distance, frequencies, trainedLength, trained = fr
 
 /**
  * The longest distance up to which no pair meets such an angle, tokens; Infinity where there is none.
- * @param {Vector} frequencies
- * @param {number} trainedLength
- * @param {Vector} [trained]
+ * @type {(frequencies: Vector, trainedLength: number, trained?: Vector) => number}
  */
 export function reach(frequencies, trainedLength, trained = frequencies) {
   const complete = completesTurn(trained, trainedLength);
@@ -39,10 +33,7 @@ export function reach(frequencies, trainedLength, trained = frequencies) {
 
 /**
  * The stretches [from, to] of distance, up to `far`, on which one pair meets new angles.
- * @param {number} frequency
- * @param {number} trainedLength
- * @param {number} far
- * @returns {Pair[]}
+ * @type {(frequency: number, trainedLength: number, far: number) => Pair[]}
  */
 export function newStretches(frequency, trainedLength, far) {
   const wave = TURN / frequency;

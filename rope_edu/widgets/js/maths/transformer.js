@@ -8,9 +8,7 @@ import { dotAt, gelu, layerNorm, linear, shares } from "./layers.js";
 
 /**
  * A model from its weights by name, as torch calls them.
- * @param {Record<string, Weight>} weights
- * @param {number} heads
- * @returns {Model}
+ * @type {(weights: Record<string, Weight>, heads: number) => Model}
  */
 export function makeModel(weights, heads) {
   /** @type {(name: string) => Norm} */
@@ -35,11 +33,7 @@ export function makeModel(weights, heads) {
 
 /** One text as a model reads it, a token at a time, with the keys and values of all that it has read. */
 export class Reader {
-  /**
-   * @param {Model} model
-   * @param {{invFreq: Vector, attentionFactor: number}} rope
-   */
-  constructor(model, rope) {
+  constructor(/** @type {Model} */ model, /** @type {{invFreq: Vector, attentionFactor: number}} */ rope) {
     this.model = model;
     this.rope = rope;
     this.width = model.embedding.columns;
@@ -49,10 +43,7 @@ export class Reader {
     this.kept = model.layers.map(() => ({ queries: kept(), keys: kept(), values: kept() }));
   }
 
-  /**
-   * Make room for texts of so many tokens.
-   * @param {number} places
-   */
+  /** Make room for texts of so many tokens. @type {(places: number) => void} */
   reserve(places) {
     if (this.scores.length < places) this.scores = new Float64Array(places);
     for (const layer of this.kept) {
@@ -65,10 +56,7 @@ export class Reader {
     }
   }
 
-  /**
-   * Read a token: the logits of the next one.
-   * @param {number} token
-   */
+  /** Read a token: the logits of the next one. @type {(token: number) => Float64Array} */
   read(token) {
     const { model, width, place } = this;
     if (this.kept[0].keys.length <= place * width) this.reserve(2 * place + 16);
@@ -102,12 +90,8 @@ export class Reader {
     return shares(scores, place + 1);
   }
 
-  /**
-   * Keep what this token asks, offers and says; return what its heads take from all tokens so far.
-   * @param {number} layer
-   * @param {Float64Array} qkv
-   */
-  #attend(layer, qkv) {
+  /** Keep what this token asks, offers and says; return what its heads take from all tokens so far. */
+  #attend(/** @type {number} */ layer, /** @type {Float64Array} */ qkv) {
     const { width, place, kept } = this;
     const { queries, keys, values } = kept[layer];
     queries.set(this.#turned(qkv.subarray(0, width)), place * width);
@@ -126,11 +110,8 @@ export class Reader {
     return taken;
   }
 
-  /**
-   * Queries or keys of all heads, rotated to the place of this token; pairs are (i, i + half) in each head.
-   * @param {Float64Array} x
-   */
-  #turned(x) {
+  /** Queries or keys of all heads, rotated to the place of this token; pairs are (i, i + half) in each head. */
+  #turned(/** @type {Float64Array} */ x) {
     const { invFreq, attentionFactor } = this.rope;
     const [out, half] = [new Float64Array(x), invFreq.length];
     invFreq.forEach((frequency, i) => {

@@ -4,8 +4,7 @@ import { range } from "../lib/numbers.js";
 
 /**
  * A repeatable stream of standard normal numbers (mulberry32 and Box–Muller).
- * @param {number} seed
- * @param {number} count
+ * @type {(seed: number, count: number) => number[]}
  */
 export function normals(seed, count) {
   let state = seed >>> 0;
@@ -23,8 +22,7 @@ export function normals(seed, count) {
 
 /**
  * A word's vector, made from its letters (FNV-1a hash, then normals); capitals do not count.
- * @param {string} word
- * @param {number} [width]
+ * @type {(word: string, width?: number) => number[]}
  */
 export function wordVector(word, width = WORDS.width) {
   let seed = 0x811c9dc5;
@@ -32,30 +30,20 @@ export function wordVector(word, width = WORDS.width) {
   return normals(seed, width);
 }
 
-/**
- * `count` rows of `width` normal numbers.
- * @param {number} seed
- * @param {number} count
- * @param {number} width
- */
+/** `count` rows of `width` normal numbers. @type {(seed: number, count: number, width: number) => number[][]} */
 const rows = (seed, count, width) => {
   const flat = normals(seed, count * width);
   return range(0, count - 1).map((r) => flat.slice(r * width, (r + 1) * width));
 };
 
-/**
- * A square matrix of normal numbers of variance 1/width.
- * @param {number} seed
- * @param {number} width
- */
+/** A square matrix of normal numbers of variance 1/width. @type {(seed: number, width: number) => number[][]} */
 export function randomMatrix(seed, width) {
   return rows(seed, width, width).map((row) => row.map((x) => x / Math.sqrt(width)));
 }
 
 /**
  * What the head that reads a sentence holds; the tables of T5 (for each bucket) and Shaw (for each j − i) are made up.
- * @param {boolean} causal
- * @returns {Head}
+ * @type {(causal: boolean) => Head}
  */
 export function readingHead(causal) {
   const { width, seeds, clip, slope } = WORDS;

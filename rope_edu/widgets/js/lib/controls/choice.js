@@ -24,12 +24,8 @@ export const choice = {
   },
 };
 
-/**
- * The same with all options in sight.
- * @param {Control} control
- * @param {(value: any) => void} move
- */
-function buttons({ label, options }, move) {
+/** The same with all options in sight. */
+function buttons(/** @type {Control} */ { label, options }, /** @type {(value: any) => void} */ move) {
   const group = `rl-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`; // no other figure's
   const inputs = options.map(([value]) => html("input", { type: "radio", name: group, value, class: "rl-spoken" }));
   const row = html("div", { class: "rl-row" });

@@ -5,9 +5,7 @@ import { graphemes } from "../words.js";
 
 const LETTERS = 16; // in a word, as the library counts them: code points
 
-/**
- * @param {unknown} text
- */
+/** @type {(text: unknown) => string[]} */
 const wordsIn = (text) =>
   String(text)
     .split(/[\s\p{Cc}]+/u)
@@ -15,7 +13,7 @@ const wordsIn = (text) =>
 
 /**
  * The word, or as much of it as is allowed, cut between characters that are seen as one.
- * @param {string} word
+ * @type {(word: string) => string}
  */
 function cut(word) {
   let [held, count] = ["", 0];

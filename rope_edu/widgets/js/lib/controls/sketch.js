@@ -5,10 +5,7 @@ import { phrase } from "../phrase.js";
 
 /**
  * The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
- * @param {number[]} line
- * @param {number} to
- * @param {number} height
- * @param {number} start
+ * @type {(line: number[], to: number, height: number, start: number) => number[]}
  */
 export function drawnTo(line, to, height, start) {
   const kept = line.slice(0, Math.max(0, to - 1));
@@ -41,11 +38,8 @@ export const sketch = {
     const end = () => line.at(-1) ?? 0;
     farther.addEventListener("input", () => {
       const to = Number(farther.value);
-      move(
-        to <= line.length
-          ? line.slice(0, to)
-          : drawnTo(line, to, line.length ? end() : Number(higher.value) / 100, end()),
-      );
+      const height = line.length ? end() : Number(higher.value) / 100;
+      move(to <= line.length ? line.slice(0, to) : drawnTo(line, to, height, end()));
     });
     higher.addEventListener("input", () =>
       move(drawnTo(line, Math.max(1, line.length), Number(higher.value) / 100, end())),

@@ -5,11 +5,7 @@ import { clamp, fmt, grouped } from "../numbers.js";
 /** @type {Record<string, number>} */
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
-/**
- * The number as a reader sees it.
- * @param {Control} control
- * @returns {(value: number) => string}
- */
+/** The number as a reader sees it. @type {(control: Control) => (value: number) => string} */
 function wordsOf({ log, whole, step, unit }) {
   const decimals = (String(step).split(".")[1] ?? "").length;
   const after = unit ? ` ${unit}` : "";

@@ -7,8 +7,7 @@ const known = ({ letters }, typed) => [...typed].filter((letter) => letters.incl
 
 /**
  * What a typed text loses, as a sentence; nothing where it stays whole.
- * @param {Control} control
- * @param {string} typed
+ * @type {(control: Control, typed: string) => string}
  */
 function lost(control, typed) {
   const odd = [...new Set(typed)].filter((letter) => !control.letters.includes(letter));

@@ -1,0 +1,64 @@
+// Shapes that figures draw, as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
+import { polar } from "./geometry.js";
+import { range } from "./numbers.js";
+
+/** How far apart two points are. @type {(from: Pair, to: Pair) => number} */
+export function gap([x0, y0], [x1, y1]) {
+  return Math.hypot(x1 - x0, y1 - y0);
+}
+
+/** The two axes through the middle of a square. @type {(x: number, y: number, side: number) => Segment[]} */
+export function crossOf(x, y, side) {
+  const [cx, cy] = [x + side / 2, y + side / 2];
+  /** @type {Segment} */
+  const across = [x, cy, x + side, cy];
+  return [across, [cx, y, cx, y + side]];
+}
+
+/** Points by their steps from one. @type {(at: Pair, ...steps: Pair[]) => Pair[]} */
+export const pointsAround = ([x, y], ...steps) => steps.map(([dx, dy]) => [x + dx, y + dy]);
+
+/** A square on its corner. @type {(middle: Pair, r: number) => Pair[]} */
+export const diamond = (middle, r) => pointsAround(middle, [0, -r], [r, 0], [0, r], [-r, 0]);
+
+/**
+ * A point of the plane as pixels, and back: the plane's origin at (cx, cy), `unit` pixels long, y up.
+ * @param {number} cx
+ * @param {number} cy
+ * @param {number} unit
+ * @returns {{at: (z: Pair) => Pair, back: (px: number, py: number) => Pair}}
+ */
+export function planeOf(cx, cy, unit) {
+  /** @type {(z: Pair) => Pair} */
+  const at = ([a, b]) => [cx + a * unit, cy - b * unit];
+  /** @type {(px: number, py: number) => Pair} */
+  const back = (px, py) => [(px - cx) / unit, (cy - py) / unit];
+  return { at, back };
+}
+
+/**
+ * A sector of a circle from angle a to angle b.
+ * @type {(cx: number, cy: number, r: number, a: number, b: number, steps: number) => Pair[]}
+ */
+export function sector(cx, cy, r, a, b, steps) {
+  return [[cx, cy], ...range(0, steps).map((s) => polar(cx, cy, a + ((b - a) * s) / steps, r))];
+}
+
+/**
+ * Half an ellipse from (x1, y) to (x2, y), `tall` pixels above; below where `tall` is negative.
+ * @type {(x1: number, x2: number, y: number, tall: number) => Pair[]}
+ */
+export function halfEllipse(x1, x2, y, tall) {
+  const [middle, reach] = [(x1 + x2) / 2, (x2 - x1) / 2];
+  /** @type {(t: number) => Pair} */
+  const at = (t) => [middle + reach * Math.cos(t), y - tall * Math.sin(t)];
+  return range(0, 20).map((i) => at((Math.PI * i) / 20));
+}
+
+/**
+ * How long a line aslant may be that has `across` pixels of room.
+ * @type {(across: number, degrees: number) => number}
+ */
+export function roomAslant(across, degrees) {
+  return across / Math.cos((degrees * Math.PI) / 180);
+}
