@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Request, expect
 from playwright.sync_api import TimeoutError as TooLong
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "tools"))
@@ -43,6 +44,7 @@ WHERE = {
     for name in re.findall(r'"_anywidget_id": "[\w.]+\.(\w+)"', (SITE / page).read_text(encoding="utf-8"))
     if name not in ("Question", "Review")  # no figures
 }  # the first chapter of each figure
+SHARED = {*ENGINES, *WHERE, *PAGES}  # parameters of fixtures that keep a page open
 
 
 def english(page: str) -> str:
@@ -71,16 +73,22 @@ def pytest_report_header() -> str:
     return f"engines: {', '.join(installed())}{others}"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give what shares an open page, or an engine, to one worker (``--dist loadgroup``)."""
-    for item in items:
-        given = getattr(item, "callspec", None)
-        shared = given and next(
-            (given.params[key] for key in ("engine", "name", "page") if key in given.params), None
-        )
-        if shared and item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{shared}"))
+class Together(LoadScopeScheduling):
+    """Give what shares an open page, or an engine, to one worker.
+
+    xdist's own groups are lost under pytest 9.2: they are written into an attribute that is no longer read.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path, _, parameters = nodeid.partition("[")
+        shared = next((part for part in parameters.rstrip("]").split("-") if part in SHARED), None)
+        return f"{path.partition('::')[0]}-{shared}" if shared else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log) -> Together | None:
+    """Take that scheduler where groups are asked for (``--dist loadgroup``)."""
+    return Together(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(tryfirst=True)
