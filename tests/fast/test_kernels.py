@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -106,14 +107,13 @@ class Pool(launch.ThreadPoolExecutor):
 @pytest.mark.parametrize(
     ("shape", "most", "threads"),
     [
-        ((64, 64, 128), 4, [4]),  # 2 MiB of float32
-        ((64, 64, 127), 4, []),
-        ((64, 64, 128), 1, []),
-        ((64 * 64, 128), 4, []),  # one run of rows
+        ((64, 128, 128), 4, [4]),  # 4 MiB of float32
+        ((64, 128, 127), 4, []),
+        ((64, 128, 128), 1, []),
+        ((64 * 128, 128), 4, []),  # one run of rows
     ],
 )
 def test_threads_are_made_for_a_long_tensor_of_several_runs_alone(shape, most, threads, monkeypatch):
-    monkeypatch.setattr(launch, "SEVERAL_THREADS", 2**21)
     monkeypatch.setattr(launch, "ThreadPoolExecutor", Pool)
     MADE.clear()
     monkeypatch.setattr(torch, "get_num_threads", lambda: most)
@@ -142,6 +142,30 @@ def test_several_threads_of_the_caller_may_rotate_at_once(monkeypatch):
         thread.join()
     _plan_cache.clear()
     assert wrong == []
+
+
+def test_other_threads_of_python_run_while_the_kernel_works():
+    numbers, times, interval = np.ones(8), [], sys.getswitchinterval()
+    x = np.lib.stride_tricks.as_strided(numbers, (5 * 10**7, 1, 8), (0, 0, 8))  # much work, little memory
+    cos_sin, at = TABLE.cos_sin(0, 1, like=x), numbers.ctypes.data
+    plan = launch.make_plan(x, cos_sin, x)
+
+    def work():
+        times.append(time.perf_counter())
+        plan.turn(at, at, cos_sin.address, 1)
+        times.append(time.perf_counter())
+
+    sys.setswitchinterval(60)  # no thread is asked to let another one run
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        while not times:
+            time.sleep(0)
+        here = time.perf_counter()
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert here < times[1]
 
 
 def every_number(dtype):
@@ -229,6 +253,15 @@ def test_many_axes_are_rotated():
     np.testing.assert_allclose(
         rotate(x, table=TABLE, compiled=True), rotate(x, table=TABLE, compiled=False), atol=1e-12
     )
+
+
+@kinds
+@pytest.mark.parametrize("shape", [(0, 8), (3, 0, 8), (0, 5, 8)])
+def test_where_there_is_no_number_nothing_is_written(make, shape):
+    buffer = make(example(8))
+    before, none = buffer + 0, buffer[:0].reshape(shape)  # no number, at the place of the first
+    assert rotate(none, table=TABLE, offset=3, out=none, compiled=True) is none
+    assert (buffer == before).all()
 
 
 @layouts

@@ -146,6 +146,13 @@ def test_it_grows_by_whole_blocks_and_by_half_of_what_it_has():
     assert sizes[-1] <= 1.5 * 20_000 + BLOCK
 
 
+def test_half_of_three_blocks_is_one_whole_block():
+    table = RotaryTable(inv_freq(8))
+    table.cos_sin(0, 3 * BLOCK)
+    table.cos_sin(3 * BLOCK, 1)
+    assert f"keeps 0 … {4 * BLOCK - 1} " in repr(table)
+
+
 def test_it_grows_towards_earlier_positions_too():
     table = RotaryTable(inv_freq(8))
     table.cos_sin(BLOCK, 1)
