@@ -129,8 +129,8 @@ def _scores_by_the_rule(scores_now: Answer) -> Verdict:
         root = np.sqrt(8)
         slips = {
             "Almost: divide by √d.": turned @ here,
-            "The query stands at the last position, n − 1, and is turned as well.": turned @ q / root,
-            "The query is the newest of the n tokens: it stands at n − 1.": turned @ ahead / root,
+            "The query is at the last position, n − 1, and is turned as well.": turned @ q / root,
+            "The query is the newest of the n tokens: its position is n − 1.": turned @ ahead / root,
             "Neither the keys nor the query are turned.": keys @ q / root,
             "These are the stale keys: each was turned by the rule of its own time, not of now.": stale
             @ here

@@ -40,7 +40,7 @@ def _inverts_the_line(base: object) -> Verdict:
     right = 100_000 * grown
     slips = {
         "The constant γ is in the line too: ln b = ln r + γ.": 100_000,
-        "γ stands on the other side: the base is larger than the distance.": 100_000 / grown,
+        "γ is on the other side: the base is larger than the distance.": 100_000 / grown,
         "That is ln b.": math.log(right),
     }
     if found <= 1:

@@ -84,7 +84,7 @@ def _fades_as_xpos(found: float, pair: int, width: int, distance: int) -> Known:
         f"{case}: ζ belongs to 512 tokens, not to one.": zeta**distance,
         f"{case}: m and −n are both there already: the product has ζ once for each 512 tokens.": right**2,
         f"{case}: that grows. ζ is below 1, and a key that is farther back counts less.": 1 / right,
-        f"{case}: pair i stands at feature 2i; ζ has 2i where yours has i.": halved ** (distance / 512),
+        f"{case}: pair i is at feature 2i; ζ has 2i where yours has i.": halved ** (distance / 512),
     }
     return right, slips, f"{case} is {right:.4f}, yours is {found:.4f}."
 

@@ -82,7 +82,7 @@ WRONG = {
         (lambda q, keys, rule: scores_now(q, keys, rule, scale=False), "Almost: divide by √d."),
         (stale, "These are the stale keys"),
         (lambda q, keys, rule: scores_now(q, keys, rule, query=False), "is turned as well"),
-        (lambda q, keys, rule: scores_now(q, keys, rule, at=1), "it stands at n − 1"),
+        (lambda q, keys, rule: scores_now(q, keys, rule, at=1), "its position is n − 1"),
         (lambda q, keys, rule: keys, "For 1 key it must return 1 numbers."),
     ],
 }

@@ -76,7 +76,7 @@ WRONG = {
         (lambda i, d, r: zeta(i, d) ** r, "not to one"),
         (lambda i, d, r: fades(i, d, 2 * r), "once for each 512 tokens"),
         (lambda i, d, r: 1 / fades(i, d, r), "that grows"),
-        (lambda i, d, r: fades(i / 2, d, r), "pair i stands at feature 2i"),
+        (lambda i, d, r: fades(i / 2, d, r), "pair i is at feature 2i"),
         (lambda i, d, r: 0.5, "yours is 0.5000"),
     ],
     "19.4": [
