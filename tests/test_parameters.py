@@ -1,7 +1,8 @@
 """Whatever a reader types into a parameters cell within its range works; all else is answered with a sentence.
 
-The ranges are read from the cells' own `allow` calls. A chapter is run in this process, without Jupyter: once as it
-stands, and then, for each set of values, only the cells that depend on them.
+The ranges are read from the cells' own `allow` calls. A chapter is run in this process, without Jupyter: once with
+its own values, and then, for each set of values, only the cells that depend on them. Cells that no parameter
+reaches, and that none of these needs, are left to nbval.
 """
 
 import ast
@@ -142,6 +143,8 @@ class Asker:
         def ask(name: str, value: object, *args, **options) -> object:
             allowed = inspect.signature(function).bind(name, value, *args, **options).arguments
             cleaned = function(name, value, *args, **options)
+            if name in MOST:
+                cleaned = min(cleaned, allowed["low"] + MOST[name])
             if name not in self.rules:  # the first run, with the chapter's own values
                 others = {k: v for k, v in allowed.items() if k not in ("name", "value")}
                 if "order_of" in others:  # a sentence there; here the name of its parameter
@@ -177,18 +180,38 @@ class Chapter:
         self.trees = [
             ast.parse(re.sub(r"^( *)%pip.*", r"\1pass", cell.source, flags=re.MULTILINE)) for cell in cells
         ]
+        self.named = [names_in(tree) for tree in self.trees]
         self.is_parameters = ["parameters" in cell.metadata.get("tags", []) for cell in cells]
+        self.start = self.is_parameters.index(True)
+        self.needed = self.reached_or_needed()
         self.asker = Asker()
         self.names: dict[str, Any] = {"display": lambda *shown: None}
         self.before: list[dict] = []  # the namespace before each cell of the first run
         for number, tree in enumerate(self.trees):
             self.before.append(dict(self.names))
-            self.execute(tree)
+            if number in self.needed:
+                self.execute(tree)
             if number == 0:
                 self.names["allow"] = self.asker
         self.before.append(dict(self.names))
-        self.start = self.is_parameters.index(True)
         self.rules = self.asker.rules
+
+    def reached_or_needed(self) -> set[int]:
+        """Return the first cell, those that the parameters may reach, and those above that these need."""
+        draws = set().union(*map(generators, self.trees))
+        needed, changed = {0}, set()
+        for number in range(self.start, len(self.trees)):
+            reads, writes = self.named[number]
+            if self.is_parameters[number] or reads & changed:
+                needed.add(number)
+                changed |= writes | reads & draws
+        missing: set[str] = set()
+        for number in reversed(range(len(self.trees))):
+            reads, writes = self.named[number]
+            if number in needed or (writes | reads & draws) & missing:
+                needed.add(number)
+                missing |= reads
+        return needed
 
     def execute(self, tree: ast.Module) -> None:
         """Run one cell; a numerical warning is an error, and figures are closed."""
@@ -223,10 +246,11 @@ class Chapter:
         changed: set[str] = set()
         for number in range(self.start, len(self.trees)):
             tree, after = self.trees[number], self.before[number + 1]
-            reads, writes = names_in(tree)
+            reads, writes = (set(names) for names in self.named[number])
             if self.is_parameters[number]:
                 self.execute(self.parameters(values, number))
             elif reads & changed:
+                assert number in self.needed
                 self.execute(tree)
                 # what draws random numbers draws others from now on
                 writes |= {n for n in reads if isinstance(self.names.get(n), np.random.Generator)}
@@ -251,25 +275,69 @@ def same(a: Any, b: Any) -> bool:
 
 
 def names_in(tree: ast.Module) -> tuple[set[str], set[str]]:
-    """Return the global names that a cell reads, in functions too, and those that it binds or writes into."""
+    """Return the global names that a cell takes from above, and those that it binds or writes into.
+
+    What a function reads counts too. A name that the cell binds before it reads it is its own.
+    """
+    writes = symbols(tree)[1] - counters(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            writes |= {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+    return taken(tree.body, set()), writes
+
+
+def taken(statements: list[ast.stmt], own: set[str]) -> set[str]:
+    """Return the names that statements read before they bind them; `own` are bound already."""
+    found, own = set(), set(own)
+    for node in statements:
+        match node:
+            case ast.For():
+                target = symbols(ast.Assign([node.target], ast.Constant(0), lineno=0))
+                found |= (symbols(ast.Expr(node.iter))[0] | target[0]) - own
+                found |= taken(node.body, own | target[1]) | taken(node.orelse, own)
+            case ast.If():
+                found |= symbols(ast.Expr(node.test))[0] - own
+                found |= taken(node.body, own) | taken(node.orelse, own)
+            case _:
+                reads, binds = symbols(node)
+                found |= reads - own
+                if isinstance(
+                    node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+                ):
+                    own |= binds - counters(node)
+    return found
+
+
+def symbols(tree: ast.AST) -> tuple[set[str], set[str]]:
+    """Return the global names that code reads, in functions too, and those that it binds."""
     cell = symtable.symtable(ast.unparse(tree), "cell", "exec")
     reads = {symbol.get_name() for symbol in cell.get_symbols() if symbol.is_referenced()}
-    bound = {
+    binds = {
         symbol.get_name() for symbol in cell.get_symbols() if symbol.is_assigned() or symbol.is_imported()
     }
-    writes = bound - counters(tree)
     inner = list(cell.get_children())
     while inner:
         table = inner.pop()
         reads |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
         inner += table.get_children()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            writes |= {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
-    return reads, writes
+    grown = (node.target for node in ast.walk(tree) if isinstance(node, ast.AugAssign))
+    return reads | {target.id for target in grown if isinstance(target, ast.Name)}, binds
 
 
-def counters(tree: ast.Module) -> set[str]:
+def generators(tree: ast.Module) -> set[str]:
+    """Return the names to which a cell binds a generator of random numbers."""
+    made = (node for node in ast.walk(tree) if isinstance(node, ast.Assign))
+    return {
+        part.id
+        for node in made
+        if "default_rng" in ast.unparse(node.value)
+        for target in node.targets
+        for part in ast.walk(target)
+        if isinstance(part, ast.Name)
+    }
+
+
+def counters(tree: ast.AST) -> set[str]:
     """Return the names that comprehensions alone bind; from Python 3.12 on symtable has them too."""
     stored = [
         node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
@@ -281,7 +349,7 @@ def counters(tree: ast.Module) -> set[str]:
 
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
 def chapter(request) -> Chapter:
-    """Each chapter, run once as it stands."""
+    """Each chapter, run once with its own values."""
     show = plt.show
     plt.switch_backend("agg")
     plt.show = lambda: None
@@ -294,14 +362,13 @@ def chosen(chapter: Chapter, pick: str, seed: int = 0) -> dict:
     rng = np.random.default_rng(seed)
     values: dict[str, Any] = {}
     for name, rule in chapter.rules.items():
-        value = rule.draw(rng, pick, values)
-        values[name] = min(value, rule.allowed["low"] + MOST[name]) if name in MOST else value
+        values[name] = rule.draw(rng, pick, values)
     return values
 
 
 def test_every_parameters_cell_checks_each_of_its_values(chapter):
     for number in np.flatnonzero(chapter.is_parameters):
-        _, writes = names_in(chapter.trees[number])
+        _, writes = chapter.named[number]
         assert writes <= set(chapter.rules), writes - set(chapter.rules)
 
 
