@@ -111,6 +111,7 @@ def judges(exercise_id: str) -> Callable[[Judge], Judge]:
     return note
 
 
+@functools.cache
 def find_exercises() -> tuple[Exercise, ...]:
     """Exercises of all chapters, in order: judges from the modules `chapter_NN`, words from hints.toml."""
     for module in pkgutil.iter_modules([str(HERE)]):
