@@ -119,7 +119,8 @@ class Source:
         loose = [node for node in self.tree.body if not isinstance(node, ast.ClassDef | ast.FunctionDef)]
         found = {node.name for node in self.classes if "PreTrained" in "".join(map(ast.unparse, node.bases))}
         found |= {name for node in loose for name in _names(node)}
-        while more := {n for node in self.classes if node.name in found for n in _names(node)} - found:
+        named = [(node.name, _names(node)) for node in self.classes]
+        while more := {n for name, names in named if name in found for n in names} - found:
             found |= more
         return [node for node in self.classes if node.name in found]
 
@@ -144,7 +145,7 @@ class Source:
         """Every call of a function that turns from a method that is no such function itself."""
         return [
             use
-            for owner in self.made
+            for owner in (self.made if self.layouts else [])
             for method in owner.body
             if isinstance(method, ast.FunctionDef) and method.name not in self.layouts
             for use in _calls(method, owner.name, self.layouts)
@@ -170,10 +171,14 @@ class Source:
 
 def _names(node: ast.AST) -> set[str]:
     """Return the names that a node mentions, but for those whose outputs may be recorded."""
-    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_can_record_outputs":
-        return set()
-    own = {node.id} if isinstance(node, ast.Name) else set()
-    return own.union(*map(_names, ast.iter_child_nodes(node)))
+    found, left = set(), [node]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_can_record_outputs"):
+            left += ast.iter_child_nodes(node)
+    return found
 
 
 def _body(function: ast.FunctionDef) -> str:
@@ -197,8 +202,10 @@ def _calls(node: ast.AST, owner: str, turning: dict[str, str], under: tuple[str,
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST):
                 continue
-            if isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] in turning:
-                yield Use(owner, ast.unparse(child.func).split(".")[-1], under, child.lineno)
+            called = getattr(child, "func", None)
+            name = getattr(called, "attr", getattr(called, "id", None))
+            if name in turning:
+                yield Use(owner, name, under, child.lineno)
             yield from _calls(child, owner, turning, (*under, *_condition(node, field)))
 
 
@@ -217,7 +224,7 @@ class Architecture:
         self.folder = folder
         files = sorted(folder.glob("modeling_*.py"))
         texts = ((file, file.read_text(encoding="utf-8")) for file in files)
-        sources = [(file, Source(text)) for file, text in texts if NAMED.search(text)]
+        sources = ((file, Source(text)) for file, text in texts if NAMED.search(text))
         self.file, self.source = next(((f, s) for f, s in sources if s.uses), (None, None))
         settings = sorted(folder.glob("configuration_*.py"))
         self.settings = "\n".join(file.read_text(encoding="utf-8") for file in settings)
