@@ -52,6 +52,7 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
     figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
     newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # of each class
     _script: ClassVar[str] = ""  # a subclass of a figure has its figure's
+    _stated: ClassVar[dict[str, Control]] = {}
     lead: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[dict[str, tuple[Any, ...]]] = {}
     parts: ClassVar[tuple[str, ...]] = ()
@@ -63,6 +64,12 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
         if cls.__name__ not in LiveFigure.figures and is_figure(cls.module_name()):
             cls._script = cls.module_name()
             LiveFigure.figures[cls.__name__] = cls
+        cls._stated = {
+            name: trait
+            for ancestor in reversed(cls.__mro__)
+            for name, trait in vars(ancestor).items()
+            if isinstance(trait, Control)
+        }
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **values: Any) -> None:
@@ -99,12 +106,7 @@ inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each onc
     @classmethod
     def controls(cls) -> dict[str, Control]:
         """Return the figure's controls by name, in the order in which the class states them."""
-        return {
-            name: trait
-            for ancestor in reversed(cls.__mro__)
-            for name, trait in vars(ancestor).items()
-            if isinstance(trait, Control)
-        }
+        return cls._stated
 
     @classmethod
     def leads(cls) -> tuple[str, ...]:

@@ -82,10 +82,14 @@ def refused(control) -> list:
 
 
 @pytest.mark.parametrize(("figure", "name", "control"), CASES)
-def test_trait_takes_its_range(figure, name, control):
+def test_trait_takes_its_range_and_the_python_line_makes_the_state(figure, name, control):
+    assert control.label
+    others = around(figure, name)
     for value in allowed(control):
-        assert getattr(figure(**around(figure, name), **{name: value}), name) == value
-        made = figure(**around(figure, name))
+        made = figure(**others, **{name: value})
+        assert getattr(made, name) == value
+        assert getattr(eval(repr(made), vars(widgets)), name) == value
+        made = figure(**others)
         setattr(made, name, value)
         assert made.get_state()[name] == value
 
@@ -100,15 +104,6 @@ def test_trait_refuses_the_rest_with_a_sentence(figure, name, control):
         assert getattr(made, name) == before
         with pytest.raises(traitlets.TraitError, match="must be"):
             figure(**{name: value})
-
-
-@pytest.mark.parametrize(("figure", "name", "control"), CASES)
-def test_label_is_there_and_python_line_makes_the_state(figure, name, control):
-    assert control.label
-    for value in allowed(control):
-        made = figure(**around(figure, name), **{name: value})
-        again = eval(repr(made), vars(widgets))
-        assert getattr(again, name) == getattr(made, name)
 
 
 @pytest.mark.parametrize("figure", LiveFigure.figures.values())
