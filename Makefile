@@ -19,7 +19,7 @@ REST := $(addprefix tests/,check makers training typing widgets) $(wildcard test
 AGAIN = echo "These failed, and are tried once more with the machine to themselves:" && \
 	$(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none tests/book
 
-.PHONY: help book serve check test library lint notebooks bench dist versions walk weekly address clean
+.PHONY: help book serve check test library lint types style order scripts notebooks bench dist versions walk weekly address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -47,10 +47,19 @@ library: .venv/test  ## the tests of the library alone: no browser, no notebook,
 	$(BIN)/python -m pytest -n auto $(LIBRARY) tests/check
 
 lint: .venv/test  ## check format, style, the types of Python and scripts, and the order of rooms
+	$(MAKE) --no-print-directory -j 2 types style order scripts
+
+types:
+	$(BIN)/mypy
+
+style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+order:
 	$(BIN)/lint-imports
-	$(BIN)/mypy
+
+scripts:
 	$(BIN)/python book/tools/lint_scripts.py
 
 notebooks: .venv/test  ## execute every notebook and write it back with its outputs
