@@ -48,10 +48,10 @@ def first_slider(name: str) -> tuple[str, object]:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-def test_a_link_shows_the_picture_and_a_hostile_one_does_no_harm(visit, name, size):
+def test_a_link_shows_the_picture_and_a_hostile_one_does_no_harm(tab, name, size):
     trait, value = first_slider(name)
     address = link(name, **{trait: value})
-    seen = visit(address, width=size[0], height=size[1], script=UNHURRIED)
+    seen = tab(address, width=size[0], height=size[1], script=UNHURRIED)
     at_rest(seen.page)
     view = seen.page.locator(f'[data-live="{name}"] svg[role="img"]').first.evaluate(SEEN)
     assert view["share"] >= 0.9 if view["fits"] else -1 <= view["top"] < 40, view
@@ -61,8 +61,8 @@ def test_a_link_shows_the_picture_and_a_hostile_one_does_no_harm(visit, name, si
     seen.assert_clean()
 
 
-def test_the_page_stays_where_a_reader_puts_it(visit):
-    page = visit(link("RotatePair", position=9), maths=False).page
+def test_the_page_stays_where_a_reader_puts_it(tab):
+    page = tab(link("RotatePair", position=9), maths=False).page
     at_rest(page)
     page.mouse.move(600, 500)
     linked = page.evaluate("scrollY")
@@ -76,8 +76,8 @@ def test_the_page_stays_where_a_reader_puts_it(visit):
     assert page.evaluate("scrollY") == before
 
 
-def test_back_and_forward_keep_picture_and_address_in_step(visit):
-    page = visit(WHERE["RotatePair"], maths=False).page
+def test_back_and_forward_keep_picture_and_address_in_step(tab):
+    page = tab(WHERE["RotatePair"], maths=False).page
     page.locator('[data-trait="position"] input').press("End")
     page.wait_for_function("() => location.hash.includes('position=64')")
     page.evaluate("location.hash = 'live=RotatePair&position=9'")
@@ -96,8 +96,8 @@ def test_back_and_forward_keep_picture_and_address_in_step(visit):
     assert "position=9" in page.evaluate("location.hash")
 
 
-def test_back_to_the_plain_page_brings_the_first_picture(visit):
-    page = visit(WHERE["RotatePair"], maths=False).page
+def test_back_to_the_plain_page_brings_the_first_picture(tab):
+    page = tab(WHERE["RotatePair"], maths=False).page
     first = line(page, "RotatePair")
     page.evaluate("location.hash = 'live=RotatePair&position=9'")
     page.wait_for_function(
@@ -108,8 +108,8 @@ def test_back_to_the_plain_page_brings_the_first_picture(visit):
     expect(page.locator('[data-live="RotatePair"] .rl-python code').first).to_have_text(first)
 
 
-def test_a_place_in_the_page_leaves_the_figure_alone(visit):
-    page = visit(link("RotatePair", position=9), maths=False).page
+def test_a_place_in_the_page_leaves_the_figure_alone(tab):
+    page = tab(link("RotatePair", position=9), maths=False).page
     (after,) = page.evaluate(LINES, ["RotatePair", ["exercises"]])
     assert "position=9" in after
     assert page.url.endswith("#exercises")
@@ -131,8 +131,8 @@ Object.defineProperty(window, "RopeLive", { get: () => live, set: (given) => {
 } });"""
 
 
-def test_two_figures_of_a_page_do_not_overwrite_each_other(visit):
-    with_two = visit(link("RotatePair", position=9), maths=False, script=KEPT)
+def test_two_figures_of_a_page_do_not_overwrite_each_other(tab):
+    with_two = tab(link("RotatePair", position=9), maths=False, script=KEPT)
     page = with_two.page
     state = LiveFigure.figures["RotatePair"]().get_state()
     plain = {key: value for key, value in state.items() if key == "_controls" or not key.startswith("_")}
@@ -142,13 +142,13 @@ def test_two_figures_of_a_page_do_not_overwrite_each_other(visit):
     hash_of_both = page.evaluate("location.hash")
     assert "live=RotatePair&position=9" in hash_of_both
     assert "live=RotatePair.2&position=64" in hash_of_both
-    again = visit(f"{WHERE['RotatePair']}{hash_of_both}", maths=False).page
+    again = tab(f"{WHERE['RotatePair']}{hash_of_both}", maths=False).page
     assert "position=9" in line(again, "RotatePair")
 
 
-def test_a_contradictory_link_is_repaired(visit):
+def test_a_contradictory_link_is_repaired(tab):
     for pipeline, angles in itertools.product(("own", "transformers"), ("float16", "bfloat16")):
-        page = visit(link("AngleError", pipeline=pipeline, angles_in=angles), maths=False).page
+        page = tab(link("AngleError", pipeline=pipeline, angles_in=angles), maths=False).page
         made = eval(line(page, "AngleError"), vars(widgets))
         assert page.locator('[data-trait="pipeline"] select').input_value() == made.pipeline
         once = line(page, "AngleError")
@@ -200,8 +200,8 @@ def assert_harmless(seen, name: str) -> None:
                 assert all(len(word) <= 16 for word in getattr(made, trait).split())
 
 
-def test_a_word_is_cut_between_characters_and_said_to_be(visit):
-    page = visit(WHERE["OrderBlindness"], maths=False).page
+def test_a_word_is_cut_between_characters_and_said_to_be(tab):
+    page = tab(WHERE["OrderBlindness"], maths=False).page
     page.locator('[data-live="OrderBlindness"]').evaluate(UNFOLD)
     box = page.locator('[data-trait="sentence"] input')
     box.fill("👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦 ok")
@@ -213,8 +213,8 @@ def test_a_word_is_cut_between_characters_and_said_to_be(visit):
     )
 
 
-def test_a_link_opens_from_another_page(visit):
-    seen = visit(PAGES[0], maths=False)
+def test_a_link_opens_from_another_page(tab):
+    seen = tab(PAGES[0], maths=False)
     page = seen.page
     page.goto(f"{seen.root}{link('Clocks')}")
     page.wait_for_selector('[data-live="Clocks"][data-ready="true"]')
