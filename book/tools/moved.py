@@ -7,6 +7,7 @@ import importlib.util
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +38,7 @@ LITTLE = {
 }
 
 
+@cache
 def ids(page: str) -> set[str]:
     """Return every id of a built page; none where the page is gone."""
     file = SITE / f"{page}.html"

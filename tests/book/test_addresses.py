@@ -21,18 +21,18 @@ def loaded(path):
 TOOL = loaded(ROOT / "book" / "tools" / "moved.py")
 EXTENSION = loaded(ROOT / "book" / "extensions" / "moved.py")
 PUBLISHED = json.loads(TOOL.PUBLISHED.read_text(encoding="utf-8"))
+TABLE = EXTENSION.table()
 
 
 @pytest.mark.parametrize("page", PUBLISHED)
 def test_every_published_section_leads_to_one_that_is_there(page):
-    entries = EXTENSION.table()
-    lost = [section for section in PUBLISHED[page] if not TOOL.leads_to(page, section, entries)]
+    lost = [section for section in PUBLISHED[page] if not TOOL.leads_to(page, section, TABLE)]
     assert not lost, "`python book/tools/moved.py` proposes entries of book/data/moved.yml for these"
 
 
-@pytest.mark.parametrize("page", EXTENSION.table())
+@pytest.mark.parametrize("page", TABLE)
 def test_every_entry_is_of_a_published_address_and_is_needed(page):
-    for section in EXTENSION.table()[page]:
+    for section in TABLE[page]:
         assert section == "" or section in PUBLISHED[page], f"{page}#{section} was never published"
         assert section not in TOOL.ids(page), f"{page}#{section} is still there"
 
@@ -82,10 +82,10 @@ LEADS = [
 @pytest.mark.browser
 @pytest.mark.parametrize("host", ["server", "folder"])
 @pytest.mark.parametrize(("asked", "wanted"), LEADS, ids=[asked.rpartition("/")[2] for asked, _ in LEADS])
-def test_a_reader_is_led_on(visit, old, asked, wanted, host):
+def test_a_reader_is_led_on(tab, old, asked, wanted, host):
     folder, address = old
     root = address if host == "server" else folder.as_uri() + "/"
-    seen = visit(asked, root=root, wait=False, bypass_csp=False)
+    seen = tab(asked, root=root, wait=False, bypass_csp=False)
     seen.page.wait_for_url(root + wanted)
     if asked.endswith("aside"):
         seen.page.wait_for_selector("#detour-aside details[open]")
@@ -102,7 +102,7 @@ def test_a_reader_is_led_on_where_no_script_runs(reader, old):
 
 
 @pytest.mark.browser
-def test_a_link_that_arrives_later_is_led_on_too(visit, old):
-    page = visit(f"{NOW}.html", root=old[1], wait=False).page
+def test_a_link_that_arrives_later_is_led_on_too(tab, old):
+    page = tab(f"{NOW}.html", root=old[1], wait=False).page
     page.evaluate("location.hash = 'moved-away'")
     page.wait_for_url(old[1] + "book/notation.html#notation")
