@@ -22,16 +22,15 @@ XHTML = "{http://www.w3.org/1999/xhtml}"
 
 
 @pytest.fixture(scope="module")
-def reader(browser, tmp_path_factory):
-    """Print two pages."""
+def texts(browser, tmp_path_factory) -> list[str]:
+    """Print two pages; the text of each sheet."""
     target = tmp_path_factory.mktemp("pdf") / "book.pdf"
     pdf.make(target, PAGES, ROOT, SITE.parent, browser)
-    return PdfReader(target)
+    return [page.extract_text() for page in PdfReader(target).pages]
 
 
 @pytest.mark.browser
-def test_the_contents_of_the_pdf_name_the_pages_where_the_headings_are(reader):
-    texts = [page.extract_text() for page in reader.pages]
+def test_the_contents_of_the_pdf_name_the_pages_where_the_headings_are(texts):
     contents = next(text for text in texts if "Contents" in text.split("\n")[:2])
     wanted = "Why only the distance survives|Exercises|Glossary|Index"
     lines = re.findall(rf"^({wanted})\s+(\d+)$", contents, re.MULTILINE)
@@ -42,8 +41,8 @@ def test_the_contents_of_the_pdf_name_the_pages_where_the_headings_are(reader):
 
 
 @pytest.mark.browser
-def test_a_page_of_the_pdf_has_its_number_and_the_name_of_its_chapter_or_part(reader):
-    heads = [page.extract_text().split("\n")[:2] for page in reader.pages]
+def test_a_page_of_the_pdf_has_its_number_and_the_name_of_its_chapter_or_part(texts):
+    heads = [text.split("\n")[:2] for text in texts]
     chapter = [
         number
         for number, head in enumerate(heads, 1)
@@ -80,10 +79,8 @@ def test_nothing_in_the_pdf_is_wider_than_its_page(browser, tmp_path, names):
 
 
 @pytest.mark.browser
-def test_the_index_of_the_pdf_names_pages_that_have_the_term(reader):
-    texts = [
-        "".join(page.extract_text().split()) for page in reader.pages
-    ]  # kerned letters may read as words apart
+def test_the_index_of_the_pdf_names_pages_that_have_the_term(texts):
+    texts = ["".join(text.split()) for text in texts]  # kerned letters may read as words apart
     index = texts[-1]
     found = re.search(r"(?<=\d)frequency((?:\d+,?)+)", index)
     assert found
@@ -102,7 +99,10 @@ def archive(tmp_path_factory):
 @pytest.mark.skipif(
     shutil.which("java") is None, reason="epubcheck needs Java (Debian: default-jre-headless)"
 )
-def test_epubcheck_finds_nothing_wrong(archive):
+def test_epubcheck_finds_nothing_wrong(archive, monkeypatch):
+    monkeypatch.setenv(
+        "JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    )  # two pages are a short run
     assert epub.errors(archive) == []
 
 
