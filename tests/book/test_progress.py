@@ -23,6 +23,7 @@ NO_STORE = """for (const name of ["getItem", "setItem", "removeItem"]) {
         return kept.call(this, key, ...rest);
     };
 }"""
+FORGETS = 'localStorage.removeItem("rope-turn-by-turn")'
 TO_THE_END = "document.querySelector('.prev-next-footer').scrollIntoView()"
 FORGET = "Forget what I have read"
 
@@ -115,8 +116,8 @@ def test_the_landing_page_offers_the_paths_with_their_time(visit):
 
 
 @pytest.mark.parametrize("query", ["", "?path=nowhere", "?path=__proto__", "?path=constructor"])
-def test_without_a_path_there_is_no_box(visit, query):
-    seen = visit(FOURTH + query, maths=False, fresh=True)
+def test_without_a_path_there_is_no_box(tab, query):
+    seen = tab(FOURTH + query, maths=False, script=FORGETS)
     assert seen.page.locator(".path-next").count() == 0
     seen.assert_clean()
 
@@ -131,9 +132,11 @@ def test_a_page_off_the_path_has_no_box(visit):
 @pytest.mark.parametrize(
     "rubbish", ["", "{", "null", "[]", '{"read": "x", "path": 7}', '{"read": [1, null]}']
 )
-def test_what_others_left_there_does_no_harm(visit, rubbish):
-    script = f"localStorage.setItem('rope-turn-by-turn', {rubbish!r})"
-    seen = visit(FOURTH, maths=False, fresh=True, script=script)
+def test_what_others_left_there_does_no_harm(tab, rubbish):
+    tab("_static/logo.svg", wait=False, maths=False).page.evaluate(
+        "(rubbish) => localStorage.setItem('rope-turn-by-turn', rubbish)", rubbish
+    )
+    seen = tab(FOURTH, maths=False)
     assert ticked(seen.page) == []
     seen.assert_clean()
 
