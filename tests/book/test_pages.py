@@ -1,13 +1,13 @@
 """Every page of the built book, as a reader without network meets it."""
 
-import gzip
 import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
+from serve import packed
 
 from rope_edu.widgets._questions import questions
 
@@ -18,7 +18,6 @@ from .conftest import (
     FRAMES,
     PAGES,
     SITE,
-    Reader,
     Visit,
     at_rest,
     english,
@@ -33,43 +32,9 @@ AXE = (AXE_PACKAGE / "resources" / "axe.min.js").read_text(encoding="utf-8")
 AXE_RUNS = """() => axe.run({
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     rules: { "label-content-name-mismatch": { enabled: true } },
-    resultTypes: ["violations"],
+    resultTypes: ["violations"], reporter: "no-passes", selectors: false,
 }).then((result) => result.violations.map((v) => [v.id, v.nodes.map((node) => node.html.slice(0, 200))]))"""
-# what is painted in one way stands for all of its kind, in a third of the time: words of code lose their marks, and
-# contrast is looked at once for each ink, size, weight and paper
-ONE_OF_A_KIND = """() => {
-    const kinds = new Set();
-    const first = (...marks) => {
-        const kind = marks.join("|");
-        return !kinds.has(kind) && kinds.add(kind);
-    };
-    const seen = [...document.querySelectorAll(":is(.highlight pre, .sig, code) span[class]")].filter((token) => {
-        const { color, fontWeight } = getComputedStyle(token);
-        if (token.id || token.closest("table")) return false; // a table wraps as its words do
-        return !first(token.className, token.parentElement.localName, color, fontWeight);
-    }); // all are read before one is moved: each change would make the browser find its styles anew
-    for (const token of seen) token.replaceWith(...token.childNodes);
-    document.body.normalize();
-
-    const papers = new Map([[null, ""]]);
-    const paper = (el) => {
-        if (!papers.has(el)) {
-            const { backgroundColor, backgroundImage, opacity, filter } = getComputedStyle(el);
-            papers.set(el, [paper(el.parentElement), backgroundColor, backgroundImage, opacity, filter]
-                .filter((part) => !["", "rgba(0, 0, 0, 0)", "none", "1"].includes(part)).join(" "));
-        }
-        return papers.get(el);
-    };
-    const firsts = [...document.body.querySelectorAll("*")].filter((el) => {
-        if (![...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) return false;
-        if (!el.checkVisibility({ visibilityProperty: true })) return false;
-        const { color, fontSize, fontWeight, textShadow } = getComputedStyle(el);
-        return first(el.localName, el.className, color, fontSize, fontWeight, textShadow, paper(el));
-    });
-    for (const el of firsts) el.toggleAttribute("data-first", true);
-    axe.configure({ rules: [{ id: "color-contrast", selector: "[data-first], input, select, textarea, button" }] });
-    return document.querySelectorAll("[data-first]").length;
-}"""
+ONE_OF_A_KIND = Path(__file__).with_name("one_of_a_kind.js").read_text(encoding="utf-8")
 CHAPTER_BUDGET = 400_000  # bytes, gzip, everything that a chapter loads on a cold cache
 INDEX_BUDGET = 250_000
 TEN_MINUTES_BUDGET = 460_000  # of the page with scenes of seven figures, one of them the two models
@@ -100,20 +65,12 @@ def violations(page: Page, *, once: bool = False) -> list:
 
 @dataclass
 class Loaded:
-    """An open page, by how much it moved while it loaded, and which files it asked for."""
+    """An open page, by how much it moved while it loaded, which files it asked for, and what its policy stopped."""
 
     visit: Visit
     shifted: float
     files: set[str]
     violations: list[str]
-
-
-def begun(reader: Reader, page: str, **options) -> Visit:
-    """Ask for a page with its own policy in force, and do not wait."""
-    seen = reader.blank(fresh=True, bypass_csp=False, **options)
-    seen.page.add_init_script(WATCHED)
-    seen.page.goto(seen.root + page, wait_until="commit")
-    return seen
 
 
 def loaded(seen: Visit) -> Loaded:
@@ -137,21 +94,45 @@ def page(request) -> str:
 
 
 @pytest.fixture(scope="module")
-def sizes(reader, far, page):
-    """The page on a cold cache and a slow line, at once wide and light, and as narrow as a phone and dark."""
-    ways = {1200: "light", 360: "dark"}
-    begins = {width: begun(reader, page, root=far, width=width, theme=theme) for width, theme in ways.items()}
-    yield {width: loaded(seen) for width, seen in begins.items()}
-    for seen in begins.values():
+def ways(reader, far):
+    """Tabs for the ways in which pages are met, with their own policy in force, by what a test says of each."""
+    kinds = {
+        "1200 px": {"root": far},
+        "360 px": {"root": far, "width": 360, "theme": "dark"},
+        "a folder": {"root": SITE.as_uri() + "/"},
+    }
+    tabs = {way: reader.blank(fresh=True, bypass_csp=False, **kind) for way, kind in kinds.items()}
+    for seen in tabs.values():
+        seen.page.add_init_script("localStorage.clear();" + WATCHED)
+    yield tabs
+    for seen in tabs.values():
         seen.page.context.close()
 
 
 @pytest.fixture(scope="module")
-def plain(reader, page):
+def met(ways, page):
+    """The page at once on a slow line, of which the browser keeps nothing, wide and narrow; and from a folder."""
+    for seen in ways.values():
+        seen.go(page, until="commit")
+    return {way: loaded(seen) for way, seen in ways.items()}
+
+
+@pytest.fixture(scope="module")
+def wide(met):
+    """The page wide and light."""
+    return met["1200 px"]
+
+
+@pytest.fixture(scope="module")
+def narrow(met):
+    """The page as narrow as a phone and dark."""
+    return met["360 px"]
+
+
+@pytest.fixture(scope="module")
+def plain(tab, page):
     """The page where no script runs."""
-    seen = reader.open(page, wait=False, java_script_enabled=False)
-    yield seen
-    seen.page.close()
+    return tab(page, wait=False, java_script_enabled=False)
 
 
 def test_every_chapter_has_a_page_with_a_live_figure():
@@ -175,41 +156,33 @@ def asked_on(page: str) -> list[str]:
 
 
 @pytest.mark.browser
-def test_page_is_whole_without_network(sizes):
-    for seen in sizes.values():
+def test_page_is_whole_without_network(met):
+    for seen in met.values():
         seen.visit.assert_clean()
-        for figure in seen.visit.page.locator(".live-slot .rope-live:not(.rl-questions)").all():
-            assert figure.locator("svg > g > *").count() > 5, "a live figure is drawn almost empty"
+        figures = seen.visit.page.locator(".live-slot .rope-live:not(.rl-questions)")
+        drawn = figures.evaluate_all("(all) => all.map((one) => one.querySelectorAll('svg > g > *').length)")
+        assert min(drawn, default=6) > 5, "a live figure is drawn almost empty"
 
 
 @pytest.mark.browser
-def test_page_obeys_its_own_policy(sizes, page):
+def test_page_obeys_its_own_policy(met, page):
     policy = re.search(
         r'Content-Security-Policy" content="([^"]*)"', (SITE / page).read_text(encoding="utf-8")
     )
     assert policy[1].startswith("default-src 'self' file:; object-src 'none'; frame-src 'none';")
     assert "unsafe-eval" not in policy[1]
     assert "'unsafe-inline'" not in policy[1].partition("script-src")[2].partition(";")[0]
-    for seen in sizes.values():
-        assert seen.violations == []
+    assert {way: seen.violations for way, seen in met.items() if seen.violations} == {}
 
 
 @pytest.mark.browser
-def test_page_is_whole_and_obeys_its_policy_from_a_folder(reader, page):
-    seen = loaded(begun(reader, page, root=SITE.as_uri() + "/"))
-    assert seen.violations == []
-    seen.visit.assert_clean()
-    seen.visit.page.context.close()
+def test_nothing_moves_while_a_page_loads_on_a_slow_line(wide, narrow):
+    for seen in (wide, narrow):
+        assert seen.shifted <= 0.05, f"the page moves by {seen.shifted:.3f}"
 
 
 @pytest.mark.browser
-def test_nothing_moves_while_a_page_loads_on_a_slow_line(sizes):
-    for width, seen in sizes.items():
-        assert seen.shifted <= 0.05, f"at {width} px the page moves by {seen.shifted:.3f}"
-
-
-@pytest.mark.browser
-def test_page_is_light_on_a_cold_cache(sizes, page):
+def test_page_is_light_on_a_cold_cache(wide, page):
     others = {
         "book/index.html": INDEX_BUDGET,
         "notebooks/00_rope_in_ten_minutes.html": TEN_MINUTES_BUDGET,
@@ -217,39 +190,36 @@ def test_page_is_light_on_a_cold_cache(sizes, page):
         "notebooks/18_break_and_mend_a_model.html": MODEL_BUDGET,
     }
     budget = others.get(english(page), CHAPTER_BUDGET) + CHINESE_WORDS * page.startswith(CHINESE)
-    weight = sum(len(gzip.compress((SITE / file).read_bytes())) for file in sizes[1200].files)
-    assert weight > 10_000, sizes[1200].files
+    weight = sum(len(packed(SITE / file, (SITE / file).stat().st_mtime_ns)) for file in wide.files)
+    assert weight > 10_000, wide.files
     assert weight <= budget, f"{page} loads {weight:,} bytes (gzip)"
 
 
 @pytest.mark.browser
-def test_page_does_not_scroll_sideways_on_a_phone(sizes):
-    widest = sizes[360].visit.page.evaluate("document.documentElement.scrollWidth")
+def test_page_does_not_scroll_sideways_on_a_phone(narrow):
+    widest = narrow.visit.page.evaluate("document.documentElement.scrollWidth")
     assert widest <= 360, f"the page is {widest} px wide"
 
 
 @pytest.mark.browser
-def test_plots_follow_the_theme_and_can_be_read_on_a_phone(sizes):
-    page = sizes[360].visit.page
+def test_plots_follow_the_theme_and_can_be_read_on_a_phone(narrow):
+    page = narrow.visit.page
     assert page.locator("main .cell_output img[src$='.png']").count() == 0
     page.evaluate(UNFOLDED)
     at_rest(page)
-    for number, plot in enumerate(page.locator(".rope-plot").all()):
-        found = plot.evaluate(READ)
+    for number, found in enumerate(page.locator(".rope-plot").evaluate_all(f"(all) => all.map({READ})")):
         assert not found["paper"].startswith("rgb("), f"plot {number} stands in a box of its own"
         assert found["small"] == [], f"plot {number}: words under 11 px"
         assert not found["ink"] or min(rgb(found["ink"])) > 180, f"plot {number}: dark on dark"
 
 
 @pytest.mark.browser
-def test_axe_finds_no_violation_wide_and_light_narrow_and_dark_with_every_fold_open(sizes):
+def test_axe_finds_no_violation_wide_and_light_narrow_and_dark_with_every_fold_open(wide, narrow):
     # formulas are the same markup in the ink of the words around them: once is enough, where some of them scroll
-    sizes[1200].visit.page.evaluate(
-        "document.querySelectorAll('mjx-container').forEach((math) => math.remove())"
-    )
-    for width, seen in sizes.items():
+    wide.visit.page.evaluate("document.querySelectorAll('mjx-container').forEach((math) => math.remove())")
+    for seen in (wide, narrow):
         seen.visit.page.evaluate(UNFOLDED)
-        assert violations(seen.visit.page, once=True) == [], f"{width} px"
+        assert violations(seen.visit.page, once=True) == [], seen.visit.page.viewport_size
 
 
 @pytest.mark.browser
@@ -263,26 +233,40 @@ def test_stills_with_words_stand_where_no_script_runs(plain, page):
     slots = plain.page.locator(".live-slot")
     assert slots.count() > 0 or page not in CHAPTERS
     assert plain.page.locator(".live-slot ol > li details").count() == len(asked_on(page))
-    for slot in slots.filter(has_not=plain.page.locator("ol")).all():
-        if slot.get_attribute("data-state") or page == "book/review.html":
-            assert not slot.locator("img").count()  # an exercise: its cell says how to answer
-            continue
-        for fold in slot.locator("xpath=ancestor::details[not(@open)]").all():
-            fold.locator("summary").first.click()
-        still = slot.locator("img, .rope-plot")  # of a control that needs Python, its plot
-        expect(still).to_be_visible()
-        soon(plain.page, lambda still=still: still.bounding_box()["height"] > 100)
-        words = still.get_attribute("alt") or still.get_attribute("aria-label")
-        assert len(words.split()) > 5
+    review = page == "book/review.html"
+    stills = slots.evaluate_all(STILLS, review)
+    assert not [still for still in stills if still.get("pictures") or still.get("closed")]
+    assert min((len(still["words"].split()) for still in stills if "words" in still), default=6) > 5
+    soon(
+        plain.page, lambda: all(still.get("tall", 101) > 100 for still in slots.evaluate_all(STILLS, review))
+    )
 
 
 @pytest.mark.browser
 def test_every_picture_has_alt_text_that_says_something(plain):
-    for picture in plain.page.locator('main img, main [role="img"]').all():
-        alt = picture.get_attribute("alt") or picture.get_attribute("aria-label") or ""
-        assert " " in alt.strip(), f"{picture.get_attribute('src')} has the alt text {alt!r}"
+    pictures = plain.page.locator('main img, main [role="img"]')
+    said = pictures.evaluate_all(
+        "(all) => all.map((one) => one.getAttribute('alt') || one.getAttribute('aria-label') || '')"
+    )
+    assert not [words for words in said if " " not in words.strip()]
 
 
+# of slots without questions: pictures of an exercise, whose cell says how to answer; else how tall the still is
+# once the folds around it are opened by what is seen of them, its words, how much stays closed or is there twice
+STILLS = """(slots, review) => slots.filter((slot) => !slot.querySelector("ol")).map((slot) => {
+    if (review || slot.dataset.state) return { pictures: slot.querySelectorAll("img").length };
+    const closed = [];
+    for (let fold = slot.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+        if (!fold.open) closed.unshift(fold.querySelector("summary"));
+    }
+    for (const summary of closed) if (summary.checkVisibility({ visibilityProperty: true })) summary.click();
+    const [still, ...others] = slot.querySelectorAll("img, .rope-plot"); // of a control that needs Python, its plot
+    return {
+        closed: closed.filter((summary) => !summary.parentElement.open).length + others.length,
+        tall: still.checkVisibility({ visibilityProperty: true }) ? still.getBoundingClientRect().height : 0,
+        words: still.getAttribute("alt") || still.getAttribute("aria-label") || "",
+    };
+})"""
 # a plot's paper, the ink of its words, and what of its words is drawn under 11 px
 READ = """(plot) => {
     const words = [...plot.querySelectorAll("text, tspan")].filter((word) => word.firstChild?.nodeType === 3);
