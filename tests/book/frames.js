@@ -13,8 +13,14 @@ function inkOf(node) {
   const turn = (Number(/rotate\(([-\d.]+)/.exec(node.getAttribute("transform") ?? "")?.[1] ?? 0) * Math.PI) / 180;
   const [c, s] = [Math.cos(turn), Math.sin(turn)];
   const turned = ([px, py]) => [x + c * (px - x) - s * (py - y), y + s * (px - x) + c * (py - y)];
-  return { words, corners: [[left, top], [left + wide, top], [left + wide, bottom], [left, bottom]].map(turned) };
+  const corners = [[left, top], [left + wide, top], [left + wide, bottom], [left, bottom]].map(turned);
+  const range = (values) => [Math.min(...values), Math.max(...values)];
+  return { words, corners, across: range(corners.map(([px]) => px)), down: range(corners.map(([, py]) => py)) };
 }
+
+/** Whether two labels may cover each other: their bounds do. */
+const meet = (a, b) =>
+  a.across[0] < b.across[1] && b.across[0] < a.across[1] && a.down[0] < b.down[1] && b.down[0] < a.down[1];
 
 /** By how much two rectangles, turned or not, lie in each other. */
 function overlap(a, b) {
@@ -49,7 +55,7 @@ function covered(nodes) {
   const labels = nodes.filter((node) => node.tagName === "text").map(inkOf);
   return labels.flatMap((a, i) =>
     labels.slice(i + 1).flatMap((b) => {
-      const deep = overlap(a.corners, b.corners);
+      const deep = meet(a, b) ? overlap(a.corners, b.corners) : 0;
       return deep > 1 ? [`"${a.words}" and "${b.words}" cover each other by ${deep.toFixed(1)} px`] : [];
     }),
   );

@@ -152,7 +152,7 @@ def test_labels_of_whole_pictures_lie_apart(sheet, width):
         figure = ModelInThePage()
         values = {name: drawn(control, chance) for name, control in figure.controls().items()}
         states.append(values | {"times": times, "place": chance.randint(1, 32 * times)})
-    read = [held(ModelInThePage, state) for state in states]
+    read = [held(ModelInThePage(), state) for state in states]
     sheet.add_script_tag(path=Path(__file__).with_name("frames.js"))
     faults = sheet.evaluate("faults", [read, ModelInThePage()._controls, width, True])
     assert not faults, "\n".join(faults)

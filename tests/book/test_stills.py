@@ -21,11 +21,17 @@ QUESTIONS = [case for case in STORED if case.id.endswith("-Question")]
 LIVE = [case for case in STORED if "_anywidget_id" in case.values[1]["state"] and case not in QUESTIONS]
 
 
-@pytest.mark.parametrize(("data", "model"), LIVE)
-def test_still_is_what_the_figure_draws_today(browser, data, model):
+@pytest.fixture(scope="module")
+def sheet(browser):
+    """A page on which one figure after another is drawn, as `make notebooks` draws them."""
     page = browser.new_page()
-    drawn = draw_still(page, model)
+    yield page
     page.close()
+
+
+@pytest.mark.parametrize(("data", "model"), LIVE)
+def test_still_is_what_the_figure_draws_today(sheet, data, model):
+    drawn = draw_still(sheet, model)
     stored = data["image/svg+xml"]
     assert "".join(stored) == drawn, "run `make notebooks`"
 
