@@ -66,23 +66,26 @@ function faults([states, description, width, whole = false]) {
   const place = document.querySelector("#place");
   place.style.width = `${width}px`;
   let state = states[0];
-  let changed;
+  let changed; // what a figure does when one of its values has changed
   const model = {
     get: (key) => (key === "_controls" ? description : state[key]),
     set() {},
     save_changes() {},
-    on: (event, listener) => (changed = listener),
+    on(event, listener) {
+      if (event === `change:${description[0].name}`) changed = listener;
+    },
     off() {},
   };
   const stop = figure.render({ model, el: place });
   const svg = place.querySelector("svg");
   const shown = (node) =>
-    !node.matches(".rl-handle, g, defs, defs *") &&
+    !node.matches(".rl-handle, .rl-ring, g, defs, defs *") && // a ring lies around what a hand may take
     node.getAttribute("opacity") !== "0" &&
     (node.tagName !== "text" || node.textContent.trim());
   const found = states.flatMap((next) => {
     state = next;
     changed();
+    if (!svg.isConnected) throw new Error("the picture is no longer in the page");
     if (whole) place.firstChild.still();
     const nodes = [...svg.querySelectorAll("*")].filter(shown);
     return [...outside(svg, nodes), ...covered(nodes)].map((fault) => `${fault} in ${JSON.stringify(state)}`);

@@ -1,4 +1,4 @@
-"""Every figure in 200 states: what is drawn lies in the picture, and no two of its labels cover each other."""
+"""Every figure in 100 states: what is drawn lies in the picture, and no two of its labels cover each other."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from rope_edu.widgets._traits import Control
 from .conftest import SITE
 
 pytestmark = pytest.mark.browser
-STATES = 200
+STATES = 100
 LETTERS = "aeinorst" * 3 + "bcdfghjklmpquvwyzMWI1'"
 
 

@@ -108,7 +108,7 @@ function scale(axis, frequencies, chosen, n) {
     return { place: withinTurn, ys: [0, TURN], yTicks, yFormat: words, yLabel: phrase`Angle within one turn (rad)` };
   }
   if (axis === "linear") {
-    const yFormat = (t) => (t > 0 && t < 0.001 ? significant(t, 2).replace(".0·", "·") : String(t));
+    const yFormat = (t) => (t > 0 && t < 0.001 ? significant(t, 2, 0, 4).replace(".0·", "·") : String(t));
     const end = n * frequencies[chosen] * 1.04;
     return { place: (a) => a, ys: [0, end], yFormat, yLabel: phrase`Angle m·θ, unrolled (rad)` };
   }
