@@ -443,6 +443,26 @@ STILL = """(patience) => new Promise((done) => {
 })"""
 
 
+# returns once the figure is at rest: a glide is at its end within a frame, by a clock that leaps; work is done
+ARRIVED = """(el) => new Promise((done) => {
+    performance.now = () => Performance.prototype.now.call(performance) + 1000;
+    requestAnimationFrame(() => {
+        delete performance.now;
+        const look = () => (el.ariaBusy === "true" ? requestAnimationFrame(look) : done());
+        look();
+    });
+})"""
+RESET = f"""(el) => {{
+    el.querySelector(".rl-reset").click();
+    return ({ARRIVED})(el);
+}}"""
+# what a page does after a rest of a hand, it does ten times as early
+HURRIED = """{
+    const later = window.setTimeout;
+    window.setTimeout = (act, time = 0, ...rest) => later(act, time < 100 ? time : time / 10, ...rest);
+}"""
+
+
 def at_rest(page: Page) -> None:
     """Return once nothing in the page moves any more."""
     moving = page.evaluate(STILL, PATIENCE)
