@@ -1,5 +1,6 @@
 """Every live figure in its page: each control answers, by keyboard, within its range, and says so in words."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from rope_edu import widgets
 from rope_edu.widgets import LiveFigure
 
-from .conftest import FRAMES, LINES, UNFOLD, WHERE, at_rest
+from .conftest import ARRIVED, FRAMES, HURRIED, LINES, RESET, UNFOLD, WHERE, at_rest, settle
 
 FIGURES = sorted(LiveFigure.figures)
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -36,23 +37,32 @@ def test_every_figure_of_the_library_is_in_the_book():
 
 
 @pytest.fixture(scope="module")
-def opened(reader, name):
+def desk(reader) -> Iterator:
+    """A page for all figures, one after another."""
+    seen = reader.blank(maths=False)
+    seen.page.add_init_script(HURRIED)
+    yield seen
+    seen.page.close()
+
+
+@pytest.fixture(scope="module")
+def opened(desk, name):
     """A figure in its page, opened once; its first picture."""
-    seen = reader.open(WHERE[name], maths=False)
-    found = seen.page.locator(f'[data-live="{name}"]').first
+    desk.page.set_viewport_size({"width": 1200, "height": 900})
+    desk.page.goto(desk.root + WHERE[name])
+    settle(desk.page, maths=False)
+    found = desk.page.locator(f'[data-live="{name}"]').first
     found.evaluate(UNFOLD)
     found.scroll_into_view_if_needed()
-    at_rest(seen.page)
-    found.name, found.first_picture, found.seen = name, picture(found), seen
-    yield found
-    seen.page.close()
+    at_rest(desk.page)
+    found.name, found.first_picture, found.seen = name, picture(found), desk
+    return found
 
 
 @pytest.fixture
 def figure(opened):
     """A figure at rest, as wide as a desk allows."""
-    opened.locator(".rl-reset").evaluate("(el) => el.click()")
-    rest(opened)
+    opened.evaluate(RESET)
     at_width(opened, 1200)
     yield opened
     opened.seen.assert_clean()
@@ -88,11 +98,6 @@ def picture(figure) -> str:
     return figure.evaluate(PICTURE)
 
 
-def rest(figure) -> None:
-    """Return once the figure's work is done."""
-    figure.page.wait_for_function("(el) => el.ariaBusy !== 'true'", arg=figure.element_handle())
-
-
 def line(figure) -> str:
     """The state as a line of Python."""
     return figure.locator(".rl-python code").inner_text()
@@ -115,7 +120,35 @@ def sweep(figure, look: str) -> dict[str, object]:
     return {each["where"]: each["saw"] for each in figure.evaluate(f"(el) => ({SWEEP})(el, {look})")}
 
 
-IDLE = '(el) => [...el.querySelectorAll(".rl-idle:has(input[type=range])")].map((box) => box.dataset.trait)'
+CUT_OFF = """(el) => {
+    const svg = el.querySelector("svg");
+    const box = svg.getBoundingClientRect();
+    const gaps = (r) => [r.left - box.left, box.right - r.right, r.top - box.top, box.bottom - r.bottom];
+    const held = el.classList.contains("rl-held"); // its leading panel alone is seen
+    const pixel = Math.max(1, svg.getScreenCTM().a); // a held picture is drawn larger
+    const out = (r) => Math.min(...gaps(r).slice(0, held ? 2 : 4)) < -pixel;
+    return [...el.querySelectorAll("svg text")]
+        .filter((text) => text.textContent && out(text.getBoundingClientRect()))
+        .map((text) => text.textContent);
+}"""
+# the sliders that have no effect, where no number is drawn or said, and the words that are cut off
+AT_AN_END = f"""(el) => {{
+    const text = (part) => el.querySelector(part).textContent;
+    const drawn = el.querySelector("svg").innerHTML;
+    const all = {{ drawn, said: text(".rl-readout"), line: text(".rl-python code") }};
+    const wrong = ["NaN", "Infinity", "undefined"].flatMap((word) =>
+        Object.keys(all).filter((part) => all[part].includes(word)).map((part) => `${{word}} is ${{part}}`));
+    const idle = [...el.querySelectorAll(".rl-idle:has(input[type=range])")].map((box) => box.dataset.trait);
+    return {{ wrong, idle, cut: ({CUT_OFF})(el) }};
+}}"""
+
+
+@pytest.fixture(scope="module")
+def ends(opened) -> dict[str, dict]:
+    """What is seen with each slider at each of its ends, in the width of a desk."""
+    opened.evaluate(RESET)
+    at_width(opened, 1200)
+    return sweep(opened, AT_AN_END)
 
 
 LEADS = """(el) => [...el.querySelectorAll(".rl-controls")].map((grid) =>
@@ -158,16 +191,16 @@ def test_a_cell_that_sets_the_figure_does_so_in_the_page(figure):
         }
         return
     figure.page.locator(".tag_set-figure .live-set").click()
-    rest(figure)
+    figure.evaluate(ARRIVED)
     named = dict(vars(widgets))
     exec(f"{made}\n{setting}", named)
     assert values_of(eval(line(figure), dict(vars(widgets)))) == values_of(named["figure"])
     assert figure.locator(".rl-line").inner_text() == f"figure = {line(figure)}"
 
 
-def test_no_control_is_dead(figure):
-    for where, idle in sweep(figure, IDLE).items():
-        assert where.partition(" at ")[0] not in idle, (
+def test_no_control_is_dead(figure, ends):
+    for where, saw in ends.items():
+        assert where.partition(" at ")[0] not in saw["idle"], (
             f"{figure.name}: {where} stays dimmed after it was moved"
         )
 
@@ -179,8 +212,13 @@ def test_reset_brings_the_first_picture_back(figure):
         box.press("Space")
     assert picture(figure) != figure.first_picture
     figure.locator(".rl-reset").click()
-    rest(figure)
+    figure.evaluate(ARRIVED)
     assert picture(figure) == figure.first_picture
+
+
+# where each slider stands
+PLACES = """(el) => Object.fromEntries([...el.querySelectorAll("[data-trait] input[type=range]")].map(
+    (input) => [input.closest("[data-trait]").dataset.trait, Number(input.value)]))"""
 
 
 def test_line_of_python_makes_the_state(figure):
@@ -190,23 +228,16 @@ def test_line_of_python_makes_the_state(figure):
         if box.is_visible():  # it means something now
             box.select_option(index=box.locator("option").count() - 1)
     made = eval(line(figure), vars(widgets))
-    for name in made.controls():
-        control = figure.locator(f'[data-trait="{name}"] input').first
-        if made.controls()[name].kind == "slider":
+    shown = figure.evaluate(PLACES)
+    for name, control in made.controls().items():
+        if control.kind == "slider":
             value = getattr(made, name)
-            shown = float(control.input_value())
-            assert abs(shown - value) < 1e-6 or abs(10**shown / value - 1) < 0.03
+            assert abs(shown[name] - value) < 1e-6 or abs(10 ** shown[name] / value - 1) < 0.03
 
 
-DRAWN = """(el) => ({ drawn: el.querySelector("svg").innerHTML, said: el.querySelector(".rl-readout").textContent,
-    line: el.querySelector(".rl-python code").textContent })"""
-
-
-def test_both_ends_of_every_slider_draw(figure):
-    for where, seen in sweep(figure, DRAWN).items():
-        for part, text in seen.items():
-            for no_number in ("NaN", "Infinity", "undefined"):
-                assert no_number not in text, f"{figure.name}: {no_number} is {part}, {where}"
+def test_both_ends_of_every_slider_draw(figure, ends):
+    for where, saw in ends.items():
+        assert saw["wrong"] == [], f"{figure.name}, {where}"
 
 
 def test_controls_have_labels_and_units(figure):
@@ -259,25 +290,15 @@ SPOKEN = """([el, before]) => {
 def test_words_are_spoken_once_the_hand_rests(figure):
     before = figure.locator(".rl-readout").text_content()
     figure.locator("input[type=range]").first.press("ArrowRight")
-    rest(figure)  # all is drawn, and not yet said
+    figure.evaluate(ARRIVED)  # all is drawn, and not yet said
     figure.page.wait_for_function(SPOKEN, arg=[figure.element_handle(), before])
 
 
-CUT_OFF = """(el) => {
-    const svg = el.querySelector("svg");
-    const box = svg.getBoundingClientRect();
-    const gaps = (r) => [r.left - box.left, box.right - r.right, r.top - box.top, box.bottom - r.bottom];
-    const held = el.classList.contains("rl-held"); // its leading panel alone is seen
-    const pixel = Math.max(1, svg.getScreenCTM().a); // a held picture is drawn larger
-    const out = (r) => Math.min(...gaps(r).slice(0, held ? 2 : 4)) < -pixel;
-    return [...el.querySelectorAll("svg text")]
-        .filter((text) => text.textContent && out(text.getBoundingClientRect()))
-        .map((text) => text.textContent);
-}"""
-
-
-def test_words_in_the_picture_are_never_cut_off(figure):
-    for width in (1200, 360, 320):
+def test_words_in_the_picture_are_never_cut_off(figure, ends):
+    assert figure.evaluate(CUT_OFF) == [], f"{figure.name} at 1200 px"
+    for where, saw in ends.items():
+        assert saw["cut"] == [], f"{figure.name} at 1200 px, {where}"
+    for width in (360, 320):
         at_width(figure, width)
         assert figure.evaluate(CUT_OFF) == [], f"{figure.name} at {width} px"
         for where, cut in sweep(figure, CUT_OFF).items():

@@ -44,7 +44,7 @@ def score(seen) -> str:
 
 def drag(seen, number: int, *moves: tuple[float, float]) -> None:
     """Take the thing of that number by the mouse, and bring it by each of these moves in turn."""
-    x, y = centre(seen.figure.locator(".rl-handle").nth(number))
+    ((x, y),) = centre(seen.figure.locator(".rl-handle").nth(number), 0.5)
     seen.page.mouse.move(x, y)
     seen.page.mouse.down()
     for dx, dy in moves:
@@ -153,7 +153,7 @@ def test_a_guess_is_drawn_before_the_sum_is_seen(opened):
 def test_a_guess_is_drawn_by_a_finger_and_by_keys(opened):
     seen = opened("ScoreDistance", **PHONE)
     seen.devtools = seen.page.context.new_cdp_session(seen.page)
-    x, y = centre(seen.figure.locator(".rl-handle").first)
+    ((x, y),) = centre(seen.figure.locator(".rl-handle").first, 0.5)
     stroke(seen, (x, y), (x + 320, y + 60), steps=24)
     soon(seen.page, lambda: "Your guess was off by" in said(seen))
     seen.figure.locator(".rl-reset").evaluate("(el) => el.click()")
@@ -218,7 +218,7 @@ def test_a_click_on_a_patch_makes_it_the_query_and_a_drag_brings_it_on(opened):
 def test_on_a_phone_a_name_in_the_list_takes_its_model(opened):
     seen = opened("BaseBound", **PHONE)
     names = seen.figure.locator(".rl-tap")
-    seen.page.touchscreen.tap(*centre(names.last))  # the last of nine: it has no equal among the dots
+    seen.page.touchscreen.tap(*centre(names.last, 0.5)[0])  # the last of nine: it has no equal among the dots
     expect(seen.figure.locator(".rl-readout")).to_contain_text("With base 10,000,000", timeout=20_000)
     assert "model='Qwen2.5 7B 1M'" in line(seen)
     seen.assert_clean()

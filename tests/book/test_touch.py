@@ -1,59 +1,79 @@
 """A phone held in a hand: fingers scroll, slide and drag, and see what they move."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from .conftest import FRAMES, UNFOLD, WHERE, at_rest, in_sight_is_told, soon
+from .conftest import FRAMES, RESET, STILL, TOLD, UNFOLD, WHERE, at_rest, settle, soon
+from .engines import PATIENCE
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
 @pytest.fixture(scope="module")
-def opened(reader, name) -> Iterator:
-    """A figure on a phone, opened once: its page, and what sends touches."""
-    seen = reader.open(WHERE[name], maths=False, **PHONE)
-    seen.figure = seen.page.locator(f'[data-live="{name}"]').first
-    seen.figure.evaluate(UNFOLD)
+def held(reader) -> Iterator:
+    """A phone: its page, and what sends touches."""
+    seen = reader.blank(maths=False, **PHONE)
     seen.devtools = seen.page.context.new_cdp_session(seen.page)
     yield seen
     seen.page.close()
 
 
+@pytest.fixture(scope="module")
+def opened(held, name):
+    """A figure on a phone, opened once."""
+    held.page.goto(held.root + WHERE[name])
+    settle(held.page, maths=False)
+    held.figure = held.page.locator(f'[data-live="{name}"]').first
+    held.figure.evaluate(UNFOLD)
+    return held
+
+
 @pytest.fixture
 def phone(opened) -> Iterator:
-    """The figure at rest."""
-    opened.figure.locator(".rl-reset").evaluate("(el) => el.click()")
-    at_rest(opened.page)
+    """The figure as it was at first."""
+    opened.figure.evaluate(RESET)
     yield opened
     opened.assert_clean()
+
+
+def touch(seen, kind: str, *points: tuple[float, float], at: float | None = None) -> None:
+    """Send touchStart, touchMove or touchEnd with fingers at these points, now or at another time."""
+    fingers = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+    when = {"timestamp": at} if at else {}
+    seen.devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers} | when)
 
 
 FRAME = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
-def touch(seen, kind: str, *points: tuple[float, float]) -> None:
-    """Send touchStart, touchMove or touchEnd with fingers at these points."""
-    fingers = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
-    seen.devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
-    seen.page.evaluate(FRAME)
-
-
-def stroke(seen, start: tuple[float, float], end: tuple[float, float], steps: int = 12) -> None:
-    """Touch, move in a straight line, let go."""
+def stroke(seen, start: tuple[float, float], end: tuple[float, float], steps: int = 6) -> None:
+    """Touch, move in a straight line, a frame for each step, let go."""
     touch(seen, "touchStart", start)
     for i in range(1, steps + 1):
         touch(seen, "touchMove", tuple(a + (b - a) * i / steps for a, b in zip(start, end, strict=True)))
+        seen.page.evaluate(FRAME)
     touch(seen, "touchEnd")
+    seen.page.evaluate(FRAME)
 
 
-def centre(target, share: float = 0.5) -> tuple[float, float]:
-    """Bring an element to the middle of the window; the point at this share of its width, at half its height."""
-    target.evaluate("(el) => el.scrollIntoView({ block: 'center', behavior: 'instant' })")
-    in_sight_is_told(target.locator("xpath=ancestor::*[@data-live]").locator(".rl-picture"))
-    box = target.bounding_box()
-    return box["x"] + share * box["width"], box["y"] + box["height"] / 2
+# brings an element to the middle of the window; where it is, once all is at rest and its figure knows what is seen
+CENTRED = f"""async (el, patience) => {{
+    el.scrollIntoView({{ block: "center", behavior: "instant" }});
+    const moving = await ({STILL})(patience);
+    await ({TOLD})(el.closest("[data-live]").querySelector(".rl-picture"));
+    const {{ x, y, width, height }} = el.getBoundingClientRect();
+    return {{ moving, x, y: y + height / 2, width }};
+}}"""
+
+
+def centre(target, *shares: float) -> list[tuple[float, float]]:
+    """Bring an element to the middle of the window; the points at these shares of its width, at half its height."""
+    box = target.evaluate(CENTRED, PATIENCE)
+    assert not box["moving"], f"it moves after {PATIENCE} s: {box['moving']}"
+    return [(box["x"] + share * box["width"], box["y"]) for share in shares]
 
 
 def line(seen) -> str:
@@ -64,30 +84,39 @@ def line(seen) -> str:
 PLACE = "(el) => (el.value - el.min) / (el.max - el.min)"  # of a slider, from 0 to 1
 
 
+def sliders(phone) -> list:
+    """Return the sliders that are in sight."""
+    return phone.figure.locator("input[type=range]:visible").all()
+
+
 def test_a_swipe_over_a_slider_scrolls_and_moves_nothing(phone):
-    for slider in phone.figure.locator("input[type=range]:visible").all()[:3]:
-        x, y = centre(slider, 0.15 if slider.evaluate(PLACE) > 0.5 else 0.85)  # far from where it stands
+    for slider in sliders(phone)[:3]:
+        far = 0.15 if slider.evaluate(PLACE) > 0.5 else 0.85  # from where it stands
+        ((x, y),) = centre(slider, far)
         before, scrolled = line(phone), phone.page.evaluate("scrollY")
-        stroke(phone, (x, y), (x, y - 200), steps=8)
+        now = time.time()
+        touch(phone, "touchStart", (x, y), at=now)
+        for i in range(1, 5):  # two seconds each by its clock: the page is not flung
+            touch(phone, "touchMove", (x, y - 50 * i), at=now + 2 * i)
+        touch(phone, "touchEnd", at=now + 10)
         phone.page.wait_for_function("(least) => scrollY > least", arg=scrolled + 50)
         at_rest(phone.page)
         assert line(phone) == before, "the slider has moved"
 
 
 def test_a_finger_moves_a_slider_and_sees_the_picture(phone):
-    for slider in phone.figure.locator("input[type=range]:visible").all():
-        phone.figure.locator(".rl-reset").evaluate(
-            "(el) => el.click()"
-        )  # another slider's end may hide this one
-        (x, y), (far, _) = centre(slider, 0.2), centre(slider, 0.8)
+    for slider in sliders(phone):
+        phone.figure.evaluate(RESET)  # another slider's end may hide this one
+        (x, y), (far, _) = centre(slider, 0.2, 0.8)
         touch(phone, "touchStart", (x, y))
-        before = phone.figure.locator("svg").first.inner_html()
-        for i in range(1, 9):
-            touch(phone, "touchMove", (x + (far - x) * i / 8, y))
-        seen = phone.page.evaluate(TOGETHER, slider.element_handle())
+        phone.figure.evaluate("(el) => { el.before = el.querySelector('svg').innerHTML; }")
+        for i in range(1, 5):
+            touch(phone, "touchMove", (x + (far - x) * i / 4, y))
+        phone.page.evaluate(FRAMES)
+        seen = slider.evaluate(TOGETHER)
         touch(phone, "touchEnd")
-        drawn = phone.figure.locator("svg").first
-        soon(phone.page, lambda drawn=drawn, before=before: drawn.inner_html() != before)
+        drawn = "(el) => el.querySelector('svg').innerHTML !== el.before"
+        phone.page.wait_for_function(drawn, arg=phone.figure.element_handle())
         assert seen["picture"] >= 0.7, seen
         assert seen["control"] == 1, seen
         assert not seen["covered"], seen
@@ -103,23 +132,31 @@ TOGETHER = """(slider) => {
 }"""
 
 
+# keeps every state that the line of Python says
+FOLLOWED = """(el) => {
+    const code = el.querySelector(".rl-python code");
+    el.states = new Set([code.textContent]);
+    const watch = new MutationObserver(() => el.states.add(code.textContent));
+    watch.observe(code, { childList: true, characterData: true, subtree: true });
+}"""
+
+
 def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
     if not phone.figure.locator(".rl-handle").count():
         return
     handle = phone.figure.locator(".rl-handle").first
-    x, y = centre(handle)
+    ((x, y),) = centre(handle, 0.5)
     way = -100 if x > 195 else 100
-    states, scrolled = [line(phone)], phone.page.evaluate("scrollY")
-    touch(phone, "touchStart", (x, y))
-    for i in range(1, 21):
-        touch(phone, "touchMove", (x + way * i / 20, y + 1.5 * i))
-        states.append(line(phone))
-    touch(phone, "touchEnd")
+    phone.figure.evaluate(FOLLOWED)
+    scrolled = phone.page.evaluate("scrollY")
+    stroke(phone, (x, y), (x + way, y + 30), steps=10)
     at_rest(phone.page)
-    assert len(set(states)) >= 3, "it does not follow the finger"  # it may arrive at an end
+    assert phone.figure.evaluate("(el) => el.states.size") >= 3, (
+        "it does not follow the finger"
+    )  # to an end, maybe
     assert phone.page.evaluate("scrollY") == scrolled, "the page scrolls under the finger"
 
-    x, y = centre(handle)
+    ((x, y),) = centre(handle, 0.5)
     before = line(phone)
     phone.page.mouse.move(x, y)
     phone.page.mouse.down(button="right")
@@ -128,12 +165,11 @@ def test_what_can_be_dragged_follows_one_finger_and_one_button(phone):
     phone.page.evaluate(FRAMES)
     assert line(phone) == before, "the right button drags"
 
-    x, y = centre(handle)
     touch(phone, "touchStart", (x, y))
     touch(phone, "touchStart", (x, y), (x + 30, y + 120))
     held = line(phone)
-    for i in range(1, 6):
-        touch(phone, "touchMove", (x, y), (x + 30 + way * i / 5, y + 120))
+    for i in range(1, 4):
+        touch(phone, "touchMove", (x, y), (x + 30 + way * i / 3, y + 120))
     phone.page.evaluate(FRAMES)
     assert line(phone) == held, "a second finger drags"
     touch(phone, "touchEnd")
@@ -144,7 +180,7 @@ def test_a_word_can_be_dragged_by_a_finger_wherever_it_is_taken(visit, share):
     seen = visit(WHERE["OrderBlindness"], maths=False, **PHONE)
     seen.figure = seen.page.locator('[data-live="OrderBlindness"]').first
     seen.devtools = seen.page.context.new_cdp_session(seen.page)
-    x, y = centre(seen.figure.locator(".rl-handle").first, share)
+    ((x, y),) = centre(seen.figure.locator(".rl-handle").first, share)
     before = line(seen)
     stroke(seen, (x, y), (x - 150 if x > 195 else x + 150, y))
     soon(seen.page, lambda: line(seen) != before)
