@@ -147,8 +147,22 @@ def test_a_figure_is_fetched_and_tried_where_its_still_is(visit, name):
     seen.assert_clean()
 
 
-def test_the_page_says_its_line_and_opens_three_doors_with_counted_hours(visit):
-    page = visit(INDEX, maths=False).page
+@pytest.fixture(scope="module")
+def first_page(reader):
+    """The first page, in a window of any width: first_page(1280) -> its page."""
+    page = reader.open(INDEX, maths=False).page
+
+    def at(width: int):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(FRAMES)
+        return page
+
+    yield at
+    page.close()
+
+
+def test_the_page_says_its_line_and_opens_three_doors_with_counted_hours(first_page):
+    page = first_page(1200)
     assert page.locator(".first-line").inner_text() == "Your words are clocks."
     doors = page.locator(".door")
     assert doors.count() == 3
@@ -156,16 +170,16 @@ def test_the_page_says_its_line_and_opens_three_doors_with_counted_hours(visit):
 
 
 @pytest.mark.parametrize("width", [1280, 1024])
-def test_all_doors_and_the_switch_are_in_the_first_screen(visit, width):
-    page = visit(INDEX, maths=False, width=width, height=900).page
+def test_all_doors_and_the_switch_are_in_the_first_screen(first_page, width):
+    page = first_page(width)
     for each in [*page.locator(".door").all(), page.locator(f"{RAIL} .rl-toggle")]:
         box = each.bounding_box()
         assert box["y"] + box["height"] <= 900
 
 
 @pytest.mark.parametrize("width", [390, 700, 900, 1280])
-def test_doors_and_tries_are_in_one_row_or_in_one_column(visit, width):
-    page = visit(INDEX, maths=False, width=width).page
+def test_doors_and_tries_are_in_one_row_or_in_one_column(first_page, width):
+    page = first_page(width)
     for cards in (".door", ".try"):
         boxes = [each.bounding_box() for each in page.locator(cards).all()]
         assert 1 in (len({box["x"] for box in boxes}), len({box["y"] for box in boxes}))
