@@ -215,7 +215,9 @@ function drawGuess(pen, state, all, box, Y) {
   const step = box.w / KNOTS;
   const start = all.scores[0] / all.limit;
   const floor = all.low / all.limit; // of the chart: a guess may be lower
-  const line = [start, ...guess].map((height, i) => /** @type {Pair} */ ([box.x + i * step, Y(Math.max(floor, height) * all.limit)]));
+  const line = [start, ...guess].map(
+    (height, i) => /** @type {Pair} */ ([box.x + i * step, Y(Math.max(floor, height) * all.limit)]),
+  );
   pen.curve(line, { stroke: ink.other, width: 3.5 });
   const [x, y] = line.at(-1);
   if (waits(state)) {
