@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import UNFOLD, WATCH, WHERE, settle, soon
+from .conftest import UNFOLD, WHERE, settle, soon
 
 pytestmark = pytest.mark.browser
 FEW = 2  # announcements of one move, however long it takes
@@ -11,11 +11,10 @@ HOUR = 3600  # seconds: by then a page is drawn
 
 
 @pytest.fixture(scope="module")
-def opened(reader, name):
+def opened(reader, watched_figures, name):
     """A figure in its page, opened once with what counts announcements; its clock goes on when a test says so."""
-    seen = reader.blank(maths=False, fresh=True)
+    seen = reader.blank(root=watched_figures, fresh=True)
     seen.page.clock.install(time=0)
-    seen.page.add_init_script(WATCH.read_text(encoding="utf-8"))
     seen.page.goto(seen.root + WHERE[name])
     settle(seen.page, maths=False)
     seen.page.clock.pause_at(HOUR)
@@ -59,9 +58,9 @@ def test_a_drag_of_a_second_is_announced_once(figure):
     mouse, value, words = figure.page.mouse, slider.input_value(), said(figure)
     mouse.move(at["x"] + 0.2 * at["width"], at["y"] + at["height"] / 2)
     mouse.down()
-    for step in range(25):
-        mouse.move(at["x"] + (0.2 + 0.6 * step / 24) * at["width"], at["y"] + at["height"] / 2)
-        figure.page.clock.run_for(40)
+    for step in range(10):
+        mouse.move(at["x"] + (0.2 + 0.6 * step / 9) * at["width"], at["y"] + at["height"] / 2)
+        figure.page.clock.run_for(100)
     mouse.up()
     assert slider.input_value() != value
     news = said(figure) != words  # what did not change need not be said again
