@@ -199,7 +199,14 @@ class FiguresAlone(Book):
 
 
 class Watched(Book):
-    """Serve pages with a script before all others that keeps what goes wrong (``watch.js``)."""
+    """Serve pages with a script before all others that keeps what goes wrong (``watch.js``); parts are kept."""
+
+    protocol_version = "HTTP/1.1"  # a connection lasts for more than one answer
+
+    def send_header(self, keyword: str, value: str) -> None:
+        """Let an engine keep what is no page: nothing is built anew while tests run."""
+        kept = keyword == "Cache-Control" and not urlsplit(self.path).path.endswith(".html")
+        super().send_header(keyword, "max-age=3600" if kept else value)
 
     def page(self, path: Path) -> bytes:
         """Put the script in."""

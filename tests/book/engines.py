@@ -58,7 +58,7 @@ class Chromium:
         self.page.goto(url)
 
     def js(self, body: str, *args: Any) -> Any:
-        """Return what a function of that body returns; it sees ``arguments``."""
+        """Return what a function of that body returns, or promises; it sees ``arguments``."""
         return self.page.evaluate(f"(args) => (function () {{ {body} }}).apply(null, args)", list(args))
 
     def press(self, *keys: str) -> None:
@@ -74,12 +74,17 @@ class Chromium:
             self.page.mouse.move(*point)
         self.page.mouse.up()
 
-    def label(self, selector: str) -> str:
-        """Return the accessible name of an element."""
+    def labels(self, selector: str) -> list[str]:
+        """Return the accessible names of elements."""
         root = self.devtools.send("DOM.getDocument", {"depth": 0})["root"]["nodeId"]
-        node = self.devtools.send("DOM.querySelector", {"nodeId": root, "selector": selector})["nodeId"]
-        tree = self.devtools.send("Accessibility.getPartialAXTree", {"nodeId": node, "fetchRelatives": False})
-        return tree["nodes"][0].get("name", {}).get("value", "")
+        found = self.devtools.send("DOM.querySelectorAll", {"nodeId": root, "selector": selector})["nodeIds"]
+        asked = [{"nodeId": node, "fetchRelatives": False} for node in found]
+        trees = [self.devtools.send("Accessibility.getPartialAXTree", each) for each in asked]
+        return [tree["nodes"][0].get("name", {}).get("value", "") for tree in trees]
+
+    def label(self, selector: str) -> str:
+        """Return the accessible name of the first of them."""
+        return self.labels(selector)[0]
 
     def picture(self) -> bytes:
         """Return a picture of the window (PNG)."""
@@ -104,7 +109,7 @@ class WebDriver:
         self.send("Navigate", url=url)
 
     def js(self, body: str, *args: Any) -> Any:
-        """Return what a function of that body returns; it sees ``arguments``."""
+        """Return what a function of that body returns, or promises; it sees ``arguments``."""
         return self.send("ExecuteScript", script=body, args=list(args))
 
     def press(self, *keys: str) -> None:
@@ -116,15 +121,20 @@ class WebDriver:
     def drag(self, *path: Point) -> None:
         """Press the pointer at the first point, move it along the others and let it go; one point is a click."""
         first, *rest = [
-            {"type": "pointerMove", "x": round(x), "y": round(y), "duration": 16, "origin": "viewport"}
+            {"type": "pointerMove", "x": round(x), "y": round(y), "duration": 0, "origin": "viewport"}
             for x, y in path
         ]
         moves = [first, {"type": "pointerDown", "button": 0}, *rest, {"type": "pointerUp", "button": 0}]
         pointer = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": moves}
         self.send("PerformActions", actions=[pointer])
 
+    def labels(self, selector: str) -> list[str]:
+        """Return the accessible names of elements."""
+        found = self.send("FindElements", using="css selector", value=selector)
+        return [self.send("GetComputedLabel", id=element) for each in found for element in each.values()]
+
     def label(self, selector: str) -> str:
-        """Return the accessible name of an element."""
+        """Return the accessible name of the first of them."""
         found = self.send("FindElement", using="css selector", value=selector)
         (element,) = found.values()
         return self.send("GetComputedLabel", id=element)
@@ -197,6 +207,7 @@ class WebKit(WebDriver):
         "PerformActions": ("POST", "/session/{session}/actions"),
         "SetWindowRect": ("POST", "/session/{session}/window/rect"),
         "FindElement": ("POST", "/session/{session}/element"),
+        "FindElements": ("POST", "/session/{session}/elements"),
         "GetComputedLabel": ("GET", "/session/{session}/element/{id}/computedlabel"),
         "TakeScreenshot": ("GET", "/session/{session}/screenshot"),
         "DeleteSession": ("DELETE", "/session/{session}"),

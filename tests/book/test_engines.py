@@ -26,14 +26,11 @@ def until(engine, condition: str, *args: object) -> None:
         time.sleep(0.03)
 
 
-FRAMES = """window.framed = false;
-requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => (window.framed = true))));"""
-
-
 def frames(engine) -> None:
     """Return once the page was drawn twice."""
-    engine.js(FRAMES)
-    until(engine, "return window.framed")
+    engine.js(
+        "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+    )
 
 
 def box(name: str, trait: str, part: str) -> str:
@@ -41,125 +38,72 @@ def box(name: str, trait: str, part: str) -> str:
     return f'[data-live="{name}"] [data-trait="{trait}"] {part}'
 
 
-def points(engine, selector: str, *shares: float) -> list[tuple[float, float]]:
-    """Return the points at these shares of an element's width, at half its height, once it stands still."""
-    place = None
-    while place != (now := engine.js("return book.place(arguments[0])", selector)):
-        place = now
+def at(place: list[float], *shares: float) -> list[tuple[float, float]]:
+    """Return the points at these shares of a box's width, at half its height."""
     left, top, width, height = place
     return [(left + share * width, top + height / 2) for share in shares]
 
 
-def picture(engine, name: str) -> str:
-    """Return what is drawn and said."""
-    return engine.js("return book.picture(arguments[0])", name)
+def points(engine, selector: str, *shares: float) -> list[tuple[float, float]]:
+    """Return these points of an element, once it stands still."""
+    return at(engine.js("return book.place(document.querySelector(arguments[0]))", selector), *shares)
 
 
-def later(engine, name: str) -> str:
-    """Return the same once the page was drawn twice."""
-    frames(engine)
-    return picture(engine, name)
+def look(engine, name: str) -> None:
+    """Remember what a figure shows."""
+    engine.js("book.look(arguments[0])", name)
 
 
-class Answers:
-    """What a figure shows, before and after each move."""
-
-    def __init__(self, engine, name: str) -> None:
-        self.engine, self.name = engine, name
-        self.look()
-
-    def look(self) -> None:
-        """Remember what is drawn and said."""
-        self.shown = picture(self.engine, self.name)
-
-    def to(self, move: str) -> tuple[str, str]:
-        """Fail unless something has changed since the last look; the lines of Python then and now."""
-        before = self.shown
-        self.look()
-        if self.shown == before:  # the browser may not have come to it yet
-            frames(self.engine)
-            self.look()
-        assert self.shown != before, f"{self.engine.name}: {self.name} does not answer {move}"
-        return before.rpartition("\n")[2], self.shown.rpartition("\n")[2]
-
-
-KEY = {
-    "range": "ArrowRight",
-    "radio": "ArrowRight",
-    "checkbox": "Space",
-    "select-one": "ArrowDown",
-    "number": "ArrowUp",
-}
-BACK = {"ArrowRight": "ArrowLeft", "ArrowDown": "ArrowUp"}
-AT_END = """const el = document.querySelector(arguments[0]);
-return el.type === "range" ? el.value === el.max : el.selectedIndex === el.options?.length - 1"""
-
-
-IN_SIGHT = "return document.querySelector(arguments[0]).getClientRects().length > 0"
-
-
-def in_sight(engine, name: str, trait: str) -> bool:
-    """Return whether a control is shown: one without effect in this state is not."""
-    return engine.js(IN_SIGHT, f'[data-live="{name}"] [data-trait="{trait}"]')
+def answers(engine, name: str) -> tuple[bool, str, str]:
+    """Return whether a figure shows something else than at the last look, and its lines of Python then and now."""
+    return tuple(engine.js("return book.answer(arguments[0])", name))
 
 
 def press_each_control(engine, name: str) -> None:
     """Move every control by its key."""
-    answers = Answers(engine, name)
+    look(engine, name)
     for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
-        if not in_sight(engine, name, trait):
+        key = engine.js("return book.focus(...arguments)", name, trait)
+        if not key:
             continue
-        selector = box(name, trait, "input, " + box(name, trait, "select, " + box(name, trait, "textarea")))
-        engine.js("document.querySelector(arguments[0]).focus()", selector)
-        if kind in ("text", "textarea"):
-            engine.js("document.querySelector(arguments[0]).select()", selector)
-            engine.press(*" ".join("abcd"), "Enter")
-        else:
-            key = KEY[kind]
-            engine.press(BACK.get(key, key) if engine.js(AT_END, selector) else key)
-            if kind == "number":
-                engine.press("Tab")
-        said = answers.to(f"the keyboard at {trait}")  # then, if it is at its default now
-        assert any(f"{trait}=" in each for each in said), f"{name}.{trait} is not in the line of Python"
+        engine.press(
+            *(*"a b c d", "Enter") if key == "text" else (key, "Tab") if kind == "number" else (key,)
+        )
+        changed, before, now = answers(engine, name)
+        assert changed, f"{engine.name}: {name} does not answer the keyboard at {trait}"
+        # in one of the two it is not at its default
+        assert f"{trait}=" in before + now, f"{name}.{trait} is not in the line of Python"
+
+
+PLACE = "return book.place(book.part(...arguments))"
 
 
 def point_at_each_control(engine, name: str) -> None:
-    """Move sliders, checkboxes and handles by the pointer, and press every button."""
-    answers = Answers(engine, name)
+    """Move sliders, checkboxes and handles by the pointer."""
+    look(engine, name)
     for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
-        if not in_sight(engine, name, trait):
+        if kind not in PARTS or not (place := engine.js(PLACE, name, trait, PARTS[kind])):
             continue
         if kind == "range":
-            engine.drag(*points(engine, box(name, trait, "input"), 0.1, 0.2, 0.1))
-            answers.look()
-            engine.drag(*points(engine, box(name, trait, "input"), 0.9, 0.8, 0.9))
-            answers.to(f"the pointer at {trait}")
-        elif kind == "checkbox":
-            engine.drag(*points(engine, box(name, trait, "span"), 0.5))
-            answers.to(f"a click on the label of {trait}")
-    number, gripped = 0, engine.js(GRIPPED, name)
-    while number < gripped:
-        selector = f'[data-live="{name}"] [data-grip="{number}"]'
-        ((x, y),) = points(engine, selector, 0.5)
+            engine.drag(*at(place, 0.2, 0.1))
+            look(engine, name)
+            engine.drag(*at(engine.js(PLACE, name, trait, PARTS[kind]), 0.8, 0.9))
+        else:
+            engine.drag(*at(place, 0.5))
+        assert answers(engine, name)[0], f"{engine.name}: {name} does not answer the pointer at {trait}"
+    number = 0
+    while place := engine.js("return book.place(book.handle(...arguments))", name, number):
+        ((x, y),) = at(place, 0.5)
         for way in (-200, 200) if x > 500 else (200, -200):  # a thing at its end can go but one way
             engine.drag((x, y), (x + way / 2, y - 20), (x + way, y - 30))
-            if picture(engine, name) != answers.shown or later(engine, name) != answers.shown:
+            answered = answers(engine, name)[0]
+            if answered:
                 break
-        answers.to(f"the pointer at handle {number}")
-        number, gripped = number + 1, engine.js(GRIPPED, name)  # a drag may take a handle away
+        assert answered, f"{engine.name}: {name} does not answer the pointer at handle {number}"
+        number += 1
 
 
-GRIPPED = """const all = [...book.figure(arguments[0]).querySelectorAll(".rl-handle")];
-all.forEach((each, i) => { each.dataset.grip = i; });
-return all.length"""
-
-
-def press_each_button(engine, name: str) -> None:
-    """Press what stands below the controls: Play twice, Reset at the end."""
-    buttons = "book.figure(arguments[0]).querySelectorAll('.rl-bar button:not(.rl-reset)')"
-    engine.js(f"for (const button of {buttons}) button.click()", name)
-    engine.js("book.figure(arguments[0]).querySelector('.rl-play')?.click()", name)
-    engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)
+PARTS = {"range": "input", "checkbox": "span"}  # where the pointer takes them: a checkbox by its label
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +115,8 @@ def alive(engine, watched_figures, name):
 
 NAMED = """book.controls(arguments[0]); // unfolds them
 const all = book.figure(arguments[0]).querySelectorAll("input, select, textarea, button");
-return [...all].filter((el) => el.getClientRects().length).map((el, i) => {
-    el.dataset.asked = i;
+return [...all].filter((el) => el.getClientRects().length).map((el) => {
+    el.dataset.asked = "";
     return el.closest("[data-trait]")?.dataset.trait ?? "";
 })"""
 
@@ -180,8 +124,8 @@ return [...all].filter((el) => el.getClientRects().length).map((el, i) => {
 def test_every_control_has_its_name_in_the_accessibility_tree(alive):
     engine, name = alive
     controls = LiveFigure.figures[name].controls()
-    for number, trait in enumerate(engine.js(NAMED, name)):
-        said = engine.label(f'[data-live="{name}"] [data-asked="{number}"]')
+    traits = engine.js(NAMED, name)
+    for trait, said in zip(traits, engine.labels(f'[data-live="{name}"] [data-asked]'), strict=True):
         assert said.strip(), f"{engine.name}: a control of {name} ({trait or 'button'}) has no name"
         if trait:
             label = controls[trait].label
@@ -198,23 +142,17 @@ def test_every_control_has_its_name_in_the_accessibility_tree(alive):
             assert right, f"{engine.name}: {name}.{trait} is called {said!r}"
 
 
-REACHED = "return document.activeElement?.closest('[data-trait]')?.dataset.trait"
-
-
 def test_a_click_on_a_label_reaches_its_control(alive):
     engine, name = alive
-    for trait, kind, _ in engine.js("return book.controls(arguments[0])", name):
-        if not in_sight(engine, name, trait):
-            continue
+    for trait, kind, _ in engine.js(
+        "document.activeElement.blur(); return book.controls(arguments[0])", name
+    ):
         if kind == "number":
             continue  # two boxes under one legend, each with a name of its own
-        engine.js("document.activeElement.blur()")
-        engine.drag(*points(engine, box(name, trait, "span"), 0.1))
-        reached = engine.js(REACHED)
-        if reached != trait:  # the browser may not have come to it yet
-            frames(engine)
-            reached = engine.js(REACHED)
-        assert reached == trait, f"{engine.name}: the label of {name}.{trait} focuses {reached}"
+        if place := engine.js(PLACE, name, trait, "span"):
+            engine.drag(*at(place, 0.1))
+            reached = engine.js("return book.focused(arguments[0])", trait)
+            assert reached == trait, f"{engine.name}: the label of {name}.{trait} focuses {reached}"
 
 
 ON_ONE_LINE = """const all = [...book.figure(arguments[0]).querySelectorAll(".rl-value")];
@@ -235,12 +173,12 @@ def test_figure_answers_in_every_engine(alive):
     engine, name = alive
     engine.js("book.figure(arguments[0]).querySelector('.rl-reset').click()", name)
     until(engine, "return book.rests(arguments[0])", name)
-    first = picture(engine, name)
+    first = engine.js("return book.picture(arguments[0])", name)
     press_each_control(engine, name)
     point_at_each_control(engine, name)
-    press_each_button(engine, name)
+    engine.js("return book.press(arguments[0])", name)
     until(engine, "return book.rests(arguments[0])", name)
-    assert picture(engine, name) == first, "Reset brings another picture"
+    assert engine.js("return book.picture(arguments[0])", name) == first, "Reset brings another picture"
     assert engine.js("return book.errors") == []
 
 
