@@ -10,16 +10,19 @@ CPU_BUILDS := https://download.pytorch.org/whl/cpu
 ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
-# The library's own tests, whose reach is measured, and all others that need no built book
+# The library's own tests, whose reach `make coverage` measures, and all others that need no built book
 LIBRARY := rope_edu $(addprefix tests/,plain encodings attention config clinic vectors fast nn command)
 REST := $(addprefix tests/,check makers training typing widgets) $(wildcard tests/test_*.py)
+
+# A test in a browser waits a sixth of its time: three for two cores keep both busy
+BROWSERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
 # A page that a loaded machine draws late fails its test: what failed is tried once more, alone, and fails if it is wrong.
 # Nothing is tried again after a run that did not reach its end.
 AGAIN = echo "These failed, and are tried once more with the machine to themselves:" && \
 	$(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none tests/book
 
-.PHONY: help book serve check test library lint types style order scripts notebooks bench dist versions walk weekly address clean
+.PHONY: help book serve check test cells pages coverage library lint types style order scripts notebooks bench dist versions walk weekly address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -34,14 +37,21 @@ check: lint  ## lint, and the tests of what changed since main (ROOM=config for 
 	$(BIN)/python tests/of_change.py $(ROOM)
 
 # There are as many workers as cores: more threads in each would wait for one another. tests/arithmetic.py runs others.
-test check library: export OMP_NUM_THREADS ?= 1
+test check library coverage: export OMP_NUM_THREADS ?= 1
 
 test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(LIBRARY)
-	$(BIN)/python -m pytest -n auto $(REST)
+	$(BIN)/python -m pytest -n auto $(LIBRARY) $(REST)
+	$(MAKE) --no-print-directory -j 2 cells pages
+	$(BIN)/python -m pytest -n $(BROWSERS) --dist loadgroup tests/book || { [ $$? -eq 1 ] && $(AGAIN); }
+
+cells:
 	$(BIN)/python -m pytest -n auto --dist loadfile --nbval notebooks
+
+pages:
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
-	$(BIN)/python -m pytest -n auto --dist loadgroup tests/book || { [ $$? -eq 1 ] && $(AGAIN); }
+
+coverage: .venv/test  ## the lines and branches of the library that its tests reach: 95 % at least
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(LIBRARY)
 
 library: .venv/test  ## the tests of the library alone: no browser, no notebook, any system
 	$(BIN)/python -m pytest -n auto $(LIBRARY) tests/check
