@@ -40,7 +40,7 @@ check: lint  ## lint, and the tests of what changed since main (ROOM=config for 
 test check library coverage: export OMP_NUM_THREADS ?= 1
 
 test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest -n auto $(LIBRARY) $(REST)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(LIBRARY) $(REST)
 	$(MAKE) --no-print-directory -j 2 cells pages
 	$(BIN)/python -m pytest -n $(BROWSERS) --dist loadgroup tests/book || { [ $$? -eq 1 ] && $(AGAIN); }
 
@@ -51,7 +51,7 @@ pages:
 	$(BIN)/jupyter-book build . --all -n -W --keep-going -q
 
 coverage: .venv/test  ## the lines and branches of the library that its tests reach: 95 % at least
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(LIBRARY)
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(LIBRARY)
 
 library: .venv/test  ## the tests of the library alone: no browser, no notebook, any system
 	$(BIN)/python -m pytest -n auto $(LIBRARY) tests/check

@@ -1,5 +1,6 @@
 """Settings and fixtures of all tests."""
 
+import gc
 import sys
 
 import coverage
@@ -10,6 +11,12 @@ settings.register_profile(
     "no deadline", deadline=None
 )  # a busy machine is no failure; time is for benchmarks
 settings.load_profile("no deadline")
+
+
+def pytest_collection_finish() -> None:
+    """Spare what stays until the end, libraries and ten thousand tests, from every search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
