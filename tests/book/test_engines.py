@@ -33,11 +33,6 @@ def frames(engine) -> None:
     )
 
 
-def box(name: str, trait: str, part: str) -> str:
-    """Return the selector of a part of a control."""
-    return f'[data-live="{name}"] [data-trait="{trait}"] {part}'
-
-
 def at(place: list[float], *shares: float) -> list[tuple[float, float]]:
     """Return the points at these shares of a box's width, at half its height."""
     left, top, width, height = place
