@@ -10,6 +10,8 @@ import zipfile
 from pathlib import Path
 
 import address
+import as_markdown
+import contents
 import dates
 import dist
 import embed
@@ -38,7 +40,7 @@ def tree(*formulas: nodes.Node) -> nodes.paragraph:
 
 def test_a_page_keeps_its_words_marks_links_tables_code_and_formulas():
     inline, display = nodes.math("", r"\theta_i"), nodes.math_block("", r"a = b")
-    assert dist.of_page(PAGE, tree(inline, display)) == (
+    assert as_markdown.of_page(PAGE, tree(inline, display)) == (
         "# Turns\n\nOne **pair**, [chapter 4](../notebooks/04_rotate.md#it), $\\theta_i$.\n\n"
         "- first\n- second\n\n  - inner\n\n| name | a\\|b |\n| --- | --- |\n| `base` | 10 |\n\n"
         '$$\na = b\n$$\n\n````\ndef f():\n    return "```"\n````\n'
@@ -47,12 +49,12 @@ def test_a_page_keeps_its_words_marks_links_tables_code_and_formulas():
 
 def test_a_page_that_is_older_than_its_tree_is_refused():
     with pytest.raises(ValueError, match="2 formulas in the page, 1 in its tree"):
-        dist.of_page(PAGE, tree(nodes.math("", "x")))
+        as_markdown.of_page(PAGE, tree(nodes.math("", "x")))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_markdown_of_a_notebook_has_all_its_text_code_and_prints(path):
-    text = dist.of_notebook(path)
+    text = as_markdown.of_notebook(path)
     assert text.count("\n# ") + text.startswith("# ") >= 1
     assert not re.search(r"\]\((?!http)[^)]*\.ipynb", text)
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
@@ -93,13 +95,13 @@ def test_a_site_with_an_address_lists_every_page_and_has_one_for_addresses_that_
     named = [
         place.text for place in ET.parse(built / "html" / "sitemap.xml").iter() if place.tag.endswith("}loc")
     ]
-    assert named == [f"{site}{name}.html" for _, part in dist.all_pages(dist.ROOT) for name in part]
+    assert named == [f"{site}{name}.html" for _, part in contents.all_pages(dist.ROOT) for name in part]
     assert len(named) == len(set(named)) > 30
     days = re.findall(
         r"<lastmod>(.*?)</lastmod>", (built / "html" / "sitemap.xml").read_text(encoding="utf-8")
     )
     assert len(days) == len(
-        [name for _, part in dist.all_pages(dist.ROOT) for name in part if dates.of_page(dist.ROOT, name)]
+        [name for _, part in contents.all_pages(dist.ROOT) for name in part if dates.of_page(dist.ROOT, name)]
     )
     assert all(re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", day) for day in days)
     lost = (built / "html" / "404.html").read_text(encoding="utf-8")

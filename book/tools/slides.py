@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import as_markdown
 import bound
-import dist
+import contents
 import embed
 import yaml
 from markdown_it import MarkdownIt
@@ -25,7 +26,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from rope_edu.widgets import LiveFigure
 from rope_edu.widgets._questions import question
 
-ROOT, BUILT = dist.ROOT, dist.BUILT
+ROOT, BUILT = contents.ROOT, contents.BUILT
 DATA = ROOT / "book" / "data" / "slides.yml"
 STYLE = Path(__file__).with_name("slides.css")
 SCRIPT = ROOT / "book" / "assets" / "slides.js"
@@ -183,7 +184,7 @@ def slide(entry: dict) -> tuple[str, str]:
         figure = made(entry["figure"])
         beside, name = element(figure), figure.name
     elif "code" in entry:
-        text += "\n\n" + dist.fenced(source(entry["code"]), "python")
+        text += "\n\n" + as_markdown.fenced(source(entry["code"]), "python")
     answer = html(words(before(source(entry["answer"])))) if "answer" in entry else ""
     number = entry["cell"].partition(":")[0]
     text = re.sub(r"^#{1,4} ", "## ", text).replace("## The question", f"## {title_of(number)}", 1)
@@ -239,7 +240,7 @@ def deck() -> str:
     scripts.insert(0, SCRIPT.read_text(encoding="utf-8"))
     return PAGE.format(
         policy=POLICY,
-        title=f"{plan['slides'][0]['title']}: {dist.TITLE}",
+        title=f"{plan['slides'][0]['title']}: {contents.TITLE}",
         style=STYLE.read_text(encoding="utf-8"),
         slides="\n".join(text for text, _ in made_slides),
         scripts="\n".join(f"<script>\n{in_page(text)}</script>" for text in scripts),
@@ -256,7 +257,7 @@ def write(target: Path) -> int:
     text = deck()
     if (weight := embed.weight(text)) > HEAVIEST:
         raise ValueError(f"the deck has {weight:,} bytes, {HEAVIEST:,} are allowed")
-    dist.write(target, text)
+    contents.write(target, text)
     return weight
 
 

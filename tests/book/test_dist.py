@@ -2,13 +2,15 @@
 
 import re
 
+import as_markdown
+import contents
 import dist
 import pytest
 from bs4 import BeautifulSoup
 
 from .conftest import ROOT, SITE
 
-PAGES = [name for _, part in dist.pages(ROOT) for name in part if not (ROOT / f"{name}.ipynb").exists()]
+PAGES = [name for _, part in contents.pages(ROOT) for name in part if not (ROOT / f"{name}.ipynb").exists()]
 WORD = re.compile(r"[^\W_]{2,}")
 
 
@@ -21,7 +23,7 @@ def name(request) -> str:
 @pytest.fixture(scope="module")
 def markdown(name) -> str:
     """Return the page as Markdown."""
-    return dist.markdown(ROOT, SITE.parent, name)
+    return as_markdown.markdown(ROOT, SITE.parent, name)
 
 
 def test_every_word_of_a_page_is_in_its_markdown(name, markdown):
@@ -37,7 +39,7 @@ def test_every_word_of_a_page_is_in_its_markdown(name, markdown):
 
 
 def test_a_link_within_the_markdown_leads_to_a_file(name, markdown):
-    known = {f"{page}.md" for _, part in dist.pages(ROOT) for page in part}
+    known = {f"{page}.md" for _, part in contents.pages(ROOT) for page in part}
     for target in re.findall(r"\]\(([^)#]+\.md)(?:#[^)]*)?\)", markdown):
         where = (SITE / name).parent / target
         if "://" not in target:
