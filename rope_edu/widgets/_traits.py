@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import traitlets
 
@@ -13,12 +13,13 @@ from ._rules import Rule
 class Control(traitlets.TraitType):
     """Hold one value that has a native control in the figure.
 
-    Subclasses implement :meth:`clean` (return the value, or raise ``ValueError`` with what is allowed)
-    and :meth:`describe` (what the page needs to build the control). A value that ``clean`` refuses raises
+    Subclasses implement :meth:`clean` (return the value, or raise ``ValueError`` with what is allowed) and name
+    in ``tells`` the attributes from which the page builds the control. A value that ``clean`` refuses raises
     ``traitlets.TraitError`` with one sentence: the trait, what it allows, and the value seen.
     """
 
     kind = ""
+    tells: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, default: Any, *, label: str, unit: str = "") -> None:
         super().__init__(default_value=default)
@@ -57,7 +58,8 @@ class Control(traitlets.TraitType):
     def describe(self) -> dict[str, Any]:
         """Return the description from which the page builds the native control."""
         told = {"kind": self.kind, "label": self.label, "unit": self.unit, "default": self.default_value}
-        return told | ({"rules": [rule.describe() for rule in self.rules]} if self.rules else {})
+        rules = {"rules": [rule.describe() for rule in self.rules]} if self.rules else {}
+        return told | rules | {name: getattr(self, name) for name in self.tells}
 
 
 class Slider(Control):
@@ -67,6 +69,7 @@ class Slider(Control):
     """
 
     kind = "slider"
+    tells = ("low", "high", "step", "log", "whole")
 
     def __init__(
         self,
@@ -97,16 +100,12 @@ class Slider(Control):
         kind = "a whole number" if self.whole else "a number"
         return f"{kind} from {self.low} to {self.high}" + (f" ({self.unit})" if self.unit else "")
 
-    def describe(self) -> dict[str, Any]:
-        """Add range, step and scale."""
-        scale = {"low": self.low, "high": self.high, "step": self.step}
-        return super().describe() | scale | {"log": self.log, "whole": self.whole}
-
 
 class Point(Control):
     """A vector ``[x, y]`` in the plane, each coordinate within ±``limit``; it can be dragged."""
 
     kind = "point"
+    tells = ("limit",)
 
     def __init__(self, default: list[float], limit: float, *, label: str, unit: str = "") -> None:
         super().__init__(default, label=label, unit=unit)
@@ -122,10 +121,6 @@ class Point(Control):
         if not all(_is_number(part) and abs(part) <= self.limit for part in (x, y)):
             raise ValueError(allowed)
         return [float(x), float(y)]
-
-    def describe(self) -> dict[str, Any]:
-        """Add the limit."""
-        return super().describe() | {"limit": self.limit}
 
 
 class Choice(Control):
@@ -176,6 +171,7 @@ class Sentence(Control):
     """A short text of at most ``max_words`` words separated by spaces."""
 
     kind = "sentence"
+    tells = ("max_words",)
 
     def __init__(self, default: str, max_words: int, *, label: str, unit: str = "") -> None:
         super().__init__(default, label=label, unit=unit)
@@ -188,15 +184,12 @@ class Sentence(Control):
             raise ValueError(f"a text of 1 to {self.max_words} words of at most 16 letters each")
         return " ".join(words)
 
-    def describe(self) -> dict[str, Any]:
-        """Add the number of words allowed."""
-        return super().describe() | {"max_words": self.max_words}
-
 
 class Text(Control):
     """A text of at most ``most`` characters, each one of ``letters``; it may be empty."""
 
     kind = "text"
+    tells = ("most", "letters")
 
     def __init__(self, default: str, most: int, letters: str, *, label: str, unit: str = "") -> None:
         super().__init__(default, label=label, unit=unit)
@@ -208,15 +201,12 @@ class Text(Control):
             raise ValueError(f"a text of at most {self.most} characters, each one of {self.letters!r}")
         return value
 
-    def describe(self) -> dict[str, Any]:
-        """Add the characters and how many of them are allowed."""
-        return super().describe() | {"most": self.most, "letters": self.letters}
-
 
 class Paste(Control):
     """A longer text, typed or pasted, of at most ``most`` characters; it stays out of the page's address."""
 
     kind = "paste"
+    tells = ("most",)
 
     def __init__(self, default: str, most: int, *, label: str, unit: str = "") -> None:
         super().__init__(default, label=label, unit=unit)
@@ -228,15 +218,12 @@ class Paste(Control):
             raise ValueError(f"a text of at most {self.most} characters")
         return value
 
-    def describe(self) -> dict[str, Any]:
-        """Add the number of characters allowed."""
-        return super().describe() | {"most": self.most}
-
 
 class Sketch(Control):
     """A line drawn by hand from left to right: at most ``most`` heights from −1 to 1, none before it is begun."""
 
     kind = "sketch"
+    tells = ("most",)
 
     def __init__(self, most: int, *, label: str, unit: str = "") -> None:
         super().__init__([], label=label, unit=unit)
@@ -248,10 +235,6 @@ class Sketch(Control):
         if len(heights) > self.most or not all(_is_number(height) and abs(height) <= 1 for height in heights):
             raise ValueError(f"at most {self.most} numbers from -1 to 1")
         return [float(height) for height in heights]
-
-    def describe(self) -> dict[str, Any]:
-        """Add how long it may be."""
-        return super().describe() | {"most": self.most}
 
 
 def _is_number(value: Any) -> bool:
