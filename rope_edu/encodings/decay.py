@@ -20,24 +20,16 @@ def score_curve(
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 
-    Unscaled: divide by √head_dim for attention.
-
-    Args:
-        q, k: unrotated vectors `(…, 2 · pairs)` in the given layout, leading axes broadcast.
-        inv_freq: θ, radians per token, `(pairs,)`.
-        distances: r in tokens, `(n,)`, any sign.
-        layout: "interleaved" or "half_split".
-
-    Raises:
-        ValueError: widths do not fit, `distances` are not 1-D, `layout` is misspelt, or as `rope_angles`.
+    Unscaled: divide by √head_dim for attention. `q` and `k` are unrotated, `(…, 2 · pairs)`, in the given layout,
+    and their leading axes broadcast; θ is `(pairs,)`, and distances are tokens of any sign, `(n,)`. ValueError for
+    widths that do not fit, distances that are not 1-D, a misspelt layout, or as for `rope_angles`.
 
     >>> import numpy as np
     >>> q = k = np.array([1.0, 0.0])
     >>> score_curve(q, k, [np.pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
     [1.0, 0.0, -1.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9.
-    Plain form: `rope_edu.plain.score_curve`.
+    Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9. Plain form: `rope_edu.plain.score_curve`.
     """
     h = _pair_products(q, k, layout)  # (…, pairs)
     return array_namespace(h).real(h @ _phases(inv_freq, distances, h).T)
@@ -48,16 +40,15 @@ def mean_cosine(inv_freq: Array, distances: Array) -> Array:
 
         c(r) = (1/pairs) Σ_i cos(r θ_i)
 
-    It is the score curve of q = k with equal energy in every pair, as a share of the score at distance 0. Arguments
-    are as for `score_curve`, kind and errors as for `rope_angles`.
+    It is the score curve of q = k with equal energy in every pair, as a share of the score at distance 0. Kind and
+    errors are as for `rope_angles`.
 
     >>> from math import pi
     >>> mean_cosine([0.0, pi], [0, 1]).tolist()  # at 1: cos 0 and cos π cancel
     [1.0, 0.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 35 with all h_i equal; not its decay figure, which plots the
-    mean of |S_j| (see `roformer_bound`). Chapter 9.
-    Plain form: `rope_edu.plain.mean_cosine`.
+    Source: RoFormer, arXiv 2104.09864, eq. 35 with all h_i equal; not its decay figure, which plots the mean of
+    |S_j| (see `roformer_bound`). Chapter 9. Plain form: `rope_edu.plain.mean_cosine`.
     """
     angles = rope_angles(distances, inv_freq)
     xp = array_namespace(angles)

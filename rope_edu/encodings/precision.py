@@ -20,15 +20,9 @@ class Pipeline:
 
         φ = round(round(m) · round(θ)),   ĉ = round(cos φ),   ŝ = round(sin φ)
 
-    Attributes:
-        frequencies: format of θ, a module's `inv_freq`.
-        positions: format of m.
-        angles: format of the product m · θ.
-        cos_sin: format of ĉ and ŝ.
-        note: a sentence on its use in practice; ignored in comparisons.
-
-    Raises:
-        ValueError: a format is not "float64", "float32", "bfloat16" or "float16".
+    `frequencies` is the format of θ, `positions` of m, `angles` of their product, and `cos_sin` of ĉ and ŝ;
+    ValueError for another than "float64", "float32", "bfloat16" or "float16". `note`, a sentence on its use in
+    practice, is ignored in comparisons.
 
     >>> Pipeline(positions="bfloat16") == PIPELINES["positions in bfloat16"]
     True
@@ -78,15 +72,9 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
         bits of the significand:   float64 53,   float32 24,   float16 11,   bfloat16 8
         largest finite number:     1.8e308,      3.4e38,       65,504,       3.4e38
 
-    Overflow gives infinity and underflow 0, as in the format. bfloat16 and float16 are rounded by way of float32,
-    as in torch, so a number very near a tie may be rounded as the tie.
-
-    Args:
-        x: real numbers of any shape; infinity and NaN are allowed.
-        number_format: "float64", "float32", "bfloat16" or "float16".
-
-    Raises:
-        ValueError: `x` is not real, or `number_format` is another name.
+    Overflow gives infinity and underflow 0, as in the format; infinity and NaN stay. bfloat16 and float16 are
+    rounded by way of float32, as in torch, so a number very near a tie may be rounded as the tie. ValueError for
+    numbers that are not real, or another format.
 
     >>> round_to([256, 257, 258, 259], "bfloat16").tolist()  # 8 bits: steps of 2; ties go to 256 and 260
     [256.0, 256.0, 258.0, 260.0]
@@ -114,9 +102,7 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
     Cosine and sine are taken in float64 and then rounded, so their length is not quite 1; a float32 cosine may
     differ in its last bit. NaN where the pipeline has no number, since the angle is infinite or 0 · ∞.
 
-    Args:
-        positions, inv_freq: m and θ, as for `rope_angles`, and so are the errors.
-        pipeline: the format of each step.
+    Positions, frequencies and errors are as for `rope_angles`.
 
     >>> from math import pi
     >>> coarse = Pipeline(positions="bfloat16")
@@ -144,17 +130,11 @@ def angle_error(
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
-    The first is the error of an angle, the second that of the turn between two tokens k apart. A score depends
-    on the second alone: with frequencies in bfloat16 that error is the same at every m, so scores stay relative;
+    The first is the error of an angle, the second that of the turn between two tokens k apart. A score depends on
+    the second alone: with frequencies in bfloat16 that error is the same at every m, so scores stay relative;
     positions in bfloat16 collide, so their step depends on m. π/2 is the mean of random angles. The reference is
-    m · θ in float64, itself off by m · θ · 10⁻¹⁶.
-
-    Args:
-        positions, inv_freq, pipeline: as for `pipeline_cos_sin`; θ is taken as exact.
-        step: k in tokens, a whole number of at least 0.
-
-    Raises:
-        ValueError: as for `rope_angles`, or `step` is not a whole number of at least 0.
+    m · θ in float64, itself off by m · θ · 10⁻¹⁶; θ is taken as exact. ValueError as for `rope_angles`, or if
+    `step`, k in tokens, is not a whole number ≥ 0.
 
     >>> coarse = Pipeline(positions="bfloat16")
     >>> angle_error([256, 257], [1.0], coarse).round(3).tolist()  # 257 is taken for 256: one token, 1 rad

@@ -73,7 +73,7 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
     Source: axial RoPE as in arXiv 2403.13298, §3.2. Chapter 20.
     Plain form: `rope_edu.plain.axial_frequencies`.
     """
-    axes, base = check_positive_int("axes", axes), check_base(base)
+    axes, base = check_positive_int("axes", axes), check_base("base", base)
     head_dim = check_positive_int("head_dim", head_dim)
     if head_dim % (2 * axes):
         raise ValueError(f"head_dim must be a multiple of 2 · axes = {2 * axes}, got {head_dim}")

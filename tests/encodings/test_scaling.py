@@ -275,8 +275,8 @@ REFUSED = [
     ),
     (RULES["yarn"], {"ramp": "paper"}, "ramp must be 'index' or 'turns', got 'paper'"),
     (RULES["yarn"], {"truncate": "no"}, "truncate must be True or False, got 'no'"),
-    (RULES["yarn"], {"mscale": -1}, "mscale must be at least 0, got -1"),
-    (RULES["yarn"], {"mscale_all_dim": -0.5}, "mscale_all_dim must be at least 0, got -0.5"),
+    (RULES["yarn"], {"mscale": -1}, "mscale must be a finite number of at least 0, got -1"),
+    (RULES["yarn"], {"mscale_all_dim": -0.5}, "mscale_all_dim must be a finite number of at least 0, got -0.5"),
     (RULES["yarn"], {"attention_factor": 0}, "attention_factor must be a finite number above 0, got 0"),
     (
         yarn,
