@@ -27,7 +27,7 @@ def _number_check(kind: type[Number], allowed: str, fits: Callable[[Any], bool])
     """A check that returns one finite number as its kind, if it `fits`; True is no number, 2.0 no int."""
 
     def check(name: str, value: Any) -> Number:
-        numbers = Integral if kind is int else Real
+        numbers: Any = Integral if kind is int else Real
         try:
             if (
                 isinstance(value, numbers)
