@@ -18,14 +18,8 @@ def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
 
         L θ_i ≥ 2π,   that is λ_i ≤ L
 
-    Twice their number is the critical dimension.
-
-    Args:
-        inv_freq: θ, radians per token, `(pairs,)`, not negative.
-        trained_length: L, tokens.
-
-    Raises:
-        ValueError: as for `rope_angles`, or `trained_length` is not a whole number ≥ 1.
+    Twice their number is the critical dimension. θ is radians per token, `(pairs,)`, and L tokens. ValueError for a
+    frequency that is negative, an L that is not a whole number ≥ 1, or as for `rope_angles`.
 
     >>> from rope_edu import inv_freq
     >>> int(completes_turn(inv_freq(128), 4096).sum())  # Llama 2: critical dimension 92
@@ -43,17 +37,11 @@ def meets_new_angle(
 
         r θ′_i mod 2π > L θ_i,   θ the frequencies of training, θ′ the present ones
 
-    A pair that completes a turn in training meets none. Any other meets one beyond L (where θ′ = θ), and none for
-    a while after each full turn: there its angle is known, from a far shorter distance.
+    A pair that completes a turn in training meets none. Any other meets one beyond L (where θ′ = θ), and none for a
+    while after each full turn: there its angle is known, from a far shorter distance.
 
-    Args:
-        distances: r in tokens, `(n,)`, not negative.
-        inv_freq: θ′, radians per token, `(pairs,)`.
-        trained_length: L, tokens; training showed the distances 0 … L.
-        trained_inv_freq: θ, `(pairs,)`. Default: the present ones.
-
-    Raises:
-        ValueError: as for `completes_turn`, a distance is negative, or the two lists have different lengths.
+    Training showed the distances 0 … L, in tokens like r, `(n,)`; without `trained_inv_freq` θ is θ′. ValueError
+    for a negative distance, for different numbers of pairs, or as for `completes_turn`.
 
     >>> meets_new_angle([100, 101, 700], [1.0, 0.01], 100).tolist()  # the second: 1 rad, 1.01, 7 (0.7)
     [[False, False], [False, True], [False, False]]
