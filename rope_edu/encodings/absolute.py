@@ -20,6 +20,8 @@ from rope_edu.encodings.validation import (
     values_known,
 )
 
+__all__ = ["learned_table", "look_up", "shift_matrix", "sinusoidal"]
+
 
 def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:
     r"""Learned position vectors before any training: random numbers, NumPy float64 `(n_positions, d_model)`.

@@ -11,6 +11,8 @@ from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.validation import check_base, check_even_dim, check_positive_int
 
+__all__ = ["first_negative_distance", "smallest_base"]
+
 _STEP = 1e-3  # logarithm of the ratio of neighbouring bases on the grid
 _BATCH = 512  # bases judged together
 

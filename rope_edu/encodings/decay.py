@@ -12,6 +12,8 @@ from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import as_kind_of, as_real
 
+__all__ = ["mean_cosine", "roformer_bound", "score_curve", "trivial_bound"]
+
 
 def score_curve(
     q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"

@@ -16,6 +16,8 @@ from rope_edu.encodings.validation import (
     values_known,
 )
 
+__all__ = ["inv_freq", "rope_angles", "wavelength"]
+
 
 def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
     r"""Frequency of each pair of features, radians per token: NumPy float64 `(head_dim // 2,)`, falling.

@@ -14,17 +14,20 @@ from array_api_compat import array_namespace, device, is_array_api_obj
 from rope_edu.arrays import Array
 from rope_edu.encodings.validation import check_one_of, check_positive_int, check_rotary_dim
 
+__all__ = [
+    "LAYOUTS",
+    "convert_projection",
+    "half_split_to_interleaved",
+    "interleaved_to_half_split",
+    "layout_permutation",
+    "pair_slices",
+]
+
 LAYOUTS = ("interleaved", "half_split")
 
 
 def check_layout(layout: str, name: str = "layout") -> str:
-    r"""`layout` itself, if it is one of LAYOUTS; a ValueError that names the two for any other value.
-
-    >>> check_layout("half_split")
-    'half_split'
-
-    Chapter 8.
-    """
+    """Return `layout` if it is one of the two."""
     return check_one_of(name, layout, LAYOUTS)
 
 

@@ -6,6 +6,8 @@ from rope_edu.encodings.frequencies import inv_freq
 from rope_edu.encodings.spec import RopeSpec, plain_rope
 from rope_edu.encodings.validation import check_share
 
+__all__ = ["p_rope", "partial_rope"]
+
 
 def partial_rope(
     head_dim: int, rotary_dim: int, base: float = 10_000.0, *, layout: str = "interleaved"

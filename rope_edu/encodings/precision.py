@@ -10,6 +10,8 @@ from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.validation import as_finite, as_real, check_one_of, check_whole_number
 
+__all__ = ["NUMBER_FORMATS", "PIPELINES", "Pipeline", "angle_error", "pipeline_cos_sin", "round_to"]
+
 SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
 NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
 

@@ -19,6 +19,19 @@ from rope_edu.arrays import Array
 from rope_edu.encodings.absolute import as_integers, sinusoidal
 from rope_edu.encodings.validation import as_kind_of, check_positive_int, values_known
 
+__all__ = [
+    "alibi_bias",
+    "alibi_slopes",
+    "fire_bias",
+    "kerple_log_bias",
+    "relative_positions",
+    "shaw_index",
+    "shaw_scores",
+    "t5_bias",
+    "t5_bucket",
+    "transformer_xl_scores",
+]
+
 
 def relative_positions(q_len: int, k_len: int) -> np.ndarray:
     r"""Relative position of each key to each query, in tokens: NumPy int64 `(q_len, k_len)`.

@@ -26,6 +26,8 @@ from rope_edu.encodings.validation import (
     dtype_name,
 )
 
+__all__ = ["apply_rope", "rotate_as_complex", "rotate_by_matrix", "rotate_pair", "rotation_matrix"]
+
 
 def rotate_pair(pair: Any, angle: float) -> Any:
     r"""One 2-vector, a list, tuple or array as given, rotated counter-clockwise by one angle.

@@ -22,6 +22,18 @@ from rope_edu.encodings.validation import (
     check_positive_int,
 )
 
+__all__ = [
+    "axial_frequencies",
+    "commutator_size",
+    "grid_coordinates",
+    "lie_rotation",
+    "mixed_frequencies",
+    "pair_generators",
+    "section_axes",
+    "section_frequencies",
+    "spatial_angles",
+]
+
 ORDERS = ("contiguous", "interleaved")
 
 

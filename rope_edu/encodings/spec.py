@@ -20,6 +20,8 @@ from rope_edu.encodings.validation import (
     check_whole_number,
 )
 
+__all__ = ["RopeSpec", "plain_rope", "rope_parts", "spec_angles"]
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RopeSpec:

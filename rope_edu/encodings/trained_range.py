@@ -10,6 +10,8 @@ from rope_edu.arrays import Array
 from rope_edu.encodings.frequencies import as_pairs
 from rope_edu.encodings.validation import as_finite, check_positive_int
 
+__all__ = ["completes_turn", "meets_new_angle", "reach"]
+
 _EDGE = 1 + 1e-12  # an angle at the very edge is known, however it is rounded
 
 

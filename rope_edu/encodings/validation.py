@@ -26,15 +26,12 @@ Check: TypeAlias = Callable[[str, object], Number]  # (name of the argument, its
 def _number_check(kind: type[Number], allowed: str, fits: Callable[[Any], bool]) -> Check[Number]:
     """A check that returns one finite number as its kind, if it `fits`; True is no number, 2.0 no int."""
 
+    numbers: Any = Integral if kind is int else Real
+
     def check(name: str, value: Any) -> Number:
-        numbers: Any = Integral if kind is int else Real
         try:
-            if (
-                isinstance(value, numbers)
-                and not isinstance(value, bool)
-                and math.isfinite(value)
-                and fits(value)
-            ):
+            finite = isinstance(value, numbers) and not isinstance(value, bool) and math.isfinite(value)
+            if finite and fits(value):
                 return kind(value)
         except OverflowError:  # an int that no float can hold
             pass

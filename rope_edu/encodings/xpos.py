@@ -7,6 +7,8 @@ from array_api_compat import array_namespace, device
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.validation import as_finite, check_even_dim, check_positive_number
 
+__all__ = ["xpos_scale"]
+
 
 def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0) -> Array:
     r"""xPos's scale of each pair of a query, `(…, seq, pairs)`; a key is scaled by its inverse.
