@@ -102,9 +102,8 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
         ĉ + iŝ = round(cos φ) + i round(sin φ),   φ = round(round(m) · round(θ))
 
     Cosine and sine are taken in float64 and then rounded, so their length is not quite 1; a float32 cosine may
-    differ in its last bit. NaN where the pipeline has no number, since the angle is infinite or 0 · ∞.
-
-    Positions, frequencies and errors are as for `rope_angles`.
+    differ in its last bit. NaN where the pipeline has no number, since the angle is infinite or 0 · ∞. Positions,
+    frequencies and errors are as for `rope_angles`.
 
     >>> from math import pi
     >>> coarse = Pipeline(positions="bfloat16")

@@ -14,6 +14,7 @@ from array_api_compat import array_namespace
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import pair_slices
+from rope_edu.encodings.rotary import rotation_matrix
 from rope_edu.encodings.validation import (
     as_finite,
     as_one_kind,
@@ -44,7 +45,6 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
 
     With one axis this is `rope_angles`. Pass the result to `apply_rope`: a score then depends on differences of
     coordinates only, whatever F is, since rotations of one pair commute. A torch tensor if either argument is one.
-
     Coordinates are places, `(…, seq, axes)`, in units such as patches, frames or tokens; F is radians per unit,
     `(axes, pairs)`. ValueError for a number that is not real and finite, or unless there is a column of coordinates
     for each row of F.
@@ -88,11 +88,10 @@ def section_frequencies(
         interleaved:  pair i turns by axis i mod axes while that axis has pairs left, else by axis 0
 
     A token of text has equal coordinates, so it rotates as with plain RoPE. Contiguous sections give time the
-    fastest pairs and width the slowest; interleaved ones give each axis fast and slow pairs.
-
-    `inv_freq` is `(pairs,)`, radians per unit. Sections, whole numbers ≥ 1, are the pairs of each axis: [16, 24,
-    24] in Qwen2-VL, [24, 20, 20], interleaved, in Qwen3-VL. ValueError if they do not add up to `pairs` or cannot
-    be interleaved, or if `order` is misspelt.
+    fastest pairs and width the slowest; interleaved ones give each axis fast and slow pairs. `inv_freq` is
+    `(pairs,)`, radians per unit. Sections, whole numbers ≥ 1, are the pairs of each axis: [16, 24, 24] in Qwen2-VL,
+    [24, 20, 20], interleaved, in Qwen3-VL. ValueError if they do not add up to `pairs` or cannot be interleaved, or
+    if `order` is misspelt.
 
     >>> section_frequencies([1.0, 0.5, 0.25, 0.1], [2, 1, 1], "interleaved").tolist()
     [[1.0, 0.0, 0.0, 0.1], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.0]]
@@ -122,10 +121,11 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
         return np.repeat(np.arange(axes), sections)
     turn, axis = np.divmod(np.arange(pairs), axes)
     dealt = np.where(turn < np.array(sections)[axis], axis, 0)
-    if np.bincount(dealt, minlength=axes).tolist() != sections:
+    counts = np.bincount(dealt, minlength=axes).tolist()
+    if counts != sections:
         raise ValueError(
             f"sections {sections} cannot be interleaved: dealing {pairs} pairs in turn, what is left to axis 0, "
-            f"gives {np.bincount(dealt, minlength=axes).tolist()}"
+            f"gives {counts}"
         )
     return dealt
 
@@ -145,13 +145,10 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
     Source: RoPE-Mixed, arXiv 2403.13298, §3.2, and its code's initial values (github.com/naver-ai/rope-vit).
     Chapter 20. Plain form: `rope_edu.plain.mixed_frequencies`.
     """
-    direction = check_finite_number("direction", direction)
-    along = np.array([math.cos(direction), math.sin(direction)])
-    across = np.array([-along[1], along[0]])
     if check_positive_int("head_dim", head_dim) % 4:
         raise ValueError(f"head_dim must be a multiple of 4, got {head_dim}")
-    speeds = inv_freq(head_dim // 2, base)
-    return np.concatenate((np.outer(along, speeds), np.outer(across, speeds)), axis=1)
+    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # its columns
+    return np.kron(along_and_across, inv_freq(head_dim // 2, base))
 
 
 def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> np.ndarray:
@@ -181,10 +178,9 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
 
     Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and
     then they are `pair_generators` in another basis. By eigenvectors of the Hermitian matrix iΣ, so exact to
-    rounding at any distance. A torch tensor if either argument is one.
-
-    Coordinates are as for `spatial_angles`, generators radians per unit, `(axes, width, width)`. ValueError if
-    shapes do not fit, or if a generator is not antisymmetric.
+    rounding at any distance. A torch tensor if either argument is one. Coordinates are as for `spatial_angles`,
+    generators radians per unit, `(axes, width, width)`. ValueError if shapes do not fit, or if a generator is not
+    antisymmetric.
 
     >>> quarter = [[[0.0, -math.pi / 2], [math.pi / 2, 0.0]]]
     >>> (lie_rotation([[1.0]], quarter)[0] @ [1.0, 0.0]).round(3).tolist()
@@ -233,7 +229,7 @@ def grid_coordinates(*sizes: int) -> np.ndarray:
     if not sizes:
         raise ValueError("sizes must name at least one axis, got none")
     sizes = tuple(check_positive_int("each of sizes", size) for size in sizes)
-    return np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=-1).astype(np.float64)
+    return np.argwhere(np.ones(sizes)).astype(np.float64)
 
 
 def _as_frequencies(frequencies: ArrayLike) -> Array:

@@ -40,10 +40,9 @@ def meets_new_angle(
         r θ′_i mod 2π > L θ_i,   θ the frequencies of training, θ′ the present ones
 
     A pair that completes a turn in training meets none. Any other meets one beyond L (where θ′ = θ), and none for a
-    while after each full turn: there its angle is known, from a far shorter distance.
-
-    Training showed the distances 0 … L, in tokens like r, `(n,)`; without `trained_inv_freq` θ is θ′. ValueError
-    for a negative distance, for different numbers of pairs, or as for `completes_turn`.
+    while after each full turn: there its angle is known, from a far shorter distance. Training showed the distances
+    0 … L, in tokens like r, `(n,)`; without `trained_inv_freq` θ is θ′. ValueError for a negative distance, for
+    different numbers of pairs, or as for `completes_turn`.
 
     >>> meets_new_angle([100, 101, 700], [1.0, 0.01], 100).tolist()  # the second: 1 rad, 1.01, 7 (0.7)
     [[False, False], [False, True], [False, False]]
