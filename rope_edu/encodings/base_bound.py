@@ -44,16 +44,14 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
         min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r = 0 … context − 1 }
 
     At most 0.1 % too large: the search goes up a grid whose neighbours differ by so much, and may miss a narrower
-    window. Such bases do not form an interval: some above the smallest fail again, so ask `first_negative_distance`
-    about the base that you mean to use.
+    window. Some bases above the smallest fail again, so ask `first_negative_distance` about the base that you mean
+    to use. `context` is in tokens, d = `head_dim` counts rotated features, and the search begins at `above`.
+    ValueError unless `context` is a whole number ≥ 1, `head_dim` an even one ≥ 4, `above` above 1, or if no base up
+    to 10¹⁵ suffices.
 
     With d = 128 the result agrees with the published table within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, and
     within 6 % at 128k. At 2k, 16k and 1M it is 28, 25 and 34 % below, in narrow windows that a coarser search
     misses.
-
-    `context` is in tokens, d = `head_dim` counts rotated features, and the search begins at `above`. ValueError
-    unless `context` is a whole number ≥ 1, `head_dim` an even one ≥ 4, `above` above 1, or if no base up to 10¹⁵
-    suffices.
 
     >>> f"{smallest_base(1024):.1e}"  # as published
     '4.3e+03'

@@ -5,9 +5,11 @@ Distance is r = m − n everywhere here, query position minus key position: posi
 
 from __future__ import annotations
 
+from typing import Any
+
 from array_api_compat import array_namespace
 
-from rope_edu.arrays import Array
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import as_kind_of, as_real
@@ -16,7 +18,7 @@ __all__ = ["mean_cosine", "roformer_bound", "score_curve", "trivial_bound"]
 
 
 def score_curve(
-    q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
+    q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike, *, layout: str = "interleaved"
 ) -> Array:
     r"""Score of a rotated query and key at each distance, `(…, n)`, float64, of the kind of `q`.
 
@@ -26,9 +28,8 @@ def score_curve(
     and their leading axes broadcast; θ is `(pairs,)`, and distances are tokens of any sign, `(n,)`. ValueError for
     widths that do not fit, distances that are not 1-D, a misspelt layout, or as for `rope_angles`.
 
-    >>> import numpy as np
-    >>> q = k = np.array([1.0, 0.0])
-    >>> score_curve(q, k, [np.pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
+    >>> from math import pi
+    >>> score_curve([1.0, 0.0], [1.0, 0.0], [pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
     [1.0, 0.0, -1.0]
 
     Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9. Plain form: `rope_edu.plain.score_curve`.
@@ -37,7 +38,7 @@ def score_curve(
     return array_namespace(h).real(h @ _phases(inv_freq, distances, h).T)
 
 
-def mean_cosine(inv_freq: Array, distances: Array) -> Array:
+def mean_cosine(inv_freq: ArrayLike, distances: ArrayLike) -> Array:
     r"""Mean cosine, over all pairs, of the angle between query and key at each distance, float64 `(n,)`.
 
         c(r) = (1/pairs) Σ_i cos(r θ_i)
@@ -58,7 +59,7 @@ def mean_cosine(inv_freq: Array, distances: Array) -> Array:
 
 
 def roformer_bound(
-    q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
+    q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike, *, layout: str = "interleaved"
 ) -> Array:
     r"""The paper's bound on |score| at each distance, by Abel's summation: `(…, n)`, never below |score_curve|.
 
@@ -67,8 +68,7 @@ def roformer_bound(
     The paper reads decay into Σ|S_j|; compare it with `trivial_bound` before you believe that. Arguments, kind and
     errors are those of `score_curve`.
 
-    >>> import numpy as np
-    >>> ones = np.ones(4)  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
+    >>> ones = [1.0, 1.0, 1.0, 1.0]  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
     >>> roformer_bound(ones, ones, [1.0, 0.1], [0]).tolist()
     [6.0]
 
@@ -82,15 +82,14 @@ def roformer_bound(
     return xp.max(steps, axis=-1)[..., None] * partial_sums
 
 
-def trivial_bound(q: Array, k: Array, *, layout: str = "interleaved") -> Array:
+def trivial_bound(q: ArrayLike, k: ArrayLike, *, layout: str = "interleaved") -> Array:
     r"""Bound on |score| at any distance, `(…)`: no pair scores more than the product of its lengths.
 
         |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   at every distance r
 
     Arguments, kind and errors are those of `score_curve`.
 
-    >>> import numpy as np
-    >>> float(trivial_bound(np.array([3.0, 4.0]), np.array([0.0, 2.0])))  # 5 · 2
+    >>> float(trivial_bound([3.0, 4.0], [0.0, 2.0]))  # 5 · 2
     10.0
 
     Source: the triangle inequality. Chapter 9.
@@ -100,7 +99,7 @@ def trivial_bound(q: Array, k: Array, *, layout: str = "interleaved") -> Array:
     return xp.sum(xp.abs(h), axis=-1)
 
 
-def _pair_products(q: Array, k: Array, layout: str) -> Array:
+def _pair_products(q: Any, k: Any, layout: str) -> Array:
     """h_i = q_i · conj(k_i), pairs read as complex numbers, `(…, pairs)`."""
     check_layout(layout)
     q = as_real("q", q)
@@ -112,7 +111,7 @@ def _pair_products(q: Array, k: Array, layout: str) -> Array:
     return (q[..., first] + 1j * q[..., second]) * (k[..., first] - 1j * k[..., second])
 
 
-def _phases(inv_freq: Array, distances: Array, h: Array) -> Array:
+def _phases(inv_freq: ArrayLike, distances: ArrayLike, h: Array) -> Array:
     """e^{i r θ_i}, `(n, pairs)`, of the kind of `h`."""
     angles = as_kind_of(rope_angles(distances, inv_freq), like=h)
     if angles.ndim != 2:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj
+from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array
-from rope_edu.encodings.validation import check_one_of, check_positive_int, check_rotary_dim
+from rope_edu.encodings.validation import check_array, check_one_of, check_positive_int, check_rotary_dim
 
 __all__ = [
     "LAYOUTS",
@@ -87,7 +87,7 @@ def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
 
 
 def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
-    r"""Copy of x with features in interleaved pairs again: the inverse of `interleaved_to_half_split`.
+    r"""Copy of x with interleaved pairs again: the inverse of `interleaved_to_half_split`, called alike.
 
     >>> half_split_to_interleaved(np.array([0, 2, 4, 1, 3, 5])).tolist()
     [0, 1, 2, 3, 4, 5]
@@ -102,16 +102,11 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
 
         W′ = (I_heads ⊗ P) W:   each head's rows move as its features do, so q′ = P q and scores stay
 
-    Convert q's and k's projections alike, and neither v's nor the output's.
-
-    Args:
-        weight: `(n_heads · head_dim, d_model)`, rows are output features as in torch's Linear; or a bias
-            `(n_heads · head_dim,)`.
-        n_heads: heads in this weight (for k with grouped queries: the number of key heads).
-        to: the layout wanted; the source is the other one.
-        rotary_dim: rotated features per head. Default: the whole head.
-
-    ValueError if `to` is misspelt, or if the weight has other axes or its rows do not split into such heads.
+    Convert q's and k's projections alike, and neither v's nor the output's. Rows of the weight,
+    `(n_heads · head_dim, d_model)`, are output features as in torch's Linear; a bias is `(n_heads · head_dim,)`.
+    For k with grouped queries `n_heads` counts key heads; without `rotary_dim` whole heads rotate. `to` is the
+    layout wanted, and the source is the other one. ValueError if it is misspelt, if the rows do not split into such
+    heads, or as for `layout_permutation`.
 
     >>> convert_projection(np.array([0, 1, 2, 3, 10, 11, 12, 13]), 2, to="half_split").tolist()
     [0, 2, 1, 3, 10, 12, 11, 13]
@@ -120,7 +115,8 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
     """
     check_layout(to, name="to")
     n_heads = check_positive_int("n_heads", n_heads)
-    shape = _shape("weight", weight)
+    check_array("weight", weight)
+    shape = tuple(weight.shape)
     if len(shape) not in (1, 2) or shape[0] % n_heads:
         raise ValueError(f"weight must be ({n_heads} heads · head_dim, d_model) or a bias, got shape {shape}")
     heads = array_namespace(weight).reshape(weight, (n_heads, shape[0] // n_heads, *shape[1:]))
@@ -129,16 +125,11 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
 
 def _reorder(x: Any, axis: int, to: str, rotary_dim: int | None) -> Any:
     """Copy of x with the features on an axis in the order of a layout, instead of that of the other."""
-    if not _shape("x", x):
+    check_array("x", x)
+    if x.ndim == 0:
         raise ValueError("x must have a feature axis, (…, head_dim), got a single number")
     head_dim = x.shape[axis]
     order = layout_permutation(head_dim if rotary_dim is None else rotary_dim, head_dim)
     xp = array_namespace(x)
     index = xp.asarray(order if to == "half_split" else np.argsort(order), device=device(x))
     return xp.take(x, index, axis=axis)
-
-
-def _shape(name: str, x: Any) -> tuple[int, ...]:
-    if not is_array_api_obj(x):
-        raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
-    return tuple(x.shape)

@@ -292,8 +292,8 @@ def fire_bias(
 
     For keys up to the query f sees numbers from 0 (the token itself) to 1, however long the text. Positions count
     from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right, is that of its
-    listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0. ValueError if `c` or L is not above
-    0, if `mlp` returns another shape, or as for `relative_positions`.
+    listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0. ValueError if `c` or L is not
+    above 0, if `mlp` returns another shape, or as for `relative_positions`.
 
     Args:
         mlp: f, maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores; the

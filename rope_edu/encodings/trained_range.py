@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from rope_edu.arrays import Array
+from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import as_pairs
 from rope_edu.encodings.validation import as_finite, check_positive_int
 
@@ -15,7 +15,7 @@ __all__ = ["completes_turn", "meets_new_angle", "reach"]
 _EDGE = 1 + 1e-12  # an angle at the very edge is known, however it is rounded
 
 
-def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
+def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
     r"""Pairs that make a full turn in the trained length, and so meet every angle: NumPy bool `(pairs,)`.
 
         L θ_i ≥ 2π,   that is λ_i ≤ L
@@ -33,7 +33,7 @@ def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
 
 
 def meets_new_angle(
-    distances: Array, inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None
+    distances: ArrayLike, inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None
 ) -> np.ndarray:
     r"""Pairs that meet an angle unknown from training at each distance: NumPy bool `(n, pairs)`.
 
@@ -56,7 +56,7 @@ def meets_new_angle(
     return np.mod(distances[:, None] * now, 2 * math.pi) > seen
 
 
-def reach(inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None) -> float:
+def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None) -> float:
     r"""Longest distance, in tokens, up to which no pair meets an angle unknown from training.
 
         min { L θ_i / θ′_i : pairs i that complete no turn in training },   ∞ where there is none
@@ -78,7 +78,7 @@ def reach(inv_freq: Array, trained_length: int, trained_inv_freq: Array | None =
     return float(np.min(trained_length * then[slow] / now[slow], initial=math.inf))
 
 
-def _both(inv_freq: Array, trained_inv_freq: Array | None) -> tuple[np.ndarray, np.ndarray]:
+def _both(inv_freq: ArrayLike, trained_inv_freq: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Present frequencies and those of training, one for each pair."""
     now = _numbers(inv_freq)
     then = now if trained_inv_freq is None else _numbers(trained_inv_freq, "trained_inv_freq")
@@ -89,7 +89,7 @@ def _both(inv_freq: Array, trained_inv_freq: Array | None) -> tuple[np.ndarray, 
     return now, then
 
 
-def _numbers(frequencies: Array, name: str = "inv_freq") -> np.ndarray:
+def _numbers(frequencies: ArrayLike, name: str = "inv_freq") -> np.ndarray:
     """Frequencies as NumPy float64, none of them negative."""
     numbers = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)
     if (numbers < 0).any():

@@ -18,8 +18,8 @@ def xpos_scale(positions: ArrayLike, rotary_dim: int, scale_base: float = 512.0)
     Multiply the pairs of q by the scale and those of k by 1/scale: pair i of the score of a query at m and a key at
     n gains ζ_i^((m−n)/scale_base). Since ζ_i < 1, the score falls with the distance. Float64, of the kind of
     `positions`. Positions and their errors are as for `rope_angles`; the larger `scale_base`, in tokens, the
-    gentler the fall. ValueError unless `rotary_dim` is an even whole number ≥ 2, and `scale_base` finite and above
-    0.
+    gentler the fall. ValueError unless `rotary_dim` is an even whole number ≥ 2, and `scale_base` finite and
+    above 0.
 
     The paper writes ζ_i^n; dividing n by 512 and the 0.4 are the authors' code, and without that division float16
     would overflow within ten tokens. With it, the fastest pair of a key, 1 times 3.5^(n/512), overflows float16

@@ -55,8 +55,8 @@ def yarn(
     >>> yarn(128, 40, 4096, mscale=1.0, mscale_all_dim=1.0).attention_factor  # DeepSeek-V3
     1.0
 
-    Source: Peng 2023, arXiv 2309.00071, §3.2–3.4; its released code, as in transformers' rope type "yarn". Chapter
-    16. Plain form: `rope_edu.plain.yarn`.
+    Source: Peng 2023, arXiv 2309.00071, §3.2–3.4; its released code, as in transformers' rope type "yarn".
+    Chapter 16. Plain form: `rope_edu.plain.yarn`.
     """
     if not isinstance(truncate, bool):
         raise ValueError(f"truncate must be True or False, got {truncate!r}")
