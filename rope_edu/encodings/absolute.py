@@ -1,7 +1,5 @@
 """Absolute encodings: one vector for each position, added to the token's embedding."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 r"""The smallest base for a context: one with which Σ cos(r θ_i) is negative at none of its distances."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

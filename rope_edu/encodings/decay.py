@@ -3,8 +3,6 @@ r"""Scores against distance: the curve for given q and k, its mean shape, and tw
 Distance is r = m − n everywhere here, query position minus key position: positive for an earlier key.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from array_api_compat import array_namespace

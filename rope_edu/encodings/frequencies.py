@@ -1,7 +1,5 @@
 r"""Frequencies, wavelengths and angles: how far each pair turns, from a head's width and a base."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

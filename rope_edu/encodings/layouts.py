@@ -4,8 +4,6 @@ interleaved: pairs (2i, 2i + 1), as in GPT-J and Meta's Llama.
 half_split: pairs (i, i + rotary_dim / 2), as in GPT-NeoX and transformers' Llama.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

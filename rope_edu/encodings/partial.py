@@ -1,7 +1,5 @@
 r"""Rotation of a part of a head: its first features (partial rotary), or its fast pairs (p-RoPE)."""
 
-from __future__ import annotations
-
 from rope_edu.encodings.frequencies import inv_freq
 from rope_edu.encodings.spec import RopeSpec, plain_rope
 from rope_edu.encodings.validation import check_share

@@ -1,7 +1,5 @@
 r"""Precision: the error of an angle whose parts are kept in few bits. NumPy only, float64 in and out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 
 import numpy as np

@@ -6,8 +6,6 @@ decoding (`q_len=1`) the one query sits at position `k_len − 1`. A bias is add
 softmax, and has their unit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -82,13 +80,13 @@ def t5_bucket(
     relative_position = as_integers("relative_position", relative_position)
     check_positive_int("num_buckets", num_buckets)
     check_positive_int("max_distance", max_distance)
-    least = 4 if bidirectional else 2
-    if num_buckets < least:
+    per_side = num_buckets // 2 if bidirectional else num_buckets
+    exact = per_side // 2
+    if exact == 0:
+        least = 4 if bidirectional else 2
         raise ValueError(
             f"num_buckets must be at least {least} with bidirectional={bidirectional}, got {num_buckets}"
         )
-    per_side = num_buckets // 2 if bidirectional else num_buckets
-    exact = per_side // 2
     if max_distance <= exact:
         raise ValueError(
             f"max_distance must exceed the {exact} distances with a bucket of their own, got {max_distance}"

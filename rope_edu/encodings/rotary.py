@@ -4,8 +4,6 @@ All of them turn counter-clockwise, by +angle. `layouts.pair_slices` says which 
 `frequencies.rope_angles` computes the angles.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

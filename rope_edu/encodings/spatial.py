@@ -4,8 +4,6 @@ A position is a row of coordinates (height and width of a patch; in a video, tim
 weighted sum of them. The schemes differ only in the matrix of frequencies, `(axes, pairs)`.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

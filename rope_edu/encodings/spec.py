@@ -1,10 +1,8 @@
 r"""RopeSpec: all that a rotation needs to know, in one value; every rule returns one, whatever rotates takes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -91,7 +89,7 @@ class RopeSpec:
         """Pairs that turn by each coordinate: (24, 20, 20) in Qwen3-VL; None for positions that are one number."""
         return None if self.axes is None else tuple(np.bincount(self.axes).tolist())
 
-    def replace(self, **changes: Any) -> RopeSpec:
+    def replace(self, **changes: Any) -> Self:
         """A spec with some fields changed, checked anew; TypeError for a field that there is not."""
         return replace(self, **changes)
 

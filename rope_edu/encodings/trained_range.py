@@ -1,7 +1,5 @@
 r"""The trained range: the angles that each pair met in training, and the distance at which one is new."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@ r"""Check and convert inputs: one place for the sentences that tell a reader wha
 Every `check_…` raises ValueError with the value seen and the values allowed; every `as_…` returns an array.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import sys

@@ -1,7 +1,5 @@
 r"""xPos: rotation, and a scale by position with which far keys count less."""
 
-from __future__ import annotations
-
 from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array, ArrayLike

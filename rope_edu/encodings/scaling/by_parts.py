@@ -1,7 +1,5 @@
 r"""Scaling by parts: pairs that turn often in the trained length stay, the others are interpolated."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

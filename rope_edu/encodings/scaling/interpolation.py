@@ -1,7 +1,5 @@
 r"""PI divides all frequencies alike; ABF chooses another base and NTK computes one, which slows slow pairs more."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rope_edu.encodings.spec import RopeSpec, plain_rope, start_frequencies

@@ -1,7 +1,5 @@
 r"""LongRoPE: a divisor for each pair, found by search and listed in the model's config."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 r"""YaRN: scaling by parts, and an attention factor that keeps attention over a longer text as sharp."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
