@@ -34,7 +34,7 @@ def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "in
         θ_i = base^(−2i / head_dim)   for i < r,   0 for the other pairs,   r = ⌊p · head_dim / 2⌋
 
     The denominator is the width of the head, and half_split pairs (i, i + head_dim/2). p, the share of pairs that
-    turn, is 1 for RoPE and 0 for no encoding at all. ValueError for another p than 0 … 1, or as for `plain_rope`.
+    turn, is 1 for RoPE and 0 for no encoding at all. ValueError unless p is 0 … 1, or as for `plain_rope`.
 
     >>> p_rope(8, 0.5).inv_freq.tolist()  # 10000^0, 10000^(−1/4), and two pairs that never turn
     [1.0, 0.1, 0.0, 0.0]

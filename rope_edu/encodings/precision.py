@@ -21,7 +21,7 @@ class Pipeline:
         φ = round(round(m) · round(θ)),   ĉ = round(cos φ),   ŝ = round(sin φ)
 
     `frequencies` is the format of θ, `positions` of m, `angles` of their product, and `cos_sin` of ĉ and ŝ;
-    ValueError for another than "float64", "float32", "bfloat16" or "float16". `note`, a sentence on its use in
+    ValueError unless each is "float64", "float32", "bfloat16" or "float16". `note`, a sentence on its use in
     practice, is ignored in comparisons.
 
     >>> Pipeline(positions="bfloat16") == PIPELINES["positions in bfloat16"]
@@ -74,7 +74,7 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
 
     Overflow gives infinity and underflow 0, as in the format; infinity and NaN stay. bfloat16 and float16 are
     rounded by way of float32, as in torch, so a number very near a tie may be rounded as the tie. ValueError for
-    numbers that are not real, or another format.
+    numbers that are not real, or a format that is none of these.
 
     >>> round_to([256, 257, 258, 259], "bfloat16").tolist()  # 8 bits: steps of 2; ties go to 256 and 260
     [256.0, 256.0, 258.0, 260.0]
@@ -89,9 +89,8 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
         return x.copy()
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         single = x.astype(np.float32)
-        if number_format == "float16":
-            return single.astype(np.float16).astype(np.float64)
-    return (_to_bfloat16(single) if number_format == "bfloat16" else single).astype(np.float64)
+        rounded = _to_bfloat16(single) if number_format == "bfloat16" else single.astype(number_format)
+    return rounded.astype(np.float64)
 
 
 def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline) -> np.ndarray:

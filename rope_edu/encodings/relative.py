@@ -61,7 +61,7 @@ def t5_bucket(
                     min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
 
     n is the distance, B the buckets of one side, E = ⌊B/2⌋ those of them that hold a single distance, and D is
-    `max_distance`. The logarithm is taken in float32, as in T5's code.
+    `max_distance`. The logarithm is taken in float32, as in T5's code. ValueError for an argument out of its range.
 
     Args:
         relative_position: j − i, key minus query, in tokens; integers of any shape.
@@ -69,7 +69,7 @@ def t5_bucket(
             (decoder) takes n = max(i − j, 0): keys to the right share bucket 0.
         num_buckets: of both sides together, at least 4; at least 2 if not bidirectional.
         max_distance: tokens, more than E; all distances from here on are in the last bucket, which begins somewhat
-            before. ValueError for any other argument.
+            before.
 
     >>> t5_bucket([0, -7, -16, -128, 3], bidirectional=False).tolist()
     [0, 7, 16, 31, 0]
@@ -259,7 +259,7 @@ def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
         bias[h, i, j] = −r1_h · ln(1 + r2_h · |i − j|),   r1, r2 > 0
 
     r1 is in the unit of the attention scores, r2 per token, and both are `(n_heads,)`; gradients reach them, and
-    the bias has the dtype and kind of r1. ValueError for another shape, or a number that is not above 0.
+    the bias has the dtype and kind of r1. ValueError if their shapes differ, or for a number that is not above 0.
 
     >>> kerple_log_bias(np.array([2.0]), np.array([1.0]), 1, 3).round(4)[..., :2].tolist()  # −2 ln 3 and −2 ln 2
     [[[-2.1972, -1.3863]]]
@@ -291,7 +291,7 @@ def fire_bias(
     For keys up to the query f sees numbers from 0 (the token itself) to 1, however long the text. Positions count
     from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right, is that of its
     listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0. ValueError if `c` or L is not
-    above 0, if `mlp` returns another shape, or as for `relative_positions`.
+    above 0, if `mlp` returns a different shape, or as for `relative_positions`.
 
     Args:
         mlp: f, maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores; the

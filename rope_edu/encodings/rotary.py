@@ -57,7 +57,7 @@ def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
         z_i = x_{2i} + i·x_{2i+1},   z′_i = e^{iθ_i} z_i,   read back as (Re z′_i, Im z′_i)
 
     `x` holds floats, `(…, seq, 2 · pairs)`, without a tail, and `angles` radians, `(…, seq, pairs)`; 16 bits are
-    rotated in float32. ValueError if `x` is not of floats or has another width, or if the angles do not broadcast.
+    rotated in float32. ValueError if `x` is not of floats or not 2 · pairs wide, or if the angles do not broadcast.
 
     >>> rotate_as_complex(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()  # i·1 = i
     [0.0, 1.0]
@@ -133,7 +133,9 @@ def apply_rope(
         second′ = a (first · sin θ + second · cos θ),   then the tail, unchanged
 
     Cos and sin are taken in float64 and rounded once, to float32 unless `x` is float64; 16 bits are rotated in
-    float32 and rounded once. Gradients reach `x` and `angles`.
+    float32 and rounded once. Gradients reach `x` and `angles`. ValueError if `x` is not of floats, the angles do
+    not fit, `layout` is misspelt, `attention_factor` is not above 0, or `out` differs from `x` or overlaps it in
+    part.
 
     Args:
         x: floats `(…, seq, head_dim)`, NumPy or torch.
@@ -143,8 +145,6 @@ def apply_rope(
         layout: "interleaved" pairs (2i, 2i+1), "half_split" pairs (i, i + pairs).
         attention_factor: a, a finite number above 0 (YaRN, LongRoPE).
         out: array to write into, with the kind, device, dtype and shape of `x`; `out=x` rotates in place.
-
-    ValueError for any other argument, and for an `out` that overlaps `x` in part.
 
     >>> apply_rope(np.array([1.0, 0.0, 7.0]), [math.pi / 2]).round(3).tolist()  # a pair and a tail
     [0.0, 1.0, 7.0]

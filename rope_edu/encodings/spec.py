@@ -137,7 +137,7 @@ def plain_rope(
 
     The first `rotary_dim` of `head_dim` features turn, by default all; `layout` is "interleaved" or "half_split".
     ValueError for a width that is not an even whole number ≥ 2, a `rotary_dim` above `head_dim`, a base that is not
-    finite and above 1, or another layout.
+    finite and above 1, or a misspelt layout.
 
     >>> plain_rope(4)
     <RopeSpec "rope": 2 pairs, 1 … 0.01 rad/token, interleaved>
@@ -159,8 +159,8 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
         angle(x, i) = x_{axes[i]} · inv_freq[i],   or m · inv_freq[i] where a position is one number
 
     Positions are as for `rope_angles`, `(…, seq)`; for a spec with `axes` they are rows of coordinates, one for
-    each token, `(…, seq, n_axes)`. The angles are of their kind, and gradients reach them. ValueError for rows of
-    another length, or as for `rope_angles`.
+    each token, `(…, seq, n_axes)`. The angles are of their kind, and gradients reach them. ValueError for rows of a
+    different length, or as for `rope_angles`.
 
     >>> spec_angles(RopeSpec([1.0, 0.5], axes=(0, 1)), [[3, 4]]).tolist()  # pair 0 by row, pair 1 by column
     [[3.0, 2.0]]

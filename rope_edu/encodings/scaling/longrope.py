@@ -28,14 +28,14 @@ def longrope(
         θ′_i = θ_i / κ_i,   κ = short if length ≤ L, else long,   a = √(1 + ln s / ln L)
 
     The change of list makes all cached keys wrong: transformers' Phi-3 then discards the cache and reads the text
-    again.
+    again. ValueError for an argument out of its range, or as for `plain_rope`.
 
     Args:
         factor: s, the model's stretch, at least 1; max_position_embeddings over L in Phi-3.
         trained_length: L, tokens, at least 2; `original_max_position_embeddings`.
         length: present tokens of the text, at least 1.
         short_factor, long_factor: the lists, one number above 0 for each pair.
-        attention_factor: a itself, above 0, if the config states it. ValueError for any other argument.
+        attention_factor: a itself, above 0, if the config states it.
 
     >>> lists = {"short_factor": [1.0, 1.0], "long_factor": [1.0, 20.0]}
     >>> [longrope(4, 32, 4096, length=n, **lists).inv_freq.tolist() for n in (4096, 4097)]

@@ -34,7 +34,8 @@ def yarn(
                                   c(n) = d · ln(L / (2πn)) / (2 ln b), the pair that makes n turns
 
     Models are trained with the code's ramp. It is linear in the pair's index, and so in the logarithm of the turns;
-    for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3.
+    for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3. ValueError if `ramp` is
+    misspelt, `truncate` is no bool, the ramp would run backwards, an mscale is negative, or as for `ntk_by_parts`.
 
     Args:
         ramp: "index" or "turns".
@@ -44,9 +45,6 @@ def yarn(
             `yarn_mscale(factor, mscale_all_dim)²`, which is not part of a rotation: pass it to `attention` as
             `scale`. transformers reads the two only if neither is 0.
         attention_factor: a itself, above 0, if the config states it.
-
-    ValueError if `ramp` is misspelt, `truncate` is no bool, the ramp would run backwards, an mscale is negative, or
-    as for `ntk_by_parts`.
 
     >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
     1.2773
