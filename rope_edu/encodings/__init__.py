@@ -1,6 +1,7 @@
 """Numbers about position: every encoding of the book, as pure functions of arrays.
 
-Each file's `__all__` says which of its names are for everybody; all of these can be imported from here.
+Each file's `__all__` says which of its names are for everybody; all of these can be imported from here. An argument
+that is not as a docstring says is refused with a ValueError, which names the value seen and what is allowed.
 """
 
 import types

@@ -7,10 +7,10 @@ half_split: pairs (i, i + rotary_dim / 2), as in GPT-NeoX and transformers' Llam
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, device, is_array_api_obj
 
 from rope_edu.arrays import Array
-from rope_edu.encodings.validation import check_array, check_one_of, check_positive_int, check_rotary_dim
+from rope_edu.encodings.validation import check_one_of, check_positive_int, check_rotary_dim
 
 __all__ = [
     "LAYOUTS",
@@ -113,8 +113,7 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
     """
     check_layout(to, name="to")
     n_heads = check_positive_int("n_heads", n_heads)
-    check_array("weight", weight)
-    shape = tuple(weight.shape)
+    shape = _shape("weight", weight)
     if len(shape) not in (1, 2) or shape[0] % n_heads:
         raise ValueError(f"weight must be ({n_heads} heads · head_dim, d_model) or a bias, got shape {shape}")
     heads = array_namespace(weight).reshape(weight, (n_heads, shape[0] // n_heads, *shape[1:]))
@@ -123,11 +122,16 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
 
 def _reorder(x: Any, axis: int, to: str, rotary_dim: int | None) -> Any:
     """Copy of x with the features on an axis in the order of a layout, instead of that of the other."""
-    check_array("x", x)
-    if x.ndim == 0:
+    if not _shape("x", x):
         raise ValueError("x must have a feature axis, (…, head_dim), got a single number")
     head_dim = x.shape[axis]
     order = layout_permutation(head_dim if rotary_dim is None else rotary_dim, head_dim)
     xp = array_namespace(x)
     index = xp.asarray(order if to == "half_split" else np.argsort(order), device=device(x))
     return xp.take(x, index, axis=axis)
+
+
+def _shape(name: str, x: Any) -> tuple[int, ...]:
+    if not is_array_api_obj(x):
+        raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
+    return tuple(x.shape)

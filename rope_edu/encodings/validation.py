@@ -70,12 +70,6 @@ def dtype_name(x: Any) -> str:
     return str(x.dtype).removeprefix("torch.")
 
 
-def check_array(name: str, x: Any) -> None:
-    """Refuse what is no array."""
-    if not is_array_api_obj(x):
-        raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
-
-
 def check_float_array(name: str, x: Any) -> Any:
     """Return the array namespace of `x` if it is an array of 16-, 32- or 64-bit floats."""
     check_floats(name, x)
@@ -84,7 +78,8 @@ def check_float_array(name: str, x: Any) -> Any:
 
 def check_floats(name: str, x: Any) -> None:
     """Refuse all but arrays of 16-, 32- or 64-bit floats."""
-    check_array(name, x)
+    if not is_array_api_obj(x):
+        raise ValueError(f"{name} must be a NumPy array or a torch tensor, got {type(x).__name__}")
     check_unmasked(name, x)
     if dtype_name(x) not in FLOAT_DTYPES:
         raise ValueError(f"{name} must hold floats ({', '.join(FLOAT_DTYPES)}), got {dtype_name(x)}")
