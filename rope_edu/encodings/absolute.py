@@ -1,7 +1,5 @@
 """Absolute encodings: one vector for each position, added to the token's embedding."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import numpy as np
@@ -9,8 +7,8 @@ from array_api_compat import array_namespace, is_array_api_obj
 
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import inv_freq, rope_angles
+from rope_edu.encodings.rotary import rotation_matrix
 from rope_edu.encodings.validation import (
-    as_finite,
     as_kind_of,
     check_even_dim,
     check_finite_number,
@@ -20,20 +18,16 @@ from rope_edu.encodings.validation import (
     values_known,
 )
 
+__all__ = ["learned_table", "look_up", "shift_matrix", "sinusoidal"]
+
 
 def learned_table(n_positions: int, d_model: int, *, scale: float = 0.02, seed: int = 0) -> np.ndarray:
     r"""Learned position vectors before any training: random numbers, NumPy float64 `(n_positions, d_model)`.
 
         table[p, i] ~ N(0, scale²)
 
-    Args:
-        n_positions: tokens of the longest text.
-        d_model: features of the embedding that it is added to.
-        scale: standard deviation, no unit; 0.02 is BERT's `initializer_range`.
-        seed: seed of the random numbers.
-
-    Raises:
-        ValueError: a count is not a whole number ≥ 1, or `scale` is not a finite number above 0.
+    `n_positions` is the longest text in tokens, and `d_model` the width of the embedding that a row is added to.
+    The standard deviation is BERT's `initializer_range`. ValueError for a count below 1 or a scale not above 0.
 
     >>> table = learned_table(512, 64)
     >>> table.shape, round(float(table.std()), 3)
@@ -50,20 +44,14 @@ def look_up(table: Array, positions: ArrayLike) -> Array:
 
         PE(p) = table[p]
 
-    No rule extends a learned table, so the trained length is a cap. Gradients reach the rows used.
-
-    Args:
-        table: `(n_positions, d_model)`.
-        positions: token indices, integers of any shape `(…)`.
-
-    Raises:
-        ValueError: `positions` are not integers, or one of them has no row; a negative one has none.
+    The table is `(n_positions, d_model)`, and `positions` are integers of any shape `(…)`. ValueError for a
+    position without a row, such as a negative one: no rule extends a learned table, so the trained length is a cap.
+    Gradients reach the rows used.
 
     >>> look_up(np.array([[0.0, 1.0], [2.0, 3.0]]), [1, 1, 0]).tolist()
     [[2.0, 3.0], [2.0, 3.0], [0.0, 1.0]]
 
-    Source: as `learned_table`. Chapter 2.
-    Plain form: `rope_edu.plain.look_up`.
+    Source: as `learned_table`. Chapter 2. Plain form: `rope_edu.plain.look_up`.
     """
     positions = as_integers("positions", positions)
     n_positions = table.shape[0]
@@ -83,28 +71,18 @@ def sinusoidal(positions: ArrayLike, d_model: int, base: float = 10_000.0) -> Ar
 
         PE(p, 2i) = sin(p·θ_i),   PE(p, 2i + 1) = cos(p·θ_i),   θ_i = base^(−2i / d_model)
 
-    Pairs are interleaved, sine first. Every value lies in −1 … 1, and the norm is √(d_model/2) at every position.
-    Float64, of the kind of `positions` (numbers and lists: NumPy).
-
-    Args:
-        positions: token indices, ints or fractions, `(…, seq)`; one number is allowed.
-        d_model: features of the embedding that it is added to, an even number.
-        base: a number above 1.
-
-    Raises:
-        ValueError: `d_model` is not even and ≥ 2, `base` is not above 1, or a position is not finite.
+    Float64, of the kind of `positions`; pairs are interleaved, sine first, and the norm is √(d_model/2) everywhere.
+    Positions and their errors are as for `rope_angles`, `d_model` (even) and `base` as for `inv_freq`.
 
     >>> sinusoidal([0, 1], 4).round(4).tolist()  # pair 0 turns 1 radian per token, pair 1 0.01
     [[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.01, 1.0]]
 
-    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2.
-    Plain form: `rope_edu.plain.sinusoidal`.
+    Source: Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 2. Plain form: `rope_edu.plain.sinusoidal`.
     """
-    positions = as_finite("positions", positions)
-    xp = array_namespace(positions)
     angles = rope_angles(positions, inv_freq(d_model, base))  # (…, seq, pairs)
+    xp = array_namespace(angles)
     pairs = xp.stack((xp.sin(angles), xp.cos(angles)), axis=-1)  # (…, seq, pairs, 2)
-    return xp.reshape(pairs, (*positions.shape, d_model))  # (…, seq, d_model), interleaved
+    return xp.reshape(pairs, (*angles.shape[:-1], d_model))  # (…, seq, d_model), interleaved
 
 
 def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndarray:
@@ -115,14 +93,7 @@ def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndar
 
     NumPy float64 `(d_model, d_model)`, orthogonal, for column vectors; with rows write `pe @ M.T`. A pair is
     (sin, cos) here, so each block turns *clockwise*, by −kθ_i. With the cosine first the same step is
-    counter-clockwise: RoPE's rotation, the transpose of these blocks.
-
-    Args:
-        offset: k in tokens, any finite number.
-        d_model, base: as in `sinusoidal`.
-
-    Raises:
-        ValueError: `offset` is not finite, or as for `sinusoidal`.
+    counter-clockwise: RoPE's rotation. ValueError if `offset` is not finite, or as for `sinusoidal`.
 
     >>> m = shift_matrix(np.pi / 2, 2)  # carries (sin 0, cos 0) to (sin π/2, cos π/2)
     >>> (m @ [0.0, 1.0]).round(4).tolist()
@@ -130,13 +101,8 @@ def shift_matrix(offset: float, d_model: int, base: float = 10_000.0) -> np.ndar
 
     Source: Vaswani 2017, arXiv 1706.03762, §3.5 (its remark on PE(pos + k)). Chapters 2 and 4.
     """
-    angles = check_finite_number("offset", offset) * inv_freq(check_even_dim("d_model", d_model), base)
-    sine = np.arange(0, d_model, 2)  # the row and column of each pair's sine; its cosine is the next
-    matrix = np.zeros((d_model, d_model))
-    matrix[sine, sine] = matrix[sine + 1, sine + 1] = np.cos(angles)
-    matrix[sine, sine + 1] = np.sin(angles)
-    matrix[sine + 1, sine] = -np.sin(angles)
-    return matrix
+    offset = check_finite_number("offset", offset)
+    return rotation_matrix(-offset * inv_freq(check_even_dim("d_model", d_model), base))
 
 
 def as_integers(name: str, values: ArrayLike) -> Array:

@@ -1,7 +1,5 @@
 r"""The smallest base for a context: one with which Σ cos(r θ_i) is negative at none of its distances."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -10,6 +8,8 @@ import numpy as np
 from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.validation import check_base, check_even_dim, check_positive_int
+
+__all__ = ["first_negative_distance", "smallest_base"]
 
 _STEP = 1e-3  # logarithm of the ratio of neighbouring bases on the grid
 _BATCH = 512  # bases judged together
@@ -20,14 +20,8 @@ def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
 
         min { r : Σ_i cos(r θ_i) < 0 },   0 ≤ r < limit
 
-    There a key like the query scores lower on average than a random one.
-
-    Args:
-        inv_freq: θ, radians per token, `(pairs,)`; of a spec: `spec.inv_freq`.
-        limit: tokens; distances 0 … limit − 1 are tested.
-
-    Raises:
-        ValueError: as for `rope_angles`, or `limit` is not a whole number ≥ 1.
+    There a key like the query scores lower on average than a random one. `inv_freq` and its errors are as for
+    `rope_angles`; ValueError if `limit`, in tokens, is not a whole number ≥ 1.
 
     >>> first_negative_distance([math.pi / 3], 10)  # cos 0, cos 60°, cos 120° = −1/2
     2
@@ -37,9 +31,8 @@ def first_negative_distance(inv_freq: ArrayLike, limit: int) -> int | None:
     """
     frequencies = np.array(as_pairs(inv_freq).tolist())
     for start, sums in _cosine_sums(frequencies, check_positive_int("limit", limit)):
-        negative = np.flatnonzero(sums < 0)
-        if len(negative):
-            return start + int(negative[0])
+        if sums.min() < 0:
+            return start + int(np.argmax(sums < 0))
     return None
 
 
@@ -49,21 +42,14 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
         min { b : Σ_i cos(r b^(−2i/d)) ≥ 0 for all r = 0 … context − 1 }
 
     At most 0.1 % too large: the search goes up a grid whose neighbours differ by so much, and may miss a narrower
-    window. Such bases do not form an interval: some above the smallest fail again, so ask
-    `first_negative_distance` about the base that you mean to use.
+    window. Some bases above the smallest fail again, so ask `first_negative_distance` about the base that you mean
+    to use. `context` is in tokens, d = `head_dim` counts rotated features, and the search begins at `above`.
+    ValueError unless `context` is a whole number ≥ 1, `head_dim` an even one ≥ 4, `above` above 1, or if no base up
+    to 10¹⁵ suffices.
 
     With d = 128 the result agrees with the published table within 1.5 % at 1k, 4k, 8k, 32k and 64k tokens, and
     within 6 % at 128k. At 2k, 16k and 1M it is 28, 25 and 34 % below, in narrow windows that a coarser search
     misses.
-
-    Args:
-        context: tokens, at least 1.
-        head_dim: d, the rotated features of a head.
-        above: lower end of the search, above 1.
-
-    Raises:
-        ValueError: `context` is not a whole number ≥ 1, `head_dim` not an even one ≥ 4, `above` is not above
-            1, or no base up to 10¹⁵ suffices.
 
     >>> f"{smallest_base(1024):.1e}"  # as published
     '4.3e+03'
@@ -72,7 +58,7 @@ def smallest_base(context: int, head_dim: int = 128, *, above: float = 2.0) -> f
     Plain form: `rope_edu.plain.smallest_base`.
     """
     context, head_dim = check_positive_int("context", context), check_even_dim("head_dim", head_dim)
-    start = check_base(above, name="above")
+    start = check_base("above", above)
     if head_dim < 4:
         raise ValueError(f"head_dim must be at least 4: the first pair knows no base; got {head_dim}")
     steps = _STEP * np.arange(_BATCH)  # of the logarithm
@@ -92,7 +78,8 @@ def _first_feasible(frequencies: np.ndarray, context: int, witnesses: list[int])
     for distance in list(witnesses):
         rows = rows[~_refuted(frequencies[rows], distance)]
     while len(rows):
-        worst = _worst_distance(frequencies[rows[0]], context)
+        stretches = _cosine_sums(frequencies[rows[0]], context)
+        worst = next((start + int(sums.argmin()) for start, sums in stretches if sums.min() < 0), None)
         if worst is None:
             return int(rows[0])
         witnesses.insert(0, worst)
@@ -112,14 +99,6 @@ def _refuted(frequencies: np.ndarray, distance: int) -> np.ndarray:
     close = np.abs(sums) <= doubt
     sums[close] = np.cos(distance * frequencies[close]).sum(-1)
     return sums < 0
-
-
-def _worst_distance(frequencies: np.ndarray, context: int) -> int | None:
-    """Distance of the most negative sum in the first stretch that has one, or None."""
-    for start, sums in _cosine_sums(frequencies, context):
-        if sums.min() < 0:
-            return start + int(sums.argmin())
-    return None
 
 
 def _cosine_sums(frequencies: np.ndarray, n: int) -> Iterator[tuple[int, np.ndarray]]:

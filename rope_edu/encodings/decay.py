@@ -3,61 +3,53 @@ r"""Scores against distance: the curve for given q and k, its mean shape, and tw
 Distance is r = m − n everywhere here, query position minus key position: positive for an earlier key.
 """
 
-from __future__ import annotations
+from typing import Any
 
 from array_api_compat import array_namespace
 
-from rope_edu.arrays import Array
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import as_kind_of, as_real
 
+__all__ = ["mean_cosine", "roformer_bound", "score_curve", "trivial_bound"]
+
 
 def score_curve(
-    q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
+    q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike, *, layout: str = "interleaved"
 ) -> Array:
     r"""Score of a rotated query and key at each distance, `(…, n)`, float64, of the kind of `q`.
 
         s(r) = ⟨R_m q, R_n k⟩ = Re Σ_i h_i e^{i r θ_i},   h_i = q_i · conj(k_i),   r = m − n
 
-    Unscaled: divide by √head_dim for attention.
+    Unscaled: divide by √head_dim for attention. `q` and `k` are unrotated, `(…, 2 · pairs)`, in the given layout,
+    and their leading axes broadcast; θ is `(pairs,)`, and distances are tokens of any sign, `(n,)`. ValueError for
+    widths that do not fit, distances that are not 1-D, a misspelt layout, or as for `rope_angles`.
 
-    Args:
-        q, k: unrotated vectors `(…, 2 · pairs)` in the given layout, leading axes broadcast.
-        inv_freq: θ, radians per token, `(pairs,)`.
-        distances: r in tokens, `(n,)`, any sign.
-        layout: "interleaved" or "half_split".
-
-    Raises:
-        ValueError: widths do not fit, `distances` are not 1-D, `layout` is misspelt, or as `rope_angles`.
-
-    >>> import numpy as np
-    >>> q = k = np.array([1.0, 0.0])
-    >>> score_curve(q, k, [np.pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
+    >>> from math import pi
+    >>> score_curve([1.0, 0.0], [1.0, 0.0], [pi / 4], [0, 2, 4]).round(3).tolist()  # cos 0, cos π/2, cos π
     [1.0, 0.0, -1.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9.
-    Plain form: `rope_edu.plain.score_curve`.
+    Source: RoFormer, arXiv 2104.09864, eq. 35. Chapter 9. Plain form: `rope_edu.plain.score_curve`.
     """
     h = _pair_products(q, k, layout)  # (…, pairs)
     return array_namespace(h).real(h @ _phases(inv_freq, distances, h).T)
 
 
-def mean_cosine(inv_freq: Array, distances: Array) -> Array:
+def mean_cosine(inv_freq: ArrayLike, distances: ArrayLike) -> Array:
     r"""Mean cosine, over all pairs, of the angle between query and key at each distance, float64 `(n,)`.
 
         c(r) = (1/pairs) Σ_i cos(r θ_i)
 
-    It is the score curve of q = k with equal energy in every pair, as a share of the score at distance 0. Arguments
-    are as for `score_curve`, kind and errors as for `rope_angles`.
+    It is the score curve of q = k with equal energy in every pair, as a share of the score at distance 0. Kind and
+    errors are as for `rope_angles`.
 
     >>> from math import pi
     >>> mean_cosine([0.0, pi], [0, 1]).tolist()  # at 1: cos 0 and cos π cancel
     [1.0, 0.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 35 with all h_i equal; not its decay figure, which plots the
-    mean of |S_j| (see `roformer_bound`). Chapter 9.
-    Plain form: `rope_edu.plain.mean_cosine`.
+    Source: RoFormer, arXiv 2104.09864, eq. 35 with all h_i equal; not its decay figure, which plots the mean of
+    |S_j| (see `roformer_bound`). Chapter 9. Plain form: `rope_edu.plain.mean_cosine`.
     """
     angles = rope_angles(distances, inv_freq)
     xp = array_namespace(angles)
@@ -65,7 +57,7 @@ def mean_cosine(inv_freq: Array, distances: Array) -> Array:
 
 
 def roformer_bound(
-    q: Array, k: Array, inv_freq: Array, distances: Array, *, layout: str = "interleaved"
+    q: ArrayLike, k: ArrayLike, inv_freq: ArrayLike, distances: ArrayLike, *, layout: str = "interleaved"
 ) -> Array:
     r"""The paper's bound on |score| at each distance, by Abel's summation: `(…, n)`, never below |score_curve|.
 
@@ -74,8 +66,7 @@ def roformer_bound(
     The paper reads decay into Σ|S_j|; compare it with `trivial_bound` before you believe that. Arguments, kind and
     errors are those of `score_curve`.
 
-    >>> import numpy as np
-    >>> ones = np.ones(4)  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
+    >>> ones = [1.0, 1.0, 1.0, 1.0]  # h = (2, 2), so the largest step is 2, and at r = 0 Σ|S_j| = 1 + 2
     >>> roformer_bound(ones, ones, [1.0, 0.1], [0]).tolist()
     [6.0]
 
@@ -89,15 +80,14 @@ def roformer_bound(
     return xp.max(steps, axis=-1)[..., None] * partial_sums
 
 
-def trivial_bound(q: Array, k: Array, *, layout: str = "interleaved") -> Array:
+def trivial_bound(q: ArrayLike, k: ArrayLike, *, layout: str = "interleaved") -> Array:
     r"""Bound on |score| at any distance, `(…)`: no pair scores more than the product of its lengths.
 
         |s(r)| ≤ Σ_i |h_i| = Σ_i |q_i| |k_i|   at every distance r
 
     Arguments, kind and errors are those of `score_curve`.
 
-    >>> import numpy as np
-    >>> float(trivial_bound(np.array([3.0, 4.0]), np.array([0.0, 2.0])))  # 5 · 2
+    >>> float(trivial_bound([3.0, 4.0], [0.0, 2.0]))  # 5 · 2
     10.0
 
     Source: the triangle inequality. Chapter 9.
@@ -107,7 +97,7 @@ def trivial_bound(q: Array, k: Array, *, layout: str = "interleaved") -> Array:
     return xp.sum(xp.abs(h), axis=-1)
 
 
-def _pair_products(q: Array, k: Array, layout: str) -> Array:
+def _pair_products(q: Any, k: Any, layout: str) -> Array:
     """h_i = q_i · conj(k_i), pairs read as complex numbers, `(…, pairs)`."""
     check_layout(layout)
     q = as_real("q", q)
@@ -119,7 +109,7 @@ def _pair_products(q: Array, k: Array, layout: str) -> Array:
     return (q[..., first] + 1j * q[..., second]) * (k[..., first] - 1j * k[..., second])
 
 
-def _phases(inv_freq: Array, distances: Array, h: Array) -> Array:
+def _phases(inv_freq: ArrayLike, distances: ArrayLike, h: Array) -> Array:
     """e^{i r θ_i}, `(n, pairs)`, of the kind of `h`."""
     angles = as_kind_of(rope_angles(distances, inv_freq), like=h)
     if angles.ndim != 2:

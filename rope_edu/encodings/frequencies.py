@@ -1,20 +1,20 @@
 r"""Frequencies, wavelengths and angles: how far each pair turns, from a head's width and a base."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import array_namespace
 
 from rope_edu.arrays import Array, ArrayLike
 from rope_edu.encodings.validation import (
     as_finite,
-    as_kind_of,
+    as_one_kind,
     check_base,
     check_even_dim,
     values_known,
 )
+
+__all__ = ["inv_freq", "rope_angles", "wavelength"]
 
 
 def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
@@ -22,14 +22,9 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
 
         θ_i = base^(−2i / head_dim),   i = 0 … head_dim/2 − 1
 
-    Pair 0 turns by one radian per token; each later pair is slower by the same ratio.
-
-    Args:
-        head_dim: width of a head (or of its rotated part), an even number of features.
-        base: a number above 1; transformers calls it `rope_theta`.
-
-    Raises:
-        ValueError: `head_dim` is not an even whole number ≥ 2, or `base` is not finite and above 1.
+    Pair 0 turns by one radian per token; each later pair is slower by the same ratio. transformers calls the base
+    `rope_theta`. ValueError unless `head_dim`, the width of a head or of its rotated part, is an even whole
+    number ≥ 2, and `base` is finite and above 1.
 
     >>> inv_freq(4).tolist()  # 10000^0 and 10000^(−1/2)
     [1.0, 0.01]
@@ -37,7 +32,7 @@ def inv_freq(head_dim: int, base: float = 10_000.0) -> np.ndarray:
     Source: RoFormer, arXiv 2104.09864, §3.2.2; Vaswani 2017, arXiv 1706.03762, §3.5. Chapter 6.
     Plain form: `rope_edu.plain.inv_freq`.
     """
-    head_dim, base = check_even_dim("head_dim", head_dim), check_base(base)
+    head_dim, base = check_even_dim("head_dim", head_dim), check_base("base", base)
     return base ** -(np.arange(0, head_dim, 2) / head_dim)
 
 
@@ -46,17 +41,13 @@ def wavelength(inv_freq: ArrayLike) -> Array:
 
         λ_i = 2π / θ_i,   and ∞ where θ_i = 0 (a pair that never turns)
 
-    Args:
-        inv_freq: radians per token, any shape, finite and not negative.
-
-    Raises:
-        ValueError: `inv_freq` is negative, not finite or not real.
+    `inv_freq` is in radians per token and may have any shape. ValueError where it is negative, not finite or not
+    real.
 
     >>> wavelength([math.pi, math.pi / 2, 0.0]).tolist()  # half a turn per token: 2 tokens
     [2.0, 4.0, inf]
 
-    Source: YaRN, arXiv 2309.00071, §2.3. Chapter 6.
-    Plain form: `rope_edu.plain.wavelength`.
+    Source: YaRN, arXiv 2309.00071, §2.3. Chapter 6. Plain form: `rope_edu.plain.wavelength`.
     """
     frequencies = as_finite("inv_freq", inv_freq)
     xp = array_namespace(frequencies)
@@ -74,29 +65,21 @@ def rope_angles(positions: ArrayLike, inv_freq: ArrayLike) -> Array:
     Always float64, since float32 is off by 0.06 rad at position 10⁶. A torch tensor if either argument is one (on
     the device of `inv_freq` if that is a tensor, else of `positions`), and gradients reach both; NumPy otherwise.
 
-    Args:
-        positions: token indices, ints or fractions, `(…, seq)`; one number is allowed.
-        inv_freq: radians per token, `(pairs,)`, finite; a negative one turns clockwise.
-
-    Raises:
-        ValueError: `positions` are bool, complex or not finite; `inv_freq` is not 1-D or not finite.
+    Positions are token indices, ints or fractions, `(…, seq)` or one number; frequencies are radians per token,
+    `(pairs,)`, and a negative one turns clockwise. ValueError if `inv_freq` is not 1-D, or if a number of either is
+    bool, complex or not finite.
 
     >>> rope_angles([0, 1, 3], [1.0, 0.5]).tolist()
     [[0.0, 0.0], [1.0, 0.5], [3.0, 1.5]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6.
-    Plain form: `rope_edu.plain.rope_angles`.
+    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 6. Plain form: `rope_edu.plain.rope_angles`.
     """
-    places, frequencies = as_finite("positions", positions), as_pairs(inv_freq)
-    if is_numpy_array(frequencies):
-        frequencies = as_kind_of(frequencies, like=places)
-    else:
-        places = as_kind_of(places, like=frequencies)
+    places, frequencies = as_one_kind(as_finite("positions", positions), as_pairs(inv_freq))
     return places[..., None] * frequencies  # (…, seq, 1) · (pairs,) -> (…, seq, pairs)
 
 
 def as_pairs(inv_freq: ArrayLike) -> Array:
-    """Return `inv_freq` as float64 if it is finite and `(pairs,)`."""
+    """`inv_freq` as float64, refused unless finite and `(pairs,)`."""
     frequencies = as_finite("inv_freq", inv_freq)
     if frequencies.ndim != 1:
         raise ValueError(f"inv_freq must have one axis, (pairs,), got shape {tuple(frequencies.shape)}")

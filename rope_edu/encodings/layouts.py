@@ -4,27 +4,28 @@ interleaved: pairs (2i, 2i + 1), as in GPT-J and Meta's Llama.
 half_split: pairs (i, i + rotary_dim / 2), as in GPT-NeoX and transformers' Llama.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
 from rope_edu.arrays import Array
-from rope_edu.encodings.validation import check_even_dim, check_one_of, check_positive_int
+from rope_edu.encodings.validation import check_one_of, check_positive_int, check_rotary_dim
+
+__all__ = [
+    "LAYOUTS",
+    "convert_projection",
+    "half_split_to_interleaved",
+    "interleaved_to_half_split",
+    "layout_permutation",
+    "pair_slices",
+]
 
 LAYOUTS = ("interleaved", "half_split")
 
 
 def check_layout(layout: str, name: str = "layout") -> str:
-    r"""`layout` itself, if it is one of LAYOUTS; a ValueError that names the two for any other value.
-
-    >>> check_layout("half_split")
-    'half_split'
-
-    Chapter 8.
-    """
+    """Return `layout` if it is one of the two."""
     return check_one_of(name, layout, LAYOUTS)
 
 
@@ -33,9 +34,7 @@ def pair_slices(rotary_dim: int, layout: str = "interleaved") -> tuple[slice, sl
 
         interleaved: 0, 2, 4, …  and  1, 3, 5, …        half_split: 0 … r/2 − 1  and  r/2 … r − 1
 
-    Args:
-        rotary_dim: r, the number of rotated features, even (0: no pair at all).
-        layout: "interleaved" or "half_split"; any other is a ValueError.
+    r = `rotary_dim`, the number of rotated features, is even (0: no pair at all). ValueError for a misspelt layout.
 
     >>> first, second = pair_slices(6, "interleaved")
     >>> list(range(8))[first], list(range(8))[second]
@@ -53,14 +52,8 @@ def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarr
 
         x_half_split = x_interleaved[perm],   perm = 0, 2, 4, …, 1, 3, 5, …, then the tail in place
 
-    `numpy.argsort` of it goes the other way.
-
-    Args:
-        rotary_dim: number of rotated features, even.
-        head_dim: width of the head; features from `rotary_dim` on stay where they are. Default: no tail.
-
-    Raises:
-        ValueError: `rotary_dim` is odd or not positive, or `head_dim` is narrower.
+    `numpy.argsort` of it goes the other way. Features from `rotary_dim` on stay where they are; without `head_dim`
+    there are none. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
 
     >>> layout_permutation(4, head_dim=6).tolist()
     [0, 2, 1, 3, 4, 5]
@@ -68,10 +61,8 @@ def layout_permutation(rotary_dim: int, head_dim: int | None = None) -> np.ndarr
     Source: transformers' conversion script for Llama permutes weights so. Chapter 8.
     Plain form: `rope_edu.plain.layout_permutation`.
     """
-    rotary_dim = check_even_dim("rotary_dim", rotary_dim)
-    head_dim = rotary_dim if head_dim is None else check_positive_int("head_dim", head_dim)
-    if rotary_dim > head_dim:
-        raise ValueError(f"rotary_dim must be at most head_dim = {head_dim}, got {rotary_dim}")
+    head_dim = rotary_dim if head_dim is None else head_dim
+    rotary_dim = check_rotary_dim(rotary_dim, head_dim)
     features = np.arange(head_dim)
     first, second = pair_slices(rotary_dim, "interleaved")
     return np.concatenate((features[first], features[second], features[rotary_dim:]))
@@ -82,34 +73,26 @@ def interleaved_to_half_split(x: Array, rotary_dim: int | None = None) -> Any:
 
         half_split(P·x) = P·interleaved(x):  reorder, then rotate half_split  =  rotate, then reorder
 
-    Args:
-        x: `(…, head_dim)`, any dtype, NumPy or torch.
-        rotary_dim: how many leading features are rotated; the tail stays. Default: all of them.
-
-    Raises:
-        ValueError: `rotary_dim` is odd, not positive or above `head_dim`.
+    `x` is `(…, head_dim)`, NumPy or torch, of any dtype; the first `rotary_dim` features are rotated, by default
+    all, and the tail stays. ValueError unless `rotary_dim` is even, at least 2 and at most `head_dim`.
 
     >>> interleaved_to_half_split(np.array([0, 1, 2, 3, 4, 5])).tolist()
     [0, 2, 4, 1, 3, 5]
 
-    Chapter 8.
-    Plain form: `rope_edu.plain.interleaved_to_half_split`.
+    Chapter 8. Plain form: `rope_edu.plain.interleaved_to_half_split`.
     """
-    return _take(x, _permutation_for(x, rotary_dim), axis=-1)
+    return _reorder(x, -1, "half_split", rotary_dim)
 
 
 def half_split_to_interleaved(x: Array, rotary_dim: int | None = None) -> Any:
-    r"""Reorder features from half-split pairs (i, i + rotary_dim/2) to interleaved pairs (2i, 2i+1).
-
-    The inverse of `interleaved_to_half_split`, with the same arguments, result and errors.
+    r"""Copy of x with interleaved pairs again: the inverse of `interleaved_to_half_split`, called alike.
 
     >>> half_split_to_interleaved(np.array([0, 2, 4, 1, 3, 5])).tolist()
     [0, 1, 2, 3, 4, 5]
 
-    Chapter 8.
-    Plain form: `rope_edu.plain.half_split_to_interleaved`.
+    Chapter 8. Plain form: `rope_edu.plain.half_split_to_interleaved`.
     """
-    return _take(x, np.argsort(_permutation_for(x, rotary_dim)), axis=-1)
+    return _reorder(x, -1, "interleaved", rotary_dim)
 
 
 def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int | None = None) -> Any:
@@ -117,48 +100,35 @@ def convert_projection(weight: Array, n_heads: int, *, to: str, rotary_dim: int 
 
         W′ = (I_heads ⊗ P) W:   each head's rows move as its features do, so q′ = P q and scores stay
 
-    Convert q's and k's projections alike, and neither v's nor the output's.
-
-    Args:
-        weight: `(n_heads · head_dim, d_model)`, rows are output features as in torch's Linear;
-            or a bias `(n_heads · head_dim,)`.
-        n_heads: heads in this weight (for k with grouped queries: the number of key heads).
-        to: the layout wanted; the source is the other one.
-        rotary_dim: rotated features a head. Default: the whole head.
-
-    Raises:
-        ValueError: `to` is misspelt, `weight` has other than 1 or 2 axes, its rows do not split into
-            `n_heads` heads, or `rotary_dim` does not fit the head.
+    Convert q's and k's projections alike, and neither v's nor the output's. Rows of the weight,
+    `(n_heads · head_dim, d_model)`, are output features as in torch's Linear; a bias is `(n_heads · head_dim,)`.
+    For k with grouped queries `n_heads` counts key heads; without `rotary_dim` whole heads rotate. `to` is the
+    layout wanted, and the source is the other one. ValueError if it is misspelt, if the rows do not split into such
+    heads, or as for `layout_permutation`.
 
     >>> convert_projection(np.array([0, 1, 2, 3, 10, 11, 12, 13]), 2, to="half_split").tolist()
     [0, 2, 1, 3, 10, 12, 11, 13]
 
-    Source: transformers' conversion script for Llama. Chapter 8.
-    Plain form: `rope_edu.plain.convert_projection`.
+    Source: transformers' conversion script for Llama. Chapter 8. Plain form: `rope_edu.plain.convert_projection`.
     """
     check_layout(to, name="to")
     n_heads = check_positive_int("n_heads", n_heads)
     shape = _shape("weight", weight)
     if len(shape) not in (1, 2) or shape[0] % n_heads:
         raise ValueError(f"weight must be ({n_heads} heads · head_dim, d_model) or a bias, got shape {shape}")
-    heads = array_namespace(weight).reshape(
-        weight, (n_heads, shape[0] // n_heads, *shape[1:])
-    )  # (n_heads, head_dim, d_model)
-    head_dim = heads.shape[1]
-    perm = layout_permutation(head_dim if rotary_dim is None else rotary_dim, head_dim)
-    return _take(heads, perm if to == "half_split" else np.argsort(perm), axis=1).reshape(shape)
+    heads = array_namespace(weight).reshape(weight, (n_heads, shape[0] // n_heads, *shape[1:]))
+    return _reorder(heads, 1, to, rotary_dim).reshape(shape)  # of (n_heads, head_dim, d_model)
 
 
-def _permutation_for(x: Array, rotary_dim: int | None) -> np.ndarray:
-    shape = _shape("x", x)
-    if not shape:
+def _reorder(x: Any, axis: int, to: str, rotary_dim: int | None) -> Any:
+    """Copy of x with the features on an axis in the order of a layout, instead of that of the other."""
+    if not _shape("x", x):
         raise ValueError("x must have a feature axis, (…, head_dim), got a single number")
-    return layout_permutation(shape[-1] if rotary_dim is None else rotary_dim, shape[-1])
-
-
-def _take(x: Any, index: np.ndarray, axis: int) -> Any:
+    head_dim = x.shape[axis]
+    order = layout_permutation(head_dim if rotary_dim is None else rotary_dim, head_dim)
     xp = array_namespace(x)
-    return xp.take(x, xp.asarray(index, device=device(x)), axis=axis)
+    index = xp.asarray(order if to == "half_split" else np.argsort(order), device=device(x))
+    return xp.take(x, index, axis=axis)
 
 
 def _shape(name: str, x: Any) -> tuple[int, ...]:

@@ -1,11 +1,10 @@
 r"""Rotation of a part of a head: its first features (partial rotary), or its fast pairs (p-RoPE)."""
 
-from __future__ import annotations
-
-from numbers import Real
-
 from rope_edu.encodings.frequencies import inv_freq
 from rope_edu.encodings.spec import RopeSpec, plain_rope
+from rope_edu.encodings.validation import check_share
+
+__all__ = ["p_rope", "partial_rope"]
 
 
 def partial_rope(
@@ -15,16 +14,10 @@ def partial_rope(
 
         θ_i = base^(−2i / rotary_dim),   i < rotary_dim / 2,   and the other features pass
 
-    The denominator is the rotated width, so these few frequencies run from 1 down to nearly 1/base. p-RoPE
-    divides by the width of the head and keeps the fast ones.
-
-    Args:
-        head_dim: width of a head.
-        rotary_dim: rotated features, the first of the head, even. transformers' `partial_rotary_factor` (older:
-            `rotary_pct`) times head_dim, rounded down; GPT-NeoX rotates a quarter.
-        base: a number above 1.
-        layout: "interleaved" or "half_split"; half_split pairs (i, i + rotary_dim/2), not (i, i + head_dim/2).
-            Errors are those of `plain_rope`.
+    The denominator is the rotated width, so these few frequencies run from 1 down to nearly 1/base. In half_split,
+    pairs are (i, i + rotary_dim/2), not (i, i + head_dim/2). transformers gives `rotary_dim` as a share of
+    `head_dim`, `partial_rotary_factor` (older: `rotary_pct`), rounded down; GPT-NeoX rotates a quarter. Arguments
+    and errors are as for `plain_rope`.
 
     >>> partial_rope(8, 4)
     <RopeSpec "partial": 2 pairs, 1 … 0.01 rad/token, interleaved, first 4 of 8 features>
@@ -40,26 +33,15 @@ def p_rope(head_dim: int, p: float, base: float = 10_000.0, *, layout: str = "in
 
         θ_i = base^(−2i / head_dim)   for i < r,   0 for the other pairs,   r = ⌊p · head_dim / 2⌋
 
-    The denominator is the width of the head, and half_split pairs (i, i + head_dim/2). p = 1 is
-    RoPE, p = 0 no encoding at all.
-
-    Args:
-        head_dim: width of a head, an even number of features.
-        p: fraction of pairs that turn, the fastest; 0 … 1.
-        base, layout: as for `plain_rope`.
-
-    Raises:
-        ValueError: `p` is not in 0 … 1, or as for `plain_rope`.
+    The denominator is the width of the head, and half_split pairs (i, i + head_dim/2). p, the share of pairs that
+    turn, is 1 for RoPE and 0 for no encoding at all. ValueError unless p is 0 … 1, or as for `plain_rope`.
 
     >>> p_rope(8, 0.5).inv_freq.tolist()  # 10000^0, 10000^(−1/4), and two pairs that never turn
     [1.0, 0.1, 0.0, 0.0]
 
     Source: Barbero 2024, arXiv 2410.06205, §6; transformers calls it "proportional" (Gemma 4's global layers,
-    p = 0.25). Chapter 19.
-    Plain form: `rope_edu.plain.p_rope`.
+    p = 0.25). Chapter 19. Plain form: `rope_edu.plain.p_rope`.
     """
-    if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= p <= 1:
-        raise ValueError(f"p must be a number from 0 to 1, the fraction of pairs that turn, got {p!r}")
     frequencies = inv_freq(head_dim, base)
-    frequencies[int(p * head_dim // 2) :] = 0.0
+    frequencies[int(check_share("p, the fraction of pairs that turn,", p) * head_dim // 2) :] = 0.0
     return RopeSpec(frequencies, layout=layout, kind="p-rope")

@@ -1,7 +1,5 @@
 r"""Precision: the error of an angle whose parts are kept in few bits. NumPy only, float64 in and out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -9,6 +7,8 @@ import numpy as np
 from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.validation import as_finite, as_real, check_one_of, check_whole_number
+
+__all__ = ["NUMBER_FORMATS", "PIPELINES", "Pipeline", "angle_error", "pipeline_cos_sin", "round_to"]
 
 SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
 NUMBER_FORMATS = tuple(SIGNIFICAND_BITS)
@@ -20,15 +20,9 @@ class Pipeline:
 
         φ = round(round(m) · round(θ)),   ĉ = round(cos φ),   ŝ = round(sin φ)
 
-    Attributes:
-        frequencies: format of θ, a module's `inv_freq`.
-        positions: format of m.
-        angles: format of the product m · θ.
-        cos_sin: format of ĉ and ŝ.
-        note: a sentence on its use in practice; ignored in comparisons.
-
-    Raises:
-        ValueError: a format is not "float64", "float32", "bfloat16" or "float16".
+    `frequencies` is the format of θ, `positions` of m, `angles` of their product, and `cos_sin` of ĉ and ŝ;
+    ValueError unless each is "float64", "float32", "bfloat16" or "float16". `note`, a sentence on its use in
+    practice, is ignored in comparisons.
 
     >>> Pipeline(positions="bfloat16") == PIPELINES["positions in bfloat16"]
     True
@@ -78,15 +72,9 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
         bits of the significand:   float64 53,   float32 24,   float16 11,   bfloat16 8
         largest finite number:     1.8e308,      3.4e38,       65,504,       3.4e38
 
-    Overflow gives infinity and underflow 0, as in the format. bfloat16 and float16 are rounded by way of float32,
-    as in torch, so a number very near a tie may be rounded as the tie.
-
-    Args:
-        x: real numbers of any shape; infinity and NaN are allowed.
-        number_format: "float64", "float32", "bfloat16" or "float16".
-
-    Raises:
-        ValueError: `x` is not real, or `number_format` is another name.
+    Overflow gives infinity and underflow 0, as in the format; infinity and NaN stay. bfloat16 and float16 are
+    rounded by way of float32, as in torch, so a number very near a tie may be rounded as the tie. ValueError for
+    numbers that are not real, or a format that is none of these.
 
     >>> round_to([256, 257, 258, 259], "bfloat16").tolist()  # 8 bits: steps of 2; ties go to 256 and 260
     [256.0, 256.0, 258.0, 260.0]
@@ -101,9 +89,8 @@ def round_to(x: ArrayLike, number_format: str) -> np.ndarray:
         return x.copy()
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         single = x.astype(np.float32)
-        if number_format == "float16":
-            return single.astype(np.float16).astype(np.float64)
-    return (_to_bfloat16(single) if number_format == "bfloat16" else single).astype(np.float64)
+        rounded = _to_bfloat16(single) if number_format == "bfloat16" else single.astype(number_format)
+    return rounded.astype(np.float64)
 
 
 def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeline) -> np.ndarray:
@@ -112,11 +99,8 @@ def pipeline_cos_sin(positions: ArrayLike, inv_freq: ArrayLike, pipeline: Pipeli
         ĉ + iŝ = round(cos φ) + i round(sin φ),   φ = round(round(m) · round(θ))
 
     Cosine and sine are taken in float64 and then rounded, so their length is not quite 1; a float32 cosine may
-    differ in its last bit. NaN where the pipeline has no number, since the angle is infinite or 0 · ∞.
-
-    Args:
-        positions, inv_freq: m and θ, as for `rope_angles`, and so are the errors.
-        pipeline: the format of each step.
+    differ in its last bit. NaN where the pipeline has no number, since the angle is infinite or 0 · ∞. Positions,
+    frequencies and errors are as for `rope_angles`.
 
     >>> from math import pi
     >>> coarse = Pipeline(positions="bfloat16")
@@ -144,17 +128,11 @@ def angle_error(
         step 0:      |arg((ĉ + iŝ)_m · e^{−imθ})|
         step k > 0:  |arg((ĉ + iŝ)_m · conj (ĉ + iŝ)_{m−k} · e^{−ikθ})|
 
-    The first is the error of an angle, the second that of the turn between two tokens k apart. A score depends
-    on the second alone: with frequencies in bfloat16 that error is the same at every m, so scores stay relative;
+    The first is the error of an angle, the second that of the turn between two tokens k apart. A score depends on
+    the second alone: with frequencies in bfloat16 that error is the same at every m, so scores stay relative;
     positions in bfloat16 collide, so their step depends on m. π/2 is the mean of random angles. The reference is
-    m · θ in float64, itself off by m · θ · 10⁻¹⁶.
-
-    Args:
-        positions, inv_freq, pipeline: as for `pipeline_cos_sin`; θ is taken as exact.
-        step: k in tokens, a whole number of at least 0.
-
-    Raises:
-        ValueError: as for `rope_angles`, or `step` is not a whole number of at least 0.
+    m · θ in float64, itself off by m · θ · 10⁻¹⁶; θ is taken as exact. ValueError as for `rope_angles`, or if
+    `step`, k in tokens, is not a whole number ≥ 0.
 
     >>> coarse = Pipeline(positions="bfloat16")
     >>> angle_error([256, 257], [1.0], coarse).round(3).tolist()  # 257 is taken for 256: one token, 1 rad

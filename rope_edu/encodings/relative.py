@@ -1,16 +1,14 @@
 """Relative encodings: a bias on the attention score, or an offset added to the key, by distance.
 
 Every function here counts a relative position as j − i, key minus query: keys to the left of the query are
-negative. `q_len` and `k_len` are tokens: the queries are the *last* `q_len` of the `k_len` positions, so that
-in decoding (`q_len=1`) the one query sits at position `k_len − 1`. A bias is added to the scaled scores before
-the softmax, and has their unit.
+negative. `q_len` and `k_len` are tokens: the queries are the *last* `q_len` of the `k_len` positions, so that in
+decoding (`q_len=1`) the one query sits at position `k_len − 1`. A bias is added to the scaled scores before the
+softmax, and has their unit.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import cast
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
@@ -19,24 +17,32 @@ from rope_edu.arrays import Array
 from rope_edu.encodings.absolute import as_integers, sinusoidal
 from rope_edu.encodings.validation import as_kind_of, check_positive_int, values_known
 
+__all__ = [
+    "alibi_bias",
+    "alibi_slopes",
+    "fire_bias",
+    "kerple_log_bias",
+    "relative_positions",
+    "shaw_index",
+    "shaw_scores",
+    "t5_bias",
+    "t5_bucket",
+    "transformer_xl_scores",
+]
+
 
 def relative_positions(q_len: int, k_len: int) -> np.ndarray:
     r"""Relative position of each key to each query, in tokens: NumPy int64 `(q_len, k_len)`.
 
         Δ_ij = j − i,   i = k_len − q_len … k_len − 1,   j = 0 … k_len − 1
 
-    Args:
-        q_len: queries, the last tokens of the text.
-        k_len: keys, all tokens of the text.
-
-    Raises:
-        ValueError: a length is not a whole number ≥ 1, or `q_len` exceeds `k_len`.
+    The queries are the last tokens of the text, the keys all of them. ValueError if a length is not a whole
+    number ≥ 1, or if `q_len` exceeds `k_len`; every function of this file that takes the two refuses the same.
 
     >>> relative_positions(2, 3).tolist()
     [[-1, 0, 1], [-2, -1, 0]]
 
-    Source: Shaw 2018, arXiv 1803.02155, §3.1. Chapter 3.
-    Plain form: `rope_edu.plain.relative_positions`.
+    Source: Shaw 2018, arXiv 1803.02155, §3.1. Chapter 3. Plain form: `rope_edu.plain.relative_positions`.
     """
     check_positive_int("q_len", q_len)
     check_positive_int("k_len", k_len)
@@ -54,19 +60,16 @@ def t5_bucket(
         bucket(n) = n                                                   if n < E
                     min(B − 1, E + ⌊(B − E) · ln(n/E) / ln(D/E)⌋)       otherwise
 
-    n is the distance, B the buckets of one side, E = ⌊B/2⌋ those of them that hold a single distance,
-    D = `max_distance`. The logarithm is taken in float32, as T5's code does.
+    n is the distance, B the buckets of one side, E = ⌊B/2⌋ those of them that hold a single distance, and D is
+    `max_distance`. The logarithm is taken in float32, as in T5's code. ValueError for an argument out of its range.
 
     Args:
         relative_position: j − i, key minus query, in tokens; integers of any shape.
-        bidirectional: True (encoder) gives each side half of the buckets, keys to the right the upper
-            half. False (decoder) takes n = max(i − j, 0): keys to the right share bucket 0.
+        bidirectional: True (encoder) gives each side half of the buckets, keys to the right the upper half. False
+            (decoder) takes n = max(i − j, 0): keys to the right share bucket 0.
         num_buckets: of both sides together, at least 4; at least 2 if not bidirectional.
-        max_distance: tokens, more than E; all distances from here on are in the last bucket, which begins
-            somewhat before.
-
-    Raises:
-        ValueError: positions that are not integers, too few buckets, or a `max_distance` up to E.
+        max_distance: tokens, more than E; all distances from here on are in the last bucket, which begins somewhat
+            before.
 
     >>> t5_bucket([0, -7, -16, -128, 3], bidirectional=False).tolist()
     [0, 7, 16, 31, 0]
@@ -77,13 +80,13 @@ def t5_bucket(
     relative_position = as_integers("relative_position", relative_position)
     check_positive_int("num_buckets", num_buckets)
     check_positive_int("max_distance", max_distance)
-    least = 4 if bidirectional else 2
-    if num_buckets < least:
+    per_side = num_buckets // 2 if bidirectional else num_buckets
+    exact = per_side // 2
+    if exact == 0:
+        least = 4 if bidirectional else 2
         raise ValueError(
             f"num_buckets must be at least {least} with bidirectional={bidirectional}, got {num_buckets}"
         )
-    per_side = num_buckets // 2 if bidirectional else num_buckets
-    exact = per_side // 2
     if max_distance <= exact:
         raise ValueError(
             f"max_distance must exceed the {exact} distances with a bucket of their own, got {max_distance}"
@@ -104,20 +107,13 @@ def t5_bias(table: Array, q_len: int, k_len: int, *, bidirectional: bool, max_di
 
         bias[h, i, j] = table[bucket(j − i), h]
 
-    T5 does not divide its scores by √head_dim, and all its layers share one table. Gradients reach the table.
-
-    Args:
-        table: `(num_buckets, n_heads)`.
-        bidirectional, max_distance: as in `t5_bucket`.
-
-    Raises:
-        ValueError: `table` does not have two axes, or as for `t5_bucket`.
+    T5 does not divide its scores by √head_dim, and all its layers share one table, `(num_buckets, n_heads)`, which
+    gradients reach. ValueError for a table without two axes, or as for `t5_bucket`.
 
     >>> t5_bias(np.array([[0.5], [-1.0]]), 2, 2, bidirectional=False).tolist()
     [[[0.5, 0.5], [-1.0, 0.5]]]
 
-    Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapter 3.
-    Plain form: `rope_edu.plain.t5_bias`.
+    Source: Raffel 2020, arXiv 1910.10683, §2.1. Chapter 3. Plain form: `rope_edu.plain.t5_bias`.
     """
     if table.ndim != 2:
         raise ValueError(f"table must have shape (num_buckets, n_heads), got {tuple(table.shape)}")
@@ -137,12 +133,9 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
 
         μ_h = 2^(−8h / H),   h = 1 … H,   for H = `n_heads` a power of two
 
-    Otherwise the published rule takes the slopes of P, the largest power of two below H, and then
-    those of 2P with odd h (each lies between two of P's) until there are H. So the slopes do not fall
-    from head to head, and none is computed from H itself.
-
-    Raises:
-        ValueError: `n_heads` is not a whole number ≥ 1.
+    Otherwise the published rule takes the slopes of P, the largest power of two below H, and then those of 2P with
+    odd h (each lies between two of P's) until there are H. So the slopes do not fall from head to head, and none is
+    computed from H itself. ValueError if `n_heads` is not a whole number ≥ 1.
 
     >>> alibi_slopes(4).tolist()
     [0.25, 0.0625, 0.015625, 0.00390625]
@@ -164,17 +157,14 @@ def alibi_bias(n_heads: int, q_len: int, k_len: int) -> np.ndarray:
 
         bias[h, i, j] = −μ_h · |i − j|
 
-    Nothing is learned. Under a causal mask only j ≤ i remains, which is the paper's case. Some libraries add
-    +μ_h·j instead: that differs by a constant in each row, which the softmax ignores.
-
-    Raises:
-        ValueError: as for `alibi_slopes` and `relative_positions`.
+    Nothing is learned. Under a causal mask only j ≤ i remains, which is the paper's case. Some libraries add +μ_h·j
+    instead: that differs by a constant in each row, which the softmax ignores. Errors are those of `alibi_slopes`
+    and `relative_positions`.
 
     >>> (256 * alibi_bias(1, 2, 3)).tolist()  # one head has the slope 1/256
     [[[-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]]
 
-    Source: Press 2022, arXiv 2108.12409, §3. Chapter 3.
-    Plain form: `rope_edu.plain.alibi_bias`.
+    Source: Press 2022, arXiv 2108.12409, §3. Chapter 3. Plain form: `rope_edu.plain.alibi_bias`.
     """
     return alibi_slopes(n_heads)[:, None, None] * -np.abs(relative_positions(q_len, k_len))
 
@@ -185,9 +175,7 @@ def shaw_index(q_len: int, k_len: int, max_distance: int) -> np.ndarray:
         row_ij = clip(j − i, −K, K) + K
 
     Row K is the token itself, row 0 the far left; all distances beyond K = `max_distance` tokens share a row.
-
-    Raises:
-        ValueError: `max_distance` is not a whole number ≥ 1, or as for `relative_positions`.
+    ValueError if it is not a whole number ≥ 1, or as for `relative_positions`.
 
     >>> shaw_index(1, 4, max_distance=2).tolist()
     [[0, 0, 1, 2]]
@@ -203,23 +191,17 @@ def shaw_scores(q: Array, k: Array, table: Array) -> Array:
 
         s_ij = q_i · (k_j + a_{clip(j − i, −K, K)})
 
-    Unscaled: the paper's eq. 4 divides by √head_dim, which `attention` does here.
-
-    Args:
-        q: `(…, q_len, head_dim)`, the last `q_len` tokens.
-        k: `(…, k_len, head_dim)`.
-        table: the vectors a, `(2K + 1, head_dim)`, rows from distance −K to K; shared by the heads.
-
-    Raises:
-        ValueError: `table` does not have 3, 5, 7 … rows, or a width differs from head_dim.
+    Unscaled: the paper's eq. 4 divides by √head_dim, which `attention` does here. Queries, `(…, q_len, head_dim)`,
+    are of the last tokens, keys, `(…, k_len, head_dim)`, of all. The rows of the table, `(2K + 1, head_dim)`, are
+    the vectors a from distance −K to K, shared by the heads. ValueError unless there are 3, 5, 7 … of them and all
+    widths agree.
 
     >>> q, k = np.array([[1.0, 0.0]]), np.array([[2.0, 5.0], [3.0, 5.0]])  # one query, at position 1
     >>> a = np.array([[10.0, 0.0], [20.0, 0.0], [30.0, 0.0]])  # distances −1, 0, 1
     >>> shaw_scores(q, k, a).tolist()  # 2 + 10 and 3 + 20
     [[12.0, 23.0]]
 
-    Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2, eq. 4. Chapter 3.
-    Plain form: `rope_edu.plain.shaw_scores`.
+    Source: Shaw 2018, arXiv 1803.02155, §3.1–3.2, eq. 4. Chapter 3. Plain form: `rope_edu.plain.shaw_scores`.
     """
     _check_widths(q=q, k=k, table=table)
     if table.ndim != 2 or table.shape[0] < 3 or table.shape[0] % 2 == 0:
@@ -238,26 +220,23 @@ def transformer_xl_scores(
 
         s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}
 
-    These are the paper's four terms, collected. R is the sinusoidal encoding of i − j: *query minus
-    key*, the opposite of j − i elsewhere in this file. Unscaled: the paper's model divides by √head_dim.
+    These are the paper's four terms, collected. R is the sinusoidal encoding of i − j: *query minus key*, the
+    opposite of j − i elsewhere in this file. Unscaled: the paper's model divides by √head_dim. ValueError if widths
+    differ, if d_model is odd, or as for `relative_positions`.
 
     Args:
         q, k: as for `shaw_scores`.
-        w_position: W, the paper's W_{k,R}: `(head_dim, d_model)`, or `(n_heads, head_dim, d_model)`.
-            Its columns follow our interleaved sines and cosines; the released code has all sines
-            first, which only permutes the columns.
+        w_position: W, the paper's W_{k,R}: `(head_dim, d_model)`, or `(n_heads, head_dim, d_model)`. Its columns
+            follow our interleaved sines and cosines; the released code has all sines first, which only
+            permutes them.
         u, v: `(head_dim,)`, or `(n_heads, 1, head_dim)`.
-        base: of the sinusoids, a number above 1.
-
-    Raises:
-        ValueError: a width differs from head_dim, d_model is odd, or `q_len` exceeds `k_len`.
+        base: of the sinusoids, above 1.
 
     >>> one, none = np.array([[2.0, 3.0]]), np.zeros(2)  # at distance 0, R = (sin 0, cos 0) = (0, 1)
     >>> transformer_xl_scores(one, one, np.eye(2), none, none).tolist()  # 2·2 + 3·3 + 3·1
     [[16.0]]
 
-    Source: Dai 2019, arXiv 1901.02860, §3.3. Chapter 3.
-    Plain form: `rope_edu.plain.transformer_xl_scores`.
+    Source: Dai 2019, arXiv 1901.02860, §3.3. Chapter 3. Plain form: `rope_edu.plain.transformer_xl_scores`.
     """
     _check_widths(q=q, k=k, u=u, v=v)
     if w_position.shape[-2] != q.shape[-1]:
@@ -279,12 +258,8 @@ def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
 
         bias[h, i, j] = −r1_h · ln(1 + r2_h · |i − j|),   r1, r2 > 0
 
-    Args:
-        r1: `(n_heads,)`, in the unit of the attention scores; the bias has its dtype and kind.
-        r2: `(n_heads,)`, per token. Gradients reach both.
-
-    Raises:
-        ValueError: r1 or r2 is not positive, or they do not share one shape `(n_heads,)`.
+    r1 is in the unit of the attention scores, r2 per token, and both are `(n_heads,)`; gradients reach them, and
+    the bias has the dtype and kind of r1. ValueError if their shapes differ, or for a number that is not above 0.
 
     >>> kerple_log_bias(np.array([2.0]), np.array([1.0]), 1, 3).round(4)[..., :2].tolist()  # −2 ln 3 and −2 ln 2
     [[[-2.1972, -1.3863]]]
@@ -292,51 +267,13 @@ def kerple_log_bias(r1: Array, r2: Array, q_len: int, k_len: int) -> Array:
     Source: Chi 2022 (KERPLE), arXiv 2205.09921, its logarithmic variant. Chapter 3.
     Plain form: `rope_edu.plain.kerple_log_bias`.
     """
-    r1, r2 = _as_floats(r1, r2)
+    r1, r2 = _as_positive(r1=r1, r2=r2)
     xp = array_namespace(r1, r2)
     for name, value in (("r1", r1), ("r2", r2)):
         if value.ndim != 1 or value.shape != r1.shape:
             raise ValueError(f"{name} must have shape (n_heads,), the same as r1, got {tuple(value.shape)}")
-        if values_known(value) and not bool(xp.all(value > 0)):
-            raise ValueError(f"{name} must be positive in every head, got {value.tolist()}")
-    distance = np.abs(relative_positions(q_len, k_len))
-    distance = xp.astype(as_kind_of(distance, r1), r1.dtype)
+    distance = _distances(q_len, k_len, r1)
     return -r1[:, None, None] * xp.log1p(r2[:, None, None] * distance)
-
-
-def fire_distance(
-    q_len: int, k_len: int, *, c: Array | float = 0.1, threshold: Array | float = 512.0
-) -> Array:
-    r"""FIRE's normalised distance, `(q_len, k_len)`: 0 for the token itself, at most 1 for those before it.
-
-        x_ij = ψ(|i − j|) / ψ(max(L, i)),   ψ(n) = ln(1 + c·n)
-
-    However long the text, the learned function of a causal query sees numbers from 0 to 1. Positions
-    count from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right,
-    is that of its listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0.
-
-    Args:
-        c: per token, above 0; learned in the paper, from 0.1. A number or a 0-d array.
-        threshold: L in tokens, above 0; learned in the paper, from 512. The result has the dtype and kind of the
-            two where one is an array, otherwise NumPy float64.
-
-    Raises:
-        ValueError: `c` or `threshold` is not above 0, or `q_len` exceeds `k_len`.
-
-    >>> fire_distance(1, 4, c=1.0, threshold=3.0).round(4).tolist()  # ln 4, ln 3, ln 2, ln 1, each / ln 4
-    [[1.0, 0.7925, 0.5, 0.0]]
-
-    Source: Li 2024 (FIRE), arXiv 2310.04418, §3, and the listing in its appendix. Chapter 3.
-    """
-    c, threshold = _as_floats(c, threshold)
-    for name, value in (("c", c), ("threshold", threshold)):
-        if values_known(value) and not bool(value > 0):
-            raise ValueError(f"{name} must be positive, got {value.tolist()}")
-    xp = array_namespace(c, threshold)
-    distance = np.abs(relative_positions(q_len, k_len))
-    distance = xp.astype(as_kind_of(distance, c), c.dtype)
-    query = xp.arange(k_len - q_len, k_len, dtype=c.dtype, device=device(c))[:, None]
-    return xp.log1p(c * distance) / xp.log1p(c * xp.maximum(query, threshold))
 
 
 def fire_bias(
@@ -349,37 +286,55 @@ def fire_bias(
 ) -> Array:
     r"""FIRE's bias, a small learned function of the normalised distance: `(n_heads, q_len, k_len)`.
 
-        bias[h, i, j] = f_h(ψ(|i − j|) / ψ(max(L, i)))
+        bias[h, i, j] = f_h(ψ(|i − j|) / ψ(max(L, i))),   ψ(n) = ln(1 + c·n)
+
+    For keys up to the query f sees numbers from 0 (the token itself) to 1, however long the text. Positions count
+    from 0. The paper's formula is causal, with i − j; the absolute value, for keys to the right, is that of its
+    listing, which also adds 1e−6 to the denominator: unnecessary, since L > 0. ValueError if `c` or L is not
+    above 0, if `mlp` returns a different shape, or as for `relative_positions`.
 
     Args:
-        mlp: maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores;
-            the paper's has one hidden layer of 32 ReLU units. The bias has the dtype and kind of its result.
-        c, threshold: as in `fire_distance`; 0-d torch tensors if `mlp` is a torch module.
+        mlp: f, maps `(q_len, k_len, 1)` to `(q_len, k_len, n_heads)`, in the unit of the attention scores; the
+            paper's has one hidden layer of 32 ReLU units. The bias has the dtype and kind of its result.
+        c, threshold: c per token and L in tokens, learned in the paper from these values: numbers, or 0-d arrays of
+            the kind that `mlp` takes.
 
-    Raises:
-        ValueError: `mlp` returns another shape, or as for `fire_distance`.
+    >>> fire_bias(lambda x: x, 1, 4, c=1.0, threshold=3.0).round(4).tolist()  # ln 4, ln 3, ln 2, ln 1, each / ln 4
+    [[[1.0, 0.7925, 0.5, 0.0]]]
 
-    >>> fire_bias(lambda x: 1.0 - 8.0 * x, 1, 4, c=1.0, threshold=3.0).round(4).tolist()
-    [[[-7.0, -5.3399, -3.0, 1.0]]]
-
-    Source: Li 2024 (FIRE), arXiv 2310.04418, §3. Chapter 3.
+    Source: Li 2024 (FIRE), arXiv 2310.04418, §3, and the listing in its appendix. Chapter 3.
     Plain form: `rope_edu.plain.fire_bias`.
     """
-    per_pair = mlp(fire_distance(q_len, k_len, c=c, threshold=threshold)[..., None])
+    c, threshold = _as_positive(c=c, threshold=threshold)
+    xp = array_namespace(c, threshold)
+    distance = _distances(q_len, k_len, c)
+    query = xp.arange(k_len - q_len, k_len, dtype=c.dtype, device=device(c))[:, None]
+    share = xp.log1p(c * distance) / xp.log1p(c * xp.maximum(query, threshold))  # (q_len, k_len)
+    per_pair = mlp(share[..., None])
     if per_pair.ndim != 3 or tuple(per_pair.shape[:2]) != (q_len, k_len):
         raise ValueError(f"mlp must return shape ({q_len}, {k_len}, n_heads), got {tuple(per_pair.shape)}")
     return array_namespace(per_pair).permute_dims(per_pair, (2, 0, 1))
 
 
-def _as_floats(*values: Array | float) -> tuple[Array, ...]:
-    """All values as floating-point arrays of one kind, dtype and device: the first array's."""
-    arrays = [cast(Array, value if is_array_api_obj(value) else np.asarray(value)) for value in values]
-    like = next(
-        (array for array, value in zip(arrays, values, strict=True) if array is value), np.asarray(0.0)
-    )
+def _distances(q_len: int, k_len: int, like: Array) -> Array:
+    """|i − j| in tokens, `(q_len, k_len)`, of the kind and dtype of `like`."""
+    distances = as_kind_of(np.abs(relative_positions(q_len, k_len)), like)
+    return array_namespace(like).astype(distances, like.dtype)
+
+
+def _as_positive(**values: Any) -> list[Array]:
+    """Values above 0 as floating-point arrays of one kind, dtype and device: the first array's."""
+    like = next((value for value in values.values() if is_array_api_obj(value)), np.asarray(0.0))
     xp = array_namespace(like)
     dtype = like.dtype if xp.isdtype(like.dtype, "real floating") else xp.float64
-    return tuple(xp.astype(as_kind_of(array, like), dtype) for array in arrays)
+    floats = []
+    for name, value in values.items():
+        array = as_kind_of(value if is_array_api_obj(value) else np.asarray(value), like)
+        array = xp.astype(array, dtype)
+        if values_known(array) and not bool(xp.all(array > 0)):
+            raise ValueError(f"{name} must be positive, got {array.tolist()}")
+        floats.append(array)
+    return floats
 
 
 def _check_widths(q: Array, **others: Array) -> None:

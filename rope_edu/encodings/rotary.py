@@ -1,10 +1,8 @@
-r"""Rotate pairs of features by angles: one pair, complex numbers, a matrix, and the form that models use.
+r"""Pairs of features rotated by angles: one pair, complex numbers, a matrix, and the form that models use.
 
 All of them turn counter-clockwise, by +angle. `layouts.pair_slices` says which features form a pair;
 `frequencies.rope_angles` computes the angles.
 """
-
-from __future__ import annotations
 
 import math
 from typing import Any
@@ -26,6 +24,8 @@ from rope_edu.encodings.validation import (
     dtype_name,
 )
 
+__all__ = ["apply_rope", "rotate_as_complex", "rotate_by_matrix", "rotate_pair", "rotation_matrix"]
+
 
 def rotate_pair(pair: Any, angle: float) -> Any:
     r"""One 2-vector, a list, tuple or array as given, rotated counter-clockwise by one angle.
@@ -33,19 +33,13 @@ def rotate_pair(pair: Any, angle: float) -> Any:
         x′ = x cos θ − y sin θ
         y′ = x sin θ + y cos θ
 
-    Args:
-        pair: two numbers (x, y).
-        angle: θ in radians.
-
-    Raises:
-        ValueError: `pair` does not have 2 members, or `angle` is infinite.
+    The angle is in radians. ValueError if it is not finite, or if `pair`, (x, y), does not have 2 members.
 
     >>> x, y = rotate_pair((1.0, 0.0), math.pi / 2)  # a quarter turn: from east to north
     >>> print(f"{x:.3f} {y:.3f}")
     0.000 1.000
 
-    Source: RoFormer, arXiv 2104.09864, eq. 13. Chapter 4.
-    Plain form: `rope_edu.plain.rotate_pair`.
+    Source: RoFormer, arXiv 2104.09864, eq. 13. Chapter 4. Plain form: `rope_edu.plain.rotate_pair`.
     """
     if len(pair) != 2:
         raise ValueError(f"pair must have 2 members, got {len(pair)}")
@@ -62,18 +56,13 @@ def rotate_as_complex(x: Array, angles: ArrayLike) -> Any:
 
         z_i = x_{2i} + i·x_{2i+1},   z′_i = e^{iθ_i} z_i,   read back as (Re z′_i, Im z′_i)
 
-    Args:
-        x: floats `(…, seq, 2 · pairs)`, interleaved layout, without a tail; halves are calculated in float32.
-        angles: radians `(…, seq, pairs)`.
-
-    Raises:
-        ValueError: `x` is not of floats or not `2 · pairs` wide, or `angles` do not broadcast.
+    `x` holds floats, `(…, seq, 2 · pairs)`, without a tail, and `angles` radians, `(…, seq, pairs)`; 16 bits are
+    rotated in float32. ValueError if `x` is not of floats or not 2 · pairs wide, or if the angles do not broadcast.
 
     >>> rotate_as_complex(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()  # i·1 = i
     [0.0, 1.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 12. Chapter 5.
-    Plain form: `rope_edu.plain.rotate_as_complex`.
+    Source: RoFormer, arXiv 2104.09864, eq. 12. Chapter 5. Plain form: `rope_edu.plain.rotate_as_complex`.
     """
     radians = _fit_angles(x, angles, whole_head=True)
     xp = array_namespace(x)
@@ -90,20 +79,13 @@ def rotation_matrix(angles: ArrayLike, *, layout: str = "interleaved") -> Any:
         interleaved: R = diag(R(θ_0), R(θ_1), …),   R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]]
         half_split:  R = [[C, −S], [S, C]],   C = diag(cos θ_i), S = diag(sin θ_i)
 
-    Float64, dense, kind of `angles`. R @ x turns the column x by +angle.
-
-    Args:
-        angles: radians `(…, pairs)`.
-        layout: "interleaved" or "half_split".
-
-    Raises:
-        ValueError: `layout` is misspelt, or `angles` are not real or have no axis.
+    Float64, dense, of the kind of `angles`, which are radians `(…, pairs)`. R @ x turns the column x by +angle.
+    ValueError if `layout` is misspelt, or if the angles are not real or have no axis.
 
     >>> rotation_matrix([0.0, math.pi / 2]).round(3).astype(int).tolist()  # leave a pair, turn a pair
     [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 15. Chapter 7.
-    Plain form: `rope_edu.plain.rotation_matrix`.
+    Source: RoFormer, arXiv 2104.09864, eq. 15. Chapter 7. Plain form: `rope_edu.plain.rotation_matrix`.
     """
     radians = _as_angles(angles)
     xp, width = array_namespace(radians), 2 * radians.shape[-1]
@@ -121,14 +103,13 @@ def rotate_by_matrix(x: Array, angles: ArrayLike, *, layout: str = "interleaved"
 
         x′_m = R_m x_m
 
-    Clear, but d/2 times as many products as `apply_rope`. Arguments and errors are those of `rotate_as_complex`;
-    `layout` may be "half_split" too.
+    Clear, but d/2 times as many products as `apply_rope`. Arguments and errors are those of `rotate_as_complex`,
+    but in either layout.
 
     >>> rotate_by_matrix(np.array([1.0, 0.0]), [math.pi / 2]).round(3).tolist()
     [0.0, 1.0]
 
-    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 7.
-    Plain form: `rope_edu.plain.rotate_by_matrix`.
+    Source: RoFormer, arXiv 2104.09864, eq. 14–15. Chapter 7. Plain form: `rope_edu.plain.rotate_by_matrix`.
     """
     check_layout(layout)
     radians = _fit_angles(x, angles, whole_head=True)
@@ -152,20 +133,18 @@ def apply_rope(
         second′ = a (first · sin θ + second · cos θ),   then the tail, unchanged
 
     Cos and sin are taken in float64 and rounded once, to float32 unless `x` is float64; 16 bits are rotated in
-    float32 and rounded once. Gradients reach `x` and `angles`.
+    float32 and rounded once. Gradients reach `x` and `angles`. ValueError if `x` is not of floats, the angles do
+    not fit, `layout` is misspelt, `attention_factor` is not above 0, or `out` differs from `x` or overlaps it in
+    part.
 
     Args:
         x: floats `(…, seq, head_dim)`, NumPy or torch.
-        angles: radians `(…, seq, pairs)`, 2 · pairs ≤ head_dim, broadcast over the leading axes of `x`;
-            for `x (…, seq, heads, head_dim)` pass `angles[:, None, :]`. NumPy will do for a torch `x`,
-            except under torch.compile.
+        angles: radians `(…, seq, pairs)`, 2 · pairs ≤ head_dim, broadcast over the leading axes of `x`; for
+            `x (…, seq, heads, head_dim)` pass `angles[:, None, :]`. NumPy will do for a torch `x`, except under
+            torch.compile.
         layout: "interleaved" pairs (2i, 2i+1), "half_split" pairs (i, i + pairs).
-        attention_factor: a, a finite number above 0 on cos and sin (YaRN, LongRoPE).
+        attention_factor: a, a finite number above 0 (YaRN, LongRoPE).
         out: array to write into, with the kind, device, dtype and shape of `x`; `out=x` rotates in place.
-
-    Raises:
-        ValueError: `x` is not of floats, `angles` do not fit, `layout` is misspelt, `attention_factor`
-            is not finite and above 0, or `out` does not match `x` or overlaps it in part.
 
     >>> apply_rope(np.array([1.0, 0.0, 7.0]), [math.pi / 2]).round(3).tolist()  # a pair and a tail
     [0.0, 1.0, 7.0]

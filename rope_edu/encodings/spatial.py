@@ -1,27 +1,37 @@
 r"""Rotation by more than one coordinate: axial, mixed and sectioned frequencies, and their Lie group.
 
-A position is a row of coordinates (height and width of a patch; in a video, time as well), and each pair turns by
-a weighted sum of them. The schemes differ only in the matrix of frequencies, `(axes, pairs)`.
+A position is a row of coordinates (height and width of a patch; in a video, time as well), and each pair turns by a
+weighted sum of them. The schemes differ only in the matrix of frequencies, `(axes, pairs)`.
 """
-
-from __future__ import annotations
 
 import math
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import array_namespace
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.frequencies import as_pairs
+from rope_edu.encodings.frequencies import as_pairs, inv_freq
 from rope_edu.encodings.layouts import pair_slices
+from rope_edu.encodings.rotary import rotation_matrix
 from rope_edu.encodings.validation import (
     as_finite,
-    as_kind_of,
-    check_base,
+    as_one_kind,
     check_finite_number,
     check_one_of,
     check_positive_int,
 )
+
+__all__ = [
+    "axial_frequencies",
+    "commutator_size",
+    "grid_coordinates",
+    "lie_rotation",
+    "mixed_frequencies",
+    "pair_generators",
+    "section_axes",
+    "section_frequencies",
+    "spatial_angles",
+]
 
 ORDERS = ("contiguous", "interleaved")
 
@@ -33,13 +43,9 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
 
     With one axis this is `rope_angles`. Pass the result to `apply_rope`: a score then depends on differences of
     coordinates only, whatever F is, since rotations of one pair commute. A torch tensor if either argument is one.
-
-    Args:
-        coordinates: places, `(…, seq, axes)`, finite, in the unit of F (patches, frames, tokens).
-        frequencies: F, radians per unit, `(axes, pairs)`, finite.
-
-    Raises:
-        ValueError: an argument is not real and finite, or `coordinates` does not have a column for each row of F.
+    Coordinates are places, `(…, seq, axes)`, in units such as patches, frames or tokens; F is radians per unit,
+    `(axes, pairs)`. ValueError for a number that is not real and finite, or unless there is a column of coordinates
+    for each row of F.
 
     >>> spatial_angles([[2, 0], [0, 3]], [[1.0, 0.0], [0.0, 0.5]]).tolist()  # pair 0 by x, pair 1 by y
     [[2.0, 0.0], [0.0, 1.5]]
@@ -47,7 +53,7 @@ def spatial_angles(coordinates: ArrayLike, frequencies: ArrayLike) -> Array:
     Source: RoPE-Mixed, arXiv 2403.13298, §3.2 (all others are special cases). Chapter 20.
     Plain form: `rope_edu.plain.spatial_angles`.
     """
-    coordinates, frequencies = _as_fitting(coordinates, check_frequencies(frequencies), "row of frequencies")
+    coordinates, frequencies = _as_fitting(coordinates, _as_frequencies(frequencies), "row of frequencies")
     return coordinates @ frequencies
 
 
@@ -56,29 +62,19 @@ def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> n
 
         F_{ki} = base^(−2j / (head_dim/axes))   if pair i is the j-th of block k,   else 0
 
-    Pixtral splits one row of frequencies between the axes instead: even ones for height, odd ones for width.
-
-    Args:
-        head_dim: width of a head; a multiple of 2 · axes.
-        axes: number of coordinates.
-        base: a number above 1; 100 is as common as 10,000 in image models, since a picture is tens of patches
-            wide.
-
-    Raises:
-        ValueError: `head_dim` is no multiple of 2 · axes, or `axes` or `base` is out of range.
+    Pixtral splits one row of frequencies between the axes instead: even ones for height, odd ones for width. A base
+    of 100 is as common as 10,000 in image models, since a picture is tens of patches wide. ValueError unless `axes`
+    is a whole number ≥ 1, `head_dim` a multiple of 2 · axes, and `base` finite and above 1.
 
     >>> axial_frequencies(8).tolist()
     [[1.0, 0.01, 0.0, 0.0], [0.0, 0.0, 1.0, 0.01]]
 
-    Source: axial RoPE as in arXiv 2403.13298, §3.2. Chapter 20.
-    Plain form: `rope_edu.plain.axial_frequencies`.
+    Source: axial RoPE as in arXiv 2403.13298, §3.2. Chapter 20. Plain form: `rope_edu.plain.axial_frequencies`.
     """
-    axes, base = check_positive_int("axes", axes), check_base(base)
-    head_dim = check_positive_int("head_dim", head_dim)
+    head_dim, axes = check_positive_int("head_dim", head_dim), check_positive_int("axes", axes)
     if head_dim % (2 * axes):
         raise ValueError(f"head_dim must be a multiple of 2 · axes = {2 * axes}, got {head_dim}")
-    block = head_dim // (2 * axes)
-    return np.kron(np.eye(axes), base ** -(np.arange(block) / block))
+    return np.kron(np.eye(axes), inv_freq(head_dim // axes, base))
 
 
 def section_frequencies(
@@ -90,23 +86,16 @@ def section_frequencies(
         interleaved:  pair i turns by axis i mod axes while that axis has pairs left, else by axis 0
 
     A token of text has equal coordinates, so it rotates as with plain RoPE. Contiguous sections give time the
-    fastest pairs and width the slowest; interleaved ones give each axis fast and slow pairs.
-
-    Args:
-        inv_freq: radians per unit, `(pairs,)`.
-        sections: pairs of each axis, whole numbers ≥ 1 that add up to `pairs`: [16, 24, 24] in Qwen2-VL,
-            [24, 20, 20], interleaved, in Qwen3-VL.
-        order: "contiguous" or "interleaved".
-
-    Raises:
-        ValueError: `sections` do not add up to `pairs`, or cannot be interleaved, or `order` is misspelt.
+    fastest pairs and width the slowest; interleaved ones give each axis fast and slow pairs. `inv_freq` is
+    `(pairs,)`, radians per unit. Sections, whole numbers ≥ 1, are the pairs of each axis: [16, 24, 24] in Qwen2-VL,
+    [24, 20, 20], interleaved, in Qwen3-VL. ValueError if they do not add up to `pairs` or cannot be interleaved, or
+    if `order` is misspelt.
 
     >>> section_frequencies([1.0, 0.5, 0.25, 0.1], [2, 1, 1], "interleaved").tolist()
     [[1.0, 0.0, 0.0, 0.1], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.0]]
 
-    Source: Qwen2-VL, arXiv 2409.12191, §2.1; interleaved: arXiv 2510.23095 and transformers'
-    `modeling_qwen3_vl`. Chapter 20.
-    Plain form: `rope_edu.plain.section_frequencies`.
+    Source: Qwen2-VL, arXiv 2409.12191, §2.1; interleaved: arXiv 2510.23095 and transformers' `modeling_qwen3_vl`.
+    Chapter 20. Plain form: `rope_edu.plain.section_frequencies`.
     """
     row = np.array(as_pairs(inv_freq).tolist())
     axis = section_axes(len(row), sections, order)
@@ -119,8 +108,7 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
     >>> section_axes(6, [2, 2, 2]).tolist(), section_axes(6, [2, 2, 2], "interleaved").tolist()
     ([0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2])
 
-    Source: as for `section_frequencies`. Chapter 20.
-    Plain form: `rope_edu.plain.section_axes`.
+    Source: as for `section_frequencies`. Chapter 20. Plain form: `rope_edu.plain.section_axes`.
     """
     check_one_of("order", order, ORDERS)
     sections = [check_positive_int("each of sections", section) for section in sections]
@@ -131,10 +119,11 @@ def section_axes(pairs: int, sections: tuple[int, ...] | list[int], order: str =
         return np.repeat(np.arange(axes), sections)
     turn, axis = np.divmod(np.arange(pairs), axes)
     dealt = np.where(turn < np.array(sections)[axis], axis, 0)
-    if np.bincount(dealt, minlength=axes).tolist() != sections:
+    counts = np.bincount(dealt, minlength=axes).tolist()
+    if counts != sections:
         raise ValueError(
             f"sections {sections} cannot be interleaved: dealing {pairs} pairs in turn, what is left to axis 0, "
-            f"gives {np.bincount(dealt, minlength=axes).tolist()}"
+            f"gives {counts}"
         )
     return dealt
 
@@ -145,30 +134,19 @@ def mixed_frequencies(head_dim: int, direction: float = 0.0, base: float = 10.0)
         F_{·i} = base^(−4j / head_dim) · (cos φ, sin φ)             for i = j < head_dim/4
         F_{·i} = base^(−4j / head_dim) · (−sin φ, cos φ)            for i = head_dim/4 + j
 
-    NumPy `(2, head_dim // 2)`; φ = 0 is axial. In the model each head has its own direction, and F is learned.
-
-    Args:
-        head_dim: width of a head, a multiple of 4.
-        direction: φ in radians.
-        base: a number above 1.
-
-    Raises:
-        ValueError: `head_dim` is no multiple of 4, `base` is not above 1, or `direction` is not finite.
+    NumPy `(2, head_dim // 2)`. The direction is φ in radians, and φ = 0 is axial. In the model each head has its
+    own, and F is learned. ValueError unless `head_dim` is a multiple of 4, `base` above 1, and φ finite.
 
     >>> mixed_frequencies(4, math.pi / 2).round(3).tolist()
     [[0.0, -1.0], [1.0, 0.0]]
 
     Source: RoPE-Mixed, arXiv 2403.13298, §3.2, and its code's initial values (github.com/naver-ai/rope-vit).
-    Chapter 20.
-    Plain form: `rope_edu.plain.mixed_frequencies`.
+    Chapter 20. Plain form: `rope_edu.plain.mixed_frequencies`.
     """
-    direction = check_finite_number("direction", direction)
-    along = np.array([math.cos(direction), math.sin(direction)])
-    across = np.array([-along[1], along[0]])
     if check_positive_int("head_dim", head_dim) % 4:
         raise ValueError(f"head_dim must be a multiple of 4, got {head_dim}")
-    speeds = axial_frequencies(head_dim, 2, base)[0, : head_dim // 4]
-    return np.concatenate((np.outer(along, speeds), np.outer(across, speeds)), axis=1)
+    along_and_across = rotation_matrix([check_finite_number("direction", direction)])  # its columns
+    return np.kron(along_and_across, inv_freq(head_dim // 2, base))
 
 
 def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> np.ndarray:
@@ -176,16 +154,14 @@ def pair_generators(frequencies: ArrayLike, *, layout: str = "interleaved") -> n
 
         A_k = diag(F_{k0} J, F_{k1} J, …),   J = [[0, −1], [1, 0]]
 
-    Args:
-        frequencies: F, as for `spatial_angles`, and so are the errors.
-        layout: "interleaved" or "half_split".
+    F and the errors are as for `spatial_angles`; blocks are spread as the layout says.
 
     >>> pair_generators([[0.5]]).tolist()
     [[[0.0, -0.5], [0.5, 0.0]]]
 
     Source: arXiv 2504.06308; LieRE, arXiv 2406.10322. Chapter 20.
     """
-    frequencies = np.array(check_frequencies(frequencies).tolist())
+    frequencies = np.array(_as_frequencies(frequencies).tolist())
     width = 2 * frequencies.shape[1]
     first, second = (np.arange(width)[members] for members in pair_slices(width, layout))
     generators = np.zeros((len(frequencies), width, width))
@@ -200,14 +176,9 @@ def lie_rotation(coordinates: ArrayLike, generators: ArrayLike) -> Array:
 
     Any antisymmetric A_k generate rotations. R(x)ᵀ R(y) = R(y − x) for all x and y only if all A_k commute, and
     then they are `pair_generators` in another basis. By eigenvectors of the Hermitian matrix iΣ, so exact to
-    rounding at any distance. A torch tensor if either argument is one.
-
-    Args:
-        coordinates: places, `(…, seq, axes)`.
-        generators: A, `(axes, width, width)`, antisymmetric, radians per unit.
-
-    Raises:
-        ValueError: the shapes do not fit, or a generator is not antisymmetric.
+    rounding at any distance. A torch tensor if either argument is one. Coordinates are as for `spatial_angles`,
+    generators radians per unit, `(axes, width, width)`. ValueError if shapes do not fit, or if a generator is not
+    antisymmetric.
 
     >>> quarter = [[[0.0, -math.pi / 2], [math.pi / 2, 0.0]]]
     >>> (lie_rotation([[1.0]], quarter)[0] @ [1.0, 0.0]).round(3).tolist()
@@ -245,11 +216,8 @@ def commutator_size(generators: ArrayLike) -> float:
 def grid_coordinates(*sizes: int) -> np.ndarray:
     r"""Places of a grid, NumPy float64 `(places, axes)`, in row-major order: the last coordinate varies fastest.
 
-    Args:
-        sizes: one for each axis, whole numbers ≥ 1: (height, width), or (time, height, width).
-
-    Raises:
-        ValueError: a size is not a whole number ≥ 1, or there is none.
+    The sizes are (height, width), or (time, height, width). ValueError if one is not a whole number ≥ 1, or if
+    there is none.
 
     >>> grid_coordinates(2, 2).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
@@ -259,11 +227,10 @@ def grid_coordinates(*sizes: int) -> np.ndarray:
     if not sizes:
         raise ValueError("sizes must name at least one axis, got none")
     sizes = tuple(check_positive_int("each of sizes", size) for size in sizes)
-    return np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=-1).astype(np.float64)
+    return np.argwhere(np.ones(sizes)).astype(np.float64)
 
 
-def check_frequencies(frequencies: ArrayLike) -> Array:
-    """Frequencies as float64, refused unless finite and `(axes, pairs)`."""
+def _as_frequencies(frequencies: ArrayLike) -> Array:
     frequencies = as_finite("frequencies", frequencies)
     if frequencies.ndim != 2 or not math.prod(frequencies.shape):
         raise ValueError(f"frequencies must be (axes, pairs), got shape {tuple(frequencies.shape)}")
@@ -278,19 +245,14 @@ def _as_fitting(coordinates: ArrayLike, each: Array, name: str) -> tuple[Array, 
             f"coordinates must be (…, seq, {len(each)}), a column for each {name}, "
             f"got shape {tuple(coordinates.shape)}"
         )
-    if is_numpy_array(each):
-        return coordinates, as_kind_of(each, like=coordinates)
-    return as_kind_of(coordinates, like=each), each
+    return as_one_kind(coordinates, each)
 
 
 def _as_generators(generators: ArrayLike) -> Array:
     generators = as_finite("generators", generators)
-    if (
-        generators.ndim != 3
-        or generators.shape[-1] != generators.shape[-2]
-        or not math.prod(generators.shape)
-    ):
-        raise ValueError(f"generators must be (axes, width, width), got shape {tuple(generators.shape)}")
+    shape = generators.shape
+    if len(shape) != 3 or shape[1] != shape[2] or not math.prod(shape):
+        raise ValueError(f"generators must be (axes, width, width), got shape {tuple(shape)}")
     xp = array_namespace(generators)
     if float(xp.max(xp.abs(generators + generators.mT))) > 1e-12 * float(xp.max(xp.abs(generators))):
         raise ValueError("generators must be antisymmetric, A = −Aᵀ: only these make rotations")

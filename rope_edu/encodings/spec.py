@@ -1,10 +1,8 @@
 r"""RopeSpec: all that a rotation needs to know, in one value; every rule returns one, whatever rotates takes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,34 +12,34 @@ from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
     as_finite,
     as_kind_of,
-    check_even_dim,
     check_positive_int,
     check_positive_number,
+    check_rotary_dim,
     check_whole_number,
 )
 
+__all__ = ["RopeSpec", "plain_rope", "rope_parts", "spec_angles"]
 
-@dataclass(frozen=True, eq=False, repr=False)
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class RopeSpec:
-    r"""Say how a head is rotated: how fast each pair turns, which features pair, what multiplies the result.
+    r"""How a head is rotated: how fast each pair turns, which features pair, what multiplies the result.
 
         angle(m, i) = m · inv_freq[i],   (first, second)_i turned by it, times attention_factor
 
-    Everything is checked when it is made, and nothing changes afterwards: `replace` makes another. The
-    frequencies are numbers, not parameters: learned ones go to `Rotary` as the tensor that they are.
+    Everything is checked when it is made, and nothing changes afterwards: `replace` makes another. The frequencies
+    are numbers, not parameters: learned ones go to `Rotary` as the tensor that they are. ValueError names a field
+    that is out of range.
 
     Args:
-        inv_freq: radians per token, `(pairs,)`, finite, at least one; 0 for a pair that never turns. A list,
-            an array or a tensor; copied, and kept as a read-only NumPy float64 array.
+        inv_freq: radians per token, `(pairs,)`, finite, at least one; 0 for a pair that never turns. A list, an
+            array or a tensor; kept as a read-only copy, NumPy float64.
         attention_factor: a, a finite number above 0 on cos and sin, so that scores grow by a².
         layout: "interleaved" or "half_split".
-        head_dim: width of the head, at least 2 · pairs; the features behind pass. Default: 2 · pairs.
+        head_dim: width of the head, at least 2 · pairs, the default; features behind these pass.
         kind: name of the rule that made it, such as "rope", "yarn" or "p-rope".
         axes: for each pair the index of the coordinate by which it turns, `(pairs,)` whole numbers from 0, such as
             those of `section_axes`; None for positions that are one number.
-
-    Raises:
-        ValueError: a field is out of range; the sentence names it.
 
     >>> spec = RopeSpec([1.0, 0.01], head_dim=6)
     >>> spec
@@ -49,38 +47,34 @@ class RopeSpec:
     >>> spec.replace(layout="half_split").layout, spec.layout
     ('half_split', 'interleaved')
 
-    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters
-    15, 19 and 21.
+    Source: the fields are those in which the rules of transformers' `modeling_rope_utils` differ. Chapters 15, 19
+    and 21.
     """
 
     inv_freq: np.ndarray
-    attention_factor: float = 1.0
-    layout: str = "interleaved"
-    head_dim: int = None  # type: ignore[assignment]  # until __post_init__
-    kind: str = "rope"
-    axes: tuple[int, ...] | None = None
+    attention_factor: float
+    layout: str
+    head_dim: int
+    kind: str
+    axes: tuple[int, ...] | None
 
-    if TYPE_CHECKING:  # what is given is more than what is kept
-
-        def __init__(
-            self,
-            inv_freq: ArrayLike,
-            attention_factor: float = 1.0,
-            layout: str = "interleaved",
-            head_dim: int | None = None,
-            kind: str = "rope",
-            axes: Sequence[int] | np.ndarray | None = None,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        frequencies = _as_numbers(self.inv_freq)
+    def __init__(
+        self,
+        inv_freq: ArrayLike,
+        attention_factor: float = 1.0,
+        layout: str = "interleaved",
+        head_dim: int | None = None,
+        kind: str = "rope",
+        axes: Sequence[int] | np.ndarray | None = None,
+    ) -> None:
+        frequencies = _as_numbers(inv_freq)
         checked = {
             "inv_freq": frequencies,
-            "attention_factor": check_positive_number("attention_factor", self.attention_factor),
-            "layout": check_layout(self.layout),
-            "head_dim": _check_head_dim(self.head_dim, 2 * len(frequencies)),
-            "kind": _check_kind(self.kind),
-            "axes": _check_axes(self.axes, len(frequencies)),
+            "attention_factor": check_positive_number("attention_factor", attention_factor),
+            "layout": check_layout(layout),
+            "head_dim": _check_head_dim(head_dim, 2 * len(frequencies)),
+            "kind": _check_kind(kind),
+            "axes": _check_axes(axes, len(frequencies)),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)  # the one moment at which a frozen value is written
@@ -95,8 +89,8 @@ class RopeSpec:
         """Pairs that turn by each coordinate: (24, 20, 20) in Qwen3-VL; None for positions that are one number."""
         return None if self.axes is None else tuple(np.bincount(self.axes).tolist())
 
-    def replace(self, **changes: Any) -> RopeSpec:
-        """Return a spec with some fields changed, checked anew; TypeError for a field that there is not."""
+    def replace(self, **changes: Any) -> Self:
+        """A spec with some fields changed, checked anew; TypeError for a field that there is not."""
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:
@@ -105,9 +99,7 @@ class RopeSpec:
     def __hash__(self) -> int:
         return hash(self._fields())
 
-    def __reduce__(
-        self,
-    ) -> tuple[Any, ...]:  # pickle and copy.deepcopy make it anew: arrays come back writeable
+    def __reduce__(self) -> tuple[Any, ...]:  # how it is copied and pickled: made anew, and read-only again
         return RopeSpec, self._fields()
 
     def __repr__(self) -> str:
@@ -143,15 +135,9 @@ def plain_rope(
 
         θ_i = base^(−2i / rotary_dim)
 
-    Args:
-        head_dim: width of a head.
-        base: a number above 1.
-        rotary_dim: rotated features, the first of the head, an even number. Default: all.
-        layout: "interleaved" or "half_split".
-
-    Raises:
-        ValueError: a width is not an even whole number ≥ 2, `rotary_dim` exceeds `head_dim`, `base` is not
-            finite and above 1, or `layout` is misspelt.
+    The first `rotary_dim` of `head_dim` features turn, by default all; `layout` is "interleaved" or "half_split".
+    ValueError for a width that is not an even whole number ≥ 2, a `rotary_dim` above `head_dim`, a base that is not
+    finite and above 1, or a misspelt layout.
 
     >>> plain_rope(4)
     <RopeSpec "rope": 2 pairs, 1 … 0.01 rad/token, interleaved>
@@ -163,13 +149,8 @@ def plain_rope(
 
 
 def start_frequencies(head_dim: int, base: float, rotary_dim: int | None) -> np.ndarray:
-    """Return the frequencies from which every rule starts, float64 `(rotary_dim // 2,)`, of checked widths."""
-    if rotary_dim is None:
-        return inv_freq(head_dim, base)
-    head_dim = check_positive_int("head_dim", head_dim)
-    if check_even_dim("rotary_dim", rotary_dim) > head_dim:
-        raise ValueError(f"rotary_dim must be at most head_dim = {head_dim}, got {rotary_dim}")
-    return inv_freq(rotary_dim, base)
+    """Frequencies from which every rule starts, float64 `(rotary_dim // 2,)`, of checked widths."""
+    return inv_freq(head_dim if rotary_dim is None else check_rotary_dim(rotary_dim, head_dim), base)
 
 
 def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
@@ -177,13 +158,9 @@ def spec_angles(spec: RopeSpec, positions: ArrayLike) -> Any:
 
         angle(x, i) = x_{axes[i]} · inv_freq[i],   or m · inv_freq[i] where a position is one number
 
-    Args:
-        spec: a RopeSpec.
-        positions: `(…, seq)`, as for `rope_angles`; `(…, seq, n_axes)` for a spec with `axes`, a row of
-            coordinates for each token. The angles are of their kind, and gradients reach them.
-
-    Raises:
-        ValueError: the spec has axes and `positions` are no rows of as many coordinates, or as for `rope_angles`.
+    Positions are as for `rope_angles`, `(…, seq)`; for a spec with `axes` they are rows of coordinates, one for
+    each token, `(…, seq, n_axes)`. The angles are of their kind, and gradients reach them. ValueError for rows of a
+    different length, or as for `rope_angles`.
 
     >>> spec_angles(RopeSpec([1.0, 0.5], axes=(0, 1)), [[3, 4]]).tolist()  # pair 0 by row, pair 1 by column
     [[3.0, 2.0]]
@@ -213,13 +190,9 @@ def rope_parts(
 ) -> tuple[Any, str, float]:
     r"""(inv_freq, layout, attention_factor) of a spec, or of bare frequencies and the values given beside them.
 
-    Args:
-        rope: a RopeSpec, or radians per token `(pairs,)`, which stay what they are: a torch parameter is learned.
-        layout: for bare frequencies, "interleaved" unless given; a spec has its own.
-        attention_factor: likewise, 1.0 unless given.
-
-    Raises:
-        ValueError: a spec and an argument say different things, or an argument is out of range.
+    Bare frequencies are radians per token, `(pairs,)`, and stay what they are: a torch parameter is learned. With
+    them the layout is "interleaved" and the factor 1.0 unless given. ValueError for a value that is out of range,
+    or not what the spec says.
 
     >>> rope_parts([1.0, 0.1])
     ([1.0, 0.1], 'interleaved', 1.0)
@@ -242,7 +215,7 @@ def rope_parts(
 
 
 def _as_numbers(frequencies: ArrayLike) -> np.ndarray:
-    """Return a read-only float64 copy of frequencies that are finite, 1-D and at least one."""
+    """Frequencies that are finite, 1-D and at least one, as a read-only float64 copy."""
     if getattr(frequencies, "requires_grad", False):
         raise ValueError(
             "inv_freq must not require a gradient: a spec holds fixed numbers; give learned frequencies to "

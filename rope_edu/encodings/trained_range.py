@@ -1,31 +1,25 @@
 r"""The trained range: the angles that each pair met in training, and the distance at which one is new."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
-from rope_edu.arrays import Array
+from rope_edu.arrays import ArrayLike
 from rope_edu.encodings.frequencies import as_pairs
 from rope_edu.encodings.validation import as_finite, check_positive_int
+
+__all__ = ["completes_turn", "meets_new_angle", "reach"]
 
 _EDGE = 1 + 1e-12  # an angle at the very edge is known, however it is rounded
 
 
-def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
+def completes_turn(inv_freq: ArrayLike, trained_length: int) -> np.ndarray:
     r"""Pairs that make a full turn in the trained length, and so meet every angle: NumPy bool `(pairs,)`.
 
         L θ_i ≥ 2π,   that is λ_i ≤ L
 
-    Twice their number is the critical dimension.
-
-    Args:
-        inv_freq: θ, radians per token, `(pairs,)`, not negative.
-        trained_length: L, tokens.
-
-    Raises:
-        ValueError: as for `rope_angles`, or `trained_length` is not a whole number ≥ 1.
+    Twice their number is the critical dimension. θ is radians per token, `(pairs,)`, and L tokens. ValueError for a
+    frequency that is negative, an L that is not a whole number ≥ 1, or as for `rope_angles`.
 
     >>> from rope_edu import inv_freq
     >>> int(completes_turn(inv_freq(128), 4096).sum())  # Llama 2: critical dimension 92
@@ -37,23 +31,16 @@ def completes_turn(inv_freq: Array, trained_length: int) -> np.ndarray:
 
 
 def meets_new_angle(
-    distances: Array, inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None
+    distances: ArrayLike, inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None
 ) -> np.ndarray:
     r"""Pairs that meet an angle unknown from training at each distance: NumPy bool `(n, pairs)`.
 
         r θ′_i mod 2π > L θ_i,   θ the frequencies of training, θ′ the present ones
 
-    A pair that completes a turn in training meets none. Any other meets one beyond L (where θ′ = θ), and none for
-    a while after each full turn: there its angle is known, from a far shorter distance.
-
-    Args:
-        distances: r in tokens, `(n,)`, not negative.
-        inv_freq: θ′, radians per token, `(pairs,)`.
-        trained_length: L, tokens; training showed the distances 0 … L.
-        trained_inv_freq: θ, `(pairs,)`. Default: the present ones.
-
-    Raises:
-        ValueError: as for `completes_turn`, a distance is negative, or the two lists have different lengths.
+    A pair that completes a turn in training meets none. Any other meets one beyond L (where θ′ = θ), and none for a
+    while after each full turn: there its angle is known, from a far shorter distance. Training showed the distances
+    0 … L, in tokens like r, `(n,)`; without `trained_inv_freq` θ is θ′. ValueError for a negative distance, for
+    different numbers of pairs, or as for `completes_turn`.
 
     >>> meets_new_angle([100, 101, 700], [1.0, 0.01], 100).tolist()  # the second: 1 rad, 1.01, 7 (0.7)
     [[False, False], [False, True], [False, False]]
@@ -67,7 +54,7 @@ def meets_new_angle(
     return np.mod(distances[:, None] * now, 2 * math.pi) > seen
 
 
-def reach(inv_freq: Array, trained_length: int, trained_inv_freq: Array | None = None) -> float:
+def reach(inv_freq: ArrayLike, trained_length: int, trained_inv_freq: ArrayLike | None = None) -> float:
     r"""Longest distance, in tokens, up to which no pair meets an angle unknown from training.
 
         min { L θ_i / θ′_i : pairs i that complete no turn in training },   ∞ where there is none
@@ -89,7 +76,7 @@ def reach(inv_freq: Array, trained_length: int, trained_inv_freq: Array | None =
     return float(np.min(trained_length * then[slow] / now[slow], initial=math.inf))
 
 
-def _both(inv_freq: Array, trained_inv_freq: Array | None) -> tuple[np.ndarray, np.ndarray]:
+def _both(inv_freq: ArrayLike, trained_inv_freq: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Present frequencies and those of training, one for each pair."""
     now = _numbers(inv_freq)
     then = now if trained_inv_freq is None else _numbers(trained_inv_freq, "trained_inv_freq")
@@ -100,7 +87,7 @@ def _both(inv_freq: Array, trained_inv_freq: Array | None) -> tuple[np.ndarray, 
     return now, then
 
 
-def _numbers(frequencies: Array, name: str = "inv_freq") -> np.ndarray:
+def _numbers(frequencies: ArrayLike, name: str = "inv_freq") -> np.ndarray:
     """Frequencies as NumPy float64, none of them negative."""
     numbers = np.array(as_pairs(frequencies).tolist(), dtype=np.float64)
     if (numbers < 0).any():

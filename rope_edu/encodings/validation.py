@@ -3,14 +3,13 @@ r"""Check and convert inputs: one place for the sentences that tell a reader wha
 Every `check_…` raises ValueError with the value seen and the values allowed; every `as_…` returns an array.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import sys
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array, to_device
@@ -18,55 +17,44 @@ from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy
 from rope_edu.arrays import Array
 
 FLOAT_DTYPES = ("float16", "bfloat16", "float32", "float64")
+Number = TypeVar("Number", int, float)
+Check: TypeAlias = Callable[[str, object], Number]  # (name of the argument, its value) -> the value
 
 
-def _check_number(name: str, value: Any, allowed: str, fits: Callable[[Any], bool], kind: Any = Real) -> Any:
-    """Return `value` if it is one finite number of the `kind`, no bool, that `fits`; `allowed` says so in words."""
-    try:
-        good = (
-            not isinstance(value, bool) and isinstance(value, kind) and math.isfinite(value) and fits(value)
-        )
-    except OverflowError:  # an int that no float can hold
-        good = False
-    if not good:
+def _number_check(kind: type[Number], allowed: str, fits: Callable[[Any], bool]) -> Check[Number]:
+    """A check that returns one finite number as its kind, if it `fits`; True is no number, 2.0 no int."""
+
+    numbers: Any = Integral if kind is int else Real
+
+    def check(name: str, value: Any) -> Number:
+        try:
+            finite = isinstance(value, numbers) and not isinstance(value, bool) and math.isfinite(value)
+            if finite and fits(value):
+                return kind(value)
+        except OverflowError:  # an int that no float can hold
+            pass
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return value
+
+    return check
 
 
-def check_positive_int(name: str, value: object) -> int:
-    """Return `value` as an int if it is a whole number of at least 1 (True and 2.0 are not)."""
-    return int(_check_number(name, value, "a whole number of at least 1", lambda n: n >= 1, Integral))
+check_positive_int = _number_check(int, "a whole number of at least 1", lambda n: n >= 1)
+check_whole_number = _number_check(int, "a whole number of at least 0", lambda n: n >= 0)
+check_even_dim = _number_check(int, "an even whole number of at least 2", lambda n: n >= 2 and n % 2 == 0)
+check_finite_number = _number_check(float, "a finite number", lambda x: True)
+check_positive_number = _number_check(float, "a finite number above 0", lambda x: x > 0)
+check_at_least_zero = _number_check(float, "a finite number of at least 0", lambda x: x >= 0)
+check_at_least_one = _number_check(float, "a finite number of at least 1", lambda x: x >= 1)
+check_share = _number_check(float, "a number from 0 to 1", lambda x: 0 <= x <= 1)
+check_base = _number_check(float, "a finite number above 1", lambda x: x > 1)
 
 
-def check_whole_number(name: str, value: object) -> int:
-    """Return `value` as an int if it is a whole number of at least 0 (True and 2.0 are not)."""
-    return int(_check_number(name, value, "a whole number of at least 0", lambda n: n >= 0, Integral))
-
-
-def check_even_dim(name: str, value: object) -> int:
-    """Return `value` as an int if it is an even whole number of at least 2: features rotate in pairs."""
-    allowed = "an even whole number of at least 2"
-    return int(_check_number(name, value, allowed, lambda n: n >= 2 and n % 2 == 0, Integral))
-
-
-def check_finite_number(name: str, value: object) -> float:
-    """Return `value` as a float if it is one real, finite number."""
-    return float(_check_number(name, value, "a finite number", lambda x: True))
-
-
-def check_positive_number(name: str, value: object) -> float:
-    """Return `value` as a float if it is a finite number above 0."""
-    return float(_check_number(name, value, "a finite number above 0", lambda x: x > 0))
-
-
-def check_at_least_one(name: str, value: object) -> float:
-    """Return `value` as a float if it is a finite number of at least 1."""
-    return float(_check_number(name, value, "a finite number of at least 1", lambda x: x >= 1))
-
-
-def check_base(base: object, name: str = "base") -> float:
-    """Return `base` as a float if it is a finite number above 1, so that frequencies fall with i."""
-    return float(_check_number(name, base, "a finite number above 1", lambda x: x > 1))
+def check_rotary_dim(rotary_dim: object, head_dim: object) -> int:
+    """Return `rotary_dim` if it is even, at least 2 and at most `head_dim`, a whole number."""
+    width = check_even_dim("rotary_dim", rotary_dim)
+    if width > check_positive_int("head_dim", head_dim):
+        raise ValueError(f"rotary_dim must be at most head_dim = {head_dim}, got {rotary_dim}")
+    return width
 
 
 def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
@@ -143,15 +131,6 @@ def check_tokens(name: str, shape: tuple[int, ...], turned: tuple[int, ...], seq
         check_broadcast("the leading axes of the cosines and sines", turned[:-1], shape[:-1], hint)
 
 
-def check_finite(name: str, array: Array) -> None:
-    """Refuse infinities and NaN; a graph that is being traced has no values yet, so nothing is checked."""
-    if not values_known(array):
-        return
-    xp = array_namespace(array)
-    if not bool(xp.all(xp.isfinite(array))):
-        raise ValueError(f"{name} must be finite, got infinity or NaN among them")
-
-
 def values_known(array: Array) -> bool:
     """Tell whether the numbers can be read now: not on torch's meta device, nor while it compiles."""
     if is_numpy_array(array):
@@ -189,7 +168,10 @@ def as_real(name: str, values: Any) -> Any:
 def as_finite(name: str, values: Any) -> Array:
     """Return `values` as `as_real` does, if all of them are finite."""
     array: Array = as_real(name, values)
-    check_finite(name, array)
+    if values_known(array):  # a graph that is being traced has none yet
+        xp = array_namespace(array)
+        if not bool(xp.all(xp.isfinite(array))):
+            raise ValueError(f"{name} must be finite, got infinity or NaN among them")
     return array
 
 
@@ -200,6 +182,13 @@ def as_kind_of(array: Any, like: Any) -> Any:
     if is_numpy_array(array):  # np.array: a copy that torch may own, whatever the strides
         return array_namespace(like).asarray(np.array(array), device=device(like))
     return to_device(array, device(like))
+
+
+def as_one_kind(first: Any, second: Any) -> tuple[Any, Any]:
+    """Both arrays: where one is NumPy, as the other is; two tensors on the device of the second."""
+    if is_numpy_array(second):
+        return first, as_kind_of(second, like=first)
+    return as_kind_of(first, like=second), second
 
 
 def check_out(out: Any, x: Any) -> None:
@@ -236,31 +225,26 @@ def _clearly_fits(out: Any, x: Any) -> bool:
 
 def shares_memory(a: Any, b: Any) -> bool:
     """Whether two arrays of one kind have a byte in common; arrays that interleave without one do not."""
-    if isinstance(a, np.ndarray):
-        return _in_common(a, b)
-    if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
-        return False
-    return _in_common(np.asarray(_Layout(a)), np.asarray(_Layout(b)))
-
-
-class _Layout:
-    """The layout of a tensor's memory, for NumPy to compare: it is never read, wherever it lies."""
-
-    def __init__(self, x: Any) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (x.data_ptr(), True),
-            "typestr": f"|V{x.itemsize}",
-            "shape": tuple(x.shape),
-            "strides": strides_in_bytes(x),
-        }
-
-
-def _in_common(a: Any, b: Any) -> bool:
+    if not isinstance(a, np.ndarray):
+        if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr() or not values_known(a):
+            return False
+        a, b = _layout(a), _layout(b)
     try:
         return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]  # any bound is allowed
     except np.exceptions.TooHardError:
         return True
+
+
+def _layout(x: Any) -> np.ndarray:
+    """The layout of a tensor's memory, for NumPy to compare: it is never read, wherever it lies."""
+    interface = {
+        "version": 3,
+        "data": (x.data_ptr(), True),
+        "typestr": f"|V{x.itemsize}",
+        "shape": tuple(x.shape),
+        "strides": strides_in_bytes(x),
+    }
+    return np.asarray(SimpleNamespace(__array_interface__=interface))
 
 
 def _overlaps_itself(x: Any) -> bool:

@@ -8,13 +8,13 @@ from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.attention import attention_scores
 from rope_edu.encodings import (
     LAYOUTS,
-    check_layout,
     convert_projection,
     half_split_to_interleaved,
     interleaved_to_half_split,
     layout_permutation,
     pair_slices,
 )
+from rope_edu.encodings.layouts import check_layout
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 

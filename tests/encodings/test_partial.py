@@ -51,7 +51,7 @@ def test_p_of_one_is_rope_and_p_of_zero_leaves_everything_in_place():
 @pytest.mark.parametrize("p", [-0.1, 1.1, math.nan, "half", True, None])
 def test_a_fraction_outside_zero_to_one_is_refused(p):
     with pytest.raises(
-        ValueError, match="p must be a number from 0 to 1, the fraction of pairs that turn, got"
+        ValueError, match="p, the fraction of pairs that turn, must be a number from 0 to 1, got"
     ):
         p_rope(8, p)
 

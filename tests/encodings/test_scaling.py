@@ -44,7 +44,7 @@ DEFAULTS = {  # of the papers and of the code that they released
     dynamic_ntk: TEN_THOUSAND | {"factor": 1.0},
     ntk_by_parts: TEN_THOUSAND | RAMP,
     yarn: TEN_THOUSAND | RAMP | {"ramp": "index", "truncate": True, "mscale": 1.0, "mscale_all_dim": 0.0},
-    yarn_mscale: {"mscale": 1.0, "name": "mscale"},
+    yarn_mscale: {"mscale": 1.0},
     ramp_ends: RAMP | {"truncate": True},
     llama3: {"base": 500_000.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     longrope: TEN_THOUSAND,
@@ -275,8 +275,12 @@ REFUSED = [
     ),
     (RULES["yarn"], {"ramp": "paper"}, "ramp must be 'index' or 'turns', got 'paper'"),
     (RULES["yarn"], {"truncate": "no"}, "truncate must be True or False, got 'no'"),
-    (RULES["yarn"], {"mscale": -1}, "mscale must be at least 0, got -1"),
-    (RULES["yarn"], {"mscale_all_dim": -0.5}, "mscale_all_dim must be at least 0, got -0.5"),
+    (RULES["yarn"], {"mscale": -1}, "mscale must be a finite number of at least 0, got -1"),
+    (
+        RULES["yarn"],
+        {"mscale_all_dim": -0.5},
+        "mscale_all_dim must be a finite number of at least 0, got -0.5",
+    ),
     (RULES["yarn"], {"attention_factor": 0}, "attention_factor must be a finite number above 0, got 0"),
     (
         yarn,

@@ -5,9 +5,8 @@
 """
 
 from rope_edu.encodings.scaling.by_parts import llama3, ntk_by_parts
-from rope_edu.encodings.scaling.interpolation import position_interpolation
+from rope_edu.encodings.scaling.interpolation import abf, dynamic_ntk, ntk_aware, position_interpolation
 from rope_edu.encodings.scaling.longrope import longrope
-from rope_edu.encodings.scaling.ntk import abf, dynamic_ntk, ntk_aware
 from rope_edu.encodings.scaling.yarn import yarn, yarn_mscale
 
 __all__ = [

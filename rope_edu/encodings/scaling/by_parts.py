@@ -1,7 +1,5 @@
 r"""Scaling by parts: pairs that turn often in the trained length stay, the others are interpolated."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -25,22 +23,14 @@ def ntk_by_parts(
 
         r_i = L θ_i / 2π,   γ_i = clip((r_i − α)/(β − α), 0, 1),   θ′_i = (1 − γ_i) θ_i/s + γ_i θ_i
 
-    Args:
-        factor: s, wanted length over trained length, at least 1.
-        trained_length: L, tokens.
-        beta_slow: α, turns; a pair that makes no more is interpolated fully.
-        beta_fast: β, turns; a pair that makes no fewer is left alone. α = β is a step.
-        head_dim, base, rotary_dim, layout: as for `plain_rope`.
-
-    Raises:
-        ValueError: `factor` is below 1, `trained_length` is not a whole number ≥ 1, a β is not above 0,
-            `beta_slow` is above `beta_fast`, or as for `plain_rope`.
+    A spec of kind "ntk-by-parts". A pair that makes at most α = `beta_slow` turns is interpolated fully, one that
+    makes at least β = `beta_fast` is left alone; α = β is a step. ValueError if `factor` is below 1,
+    `trained_length` is not a whole number ≥ 1, α is not above 0 or is above β, or as for `plain_rope`.
 
     >>> ntk_by_parts(4, 8, 1000).inv_freq.round(5).tolist()  # 159 turns: kept; 1.6 turns: nearly 0.01/8
     [1.0, 0.00142]
 
-    Source: YaRN, arXiv 2309.00071, §3.2 (definition 2). Chapter 16.
-    Plain form: `rope_edu.plain.ntk_by_parts`.
+    Source: YaRN, arXiv 2309.00071, §3.2 (definition 2). Chapter 16. Plain form: `rope_edu.plain.ntk_by_parts`.
     """
     factor, trained_length = check_stretch(factor, trained_length)
     slow, fast = check_ordered("beta_slow", beta_slow, "beta_fast", beta_fast)
@@ -64,15 +54,9 @@ def llama3(
 
         λ_i > L/low: θ_i/s,   λ_i < L/high: θ_i,   between: (1 − u) θ_i/s + u θ_i,   u = (L/λ_i − low)/(high − low)
 
-    L/λ_i is the number of turns in the trained length, so `low_freq_factor` is `beta_slow` and
-    `high_freq_factor` is `beta_fast`.
-
-    Args:
-        factor: s, at least 1; 8 in Llama 3.1, 32 in Llama 3.2.
-        trained_length: L, tokens; 8,192 in both.
-        low_freq_factor: turns; a pair that makes fewer is divided by s.
-        high_freq_factor: turns; a pair that makes more is left alone. Llama 4 Scout has 1 and 1: a step.
-        head_dim, base, rotary_dim, layout: as for `plain_rope`. Errors are those of `ntk_by_parts`.
+    L/λ_i is the number of turns in the trained length, so low and high, `low_freq_factor` and `high_freq_factor`,
+    are the `beta_slow` and `beta_fast` of `ntk_by_parts`, whose errors these are. s is 8 in Llama 3.1 and 32 in
+    Llama 3.2, L is 8,192 in both; Llama 4 Scout has 1 and 1 for low and high, a step.
 
     >>> llama3(4, 8, 8192, base=10_000 * math.pi**2).inv_freq.round(6).tolist()  # 1304 turns; 4.15: kept as well
     [1.0, 0.003183]

@@ -1,7 +1,5 @@
 r"""LongRoPE: a divisor for each pair, found by search and listed in the model's config."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -30,19 +28,14 @@ def longrope(
         θ′_i = θ_i / κ_i,   κ = short if length ≤ L, else long,   a = √(1 + ln s / ln L)
 
     The change of list makes all cached keys wrong: transformers' Phi-3 then discards the cache and reads the text
-    again.
+    again. ValueError for an argument out of its range, or as for `plain_rope`.
 
     Args:
         factor: s, the model's stretch, at least 1; max_position_embeddings over L in Phi-3.
-        trained_length: L, tokens, above 1; `original_max_position_embeddings`.
-        length: present tokens of the text.
+        trained_length: L, tokens, at least 2; `original_max_position_embeddings`.
+        length: present tokens of the text, at least 1.
         short_factor, long_factor: the lists, one number above 0 for each pair.
-        attention_factor: a itself, if the config states it; above 0.
-        head_dim, base, rotary_dim, layout: as for `plain_rope`.
-
-    Raises:
-        ValueError: `factor` is below 1, a length is not a whole number ≥ 1 (`trained_length`: ≥ 2), a list does
-            not have one number above 0 for each pair, or as for `plain_rope`.
+        attention_factor: a itself, above 0, if the config states it.
 
     >>> lists = {"short_factor": [1.0, 1.0], "long_factor": [1.0, 20.0]}
     >>> [longrope(4, 32, 4096, length=n, **lists).inv_freq.tolist() for n in (4096, 4097)]
@@ -55,16 +48,14 @@ def longrope(
     """
     factor, trained_length = check_stretch(factor, trained_length)
     frequencies = start_frequencies(head_dim, base, rotary_dim)
-    divisors = {
-        name: _check_divisors(name, values, len(frequencies))
-        for name, values in (("short_factor", short_factor), ("long_factor", long_factor))
-    }
-    name = "long_factor" if check_positive_int("length", length) > trained_length else "short_factor"
+    short = _check_divisors("short_factor", short_factor, len(frequencies))
+    long = _check_divisors("long_factor", long_factor, len(frequencies))
+    divisors = long if check_positive_int("length", length) > trained_length else short
     if attention_factor is None and trained_length == 1:
         raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")
     if attention_factor is None:
         attention_factor = math.sqrt(1 + math.log(factor) / math.log(trained_length))
-    return RopeSpec(frequencies / divisors[name], attention_factor, layout, head_dim, "longrope")
+    return RopeSpec(frequencies / divisors, attention_factor, layout, head_dim, "longrope")
 
 
 def _check_divisors(name: str, values: ArrayLike, pairs: int) -> np.ndarray:

@@ -1,18 +1,12 @@
 r"""YaRN: scaling by parts, and an attention factor that keeps attention over a longer text as sharp."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from rope_edu.encodings.scaling.by_parts import blend, check_ordered, check_stretch, kept_by_turns
 from rope_edu.encodings.spec import RopeSpec, start_frequencies
-from rope_edu.encodings.validation import (
-    check_at_least_one,
-    check_finite_number,
-    check_one_of,
-)
+from rope_edu.encodings.validation import check_at_least_one, check_at_least_zero, check_one_of
 
 
 def yarn(
@@ -40,23 +34,17 @@ def yarn(
                                   c(n) = d · ln(L / (2πn)) / (2 ln b), the pair that makes n turns
 
     Models are trained with the code's ramp. It is linear in the pair's index, and so in the logarithm of the turns;
-    for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3.
+    for Llama 2 and s = 16 the two ramps' frequencies differ by a factor of up to 3. ValueError if `ramp` is
+    misspelt, `truncate` is no bool, the ramp would run backwards, an mscale is negative, or as for `ntk_by_parts`.
 
     Args:
-        factor: s, wanted length over trained length, at least 1.
-        trained_length: L, tokens.
         ramp: "index" or "turns".
         beta_fast, beta_slow: turns between which a pair is blended; Kimi K2 has 1 and 1, a step.
         truncate: whether low is rounded down and high up to whole pairs (ramp="index"; gpt-oss does not).
         mscale, mscale_all_dim: DeepSeek's. Its models also multiply their softmax scale by
             `yarn_mscale(factor, mscale_all_dim)²`, which is not part of a rotation: pass it to `attention` as
             `scale`. transformers reads the two only if neither is 0.
-        attention_factor: a itself, if the config states it; above 0.
-        head_dim, base, rotary_dim, layout: as for `plain_rope`.
-
-    Raises:
-        ValueError: `ramp` is misspelt, `truncate` is no bool, the ramp would run backwards, an mscale is
-            negative, or as for `ntk_by_parts`.
+        attention_factor: a itself, above 0, if the config states it.
 
     >>> yarn(128, 16, 4096).attention_factor.__round__(4)  # 0.1 ln 16 + 1
     1.2773
@@ -64,8 +52,7 @@ def yarn(
     1.0
 
     Source: Peng 2023, arXiv 2309.00071, §3.2–3.4; its released code, as in transformers' rope type "yarn".
-    Chapter 16.
-    Plain form: `rope_edu.plain.yarn`.
+    Chapter 16. Plain form: `rope_edu.plain.yarn`.
     """
     if not isinstance(truncate, bool):
         raise ValueError(f"truncate must be True or False, got {truncate!r}")
@@ -77,34 +64,24 @@ def yarn(
     else:
         kept = _kept_by_index(len(frequencies), base, trained_length, slow, fast, truncate)
     if attention_factor is None:
-        attention_factor = yarn_mscale(factor, mscale, name="mscale") / yarn_mscale(
-            factor, mscale_all_dim, name="mscale_all_dim"
-        )
-    frequencies = blend(frequencies, factor, kept)
-    return RopeSpec(frequencies, attention_factor, layout, head_dim, "yarn")
+        all_dim = check_at_least_zero("mscale_all_dim", mscale_all_dim)
+        attention_factor = yarn_mscale(factor, mscale) / yarn_mscale(factor, all_dim)
+    return RopeSpec(blend(frequencies, factor, kept), attention_factor, layout, head_dim, "yarn")
 
 
-def yarn_mscale(factor: float, mscale: float = 1.0, *, name: str = "mscale") -> float:
+def yarn_mscale(factor: float, mscale: float = 1.0) -> float:
     r"""YaRN's factor of cosines and sines, at least 1; scores grow by its square.
 
         m = 0.1 · mscale · ln s + 1
 
-    Args:
-        factor: s, at least 1.
-        mscale: a number of at least 0.
-        name: of the second number, for the sentence that refuses it.
-
-    Raises:
-        ValueError: `factor` is below 1 or `mscale` is negative, or one is not finite.
+    ValueError if s is below 1, if `mscale` is negative, or if one is not finite.
 
     >>> [round(yarn_mscale(s), 4) for s in (8, 16, 32)]
     [1.2079, 1.2773, 1.3466]
 
     Source: Peng 2023, arXiv 2309.00071, eq. 22; with mscale: DeepSeek's `yarn_get_mscale`. Chapter 16.
     """
-    factor, mscale = check_at_least_one("factor", factor), check_finite_number(name, mscale)
-    if mscale < 0:
-        raise ValueError(f"{name} must be at least 0, got {mscale:g}")
+    factor, mscale = check_at_least_one("factor", factor), check_at_least_zero("mscale", mscale)
     return 0.1 * mscale * math.log(factor) + 1.0
 
 
