@@ -190,8 +190,10 @@ class Rotary(PositionEncoding):
 
     def _cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
         """Cosines and sines for x, `(…, seq, pairs)`: the last ones again where the positions are the same."""
-        if torch_transform_active() or any(
-            getattr(numbers, "requires_grad", False) for numbers in (self.inv_freq, positions)
+        if (
+            torch_transform_active()
+            or getattr(self.inv_freq, "requires_grad", False)
+            or getattr(positions, "requires_grad", False)
         ):
             return self._take_cos_sin(x, positions)
         key = _value_of(positions), type(x), dtype_name(x) == "float64", device(x)
