@@ -42,7 +42,6 @@ class PositionEncoding:
     There is no door at the values: position decides how much of each is mixed in, not the values themselves.
     `cache_problem` says in a sentence why keys cannot be stored for later queries; None if they can.
 
-    >>> import numpy as np
     >>> x = np.ones((3, 4))
     >>> PositionEncoding().rotate_k(x, range(3)) is x
     True
@@ -74,7 +73,6 @@ class PositionEncoding:
 class NoPosition(PositionEncoding):
     r"""No encoding (NoPE): all doors closed, so that only a causal mask tells positions apart.
 
-    >>> import numpy as np
     >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
     True
 
@@ -88,7 +86,6 @@ class Additive(PositionEncoding):
 
     `encode` takes positions `(seq,)` to `(seq, d_model)`: `sinusoidal`, or a learned table with `look_up`.
 
-    >>> import numpy as np
     >>> from rope_edu import sinusoidal
     >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()
     [[0.0, 1.0]]
@@ -113,7 +110,6 @@ class ScoreBias(PositionEncoding):
     lengths only; Shaw's term reads the query too, and is scaled as the score is:
     `lambda q, k_len: shaw_scores(q, zeros (k_len, head_dim), table) / √head_dim`.
 
-    >>> import numpy as np
     >>> from rope_edu import alibi_bias
     >>> alibi = ScoreBias(lambda q, k_len: alibi_bias(q.shape[-3], q.shape[-2], k_len))
     >>> (256 * alibi.bias(np.ones((1, 1, 4)), 3)).tolist()  # one head, one query at position 2
@@ -146,7 +142,6 @@ class Rotary(PositionEncoding):
             width than the spec says.
 
     >>> import math
-    >>> import numpy as np
     >>> Rotary([math.pi / 2]).rotate_k(np.array([[[1.0, 0.0]]]), [1]).round(3).tolist()
     [[[0.0, 1.0]]]
 
@@ -221,7 +216,6 @@ class XPos(Rotary):
 
     Arguments and errors are those of `Rotary`; `scale_base` is s in tokens, as for `xpos_scale`.
 
-    >>> import numpy as np
     >>> encoding = XPos([0.0])  # no turn, only ζ = 0.4/1.4
     >>> encoding.rotate_q(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
     [[[0.2857, 0.0]]]
@@ -256,7 +250,6 @@ class DynamicRotary(PositionEncoding):
 
     `rule` takes the length, the last position + 1, to a RopeSpec, or to frequencies `(pairs,)` of this `layout`.
 
-    >>> import numpy as np
     >>> from rope_edu.encodings import dynamic_ntk
     >>> encoding = DynamicRotary(lambda length: dynamic_ntk(8, length, trained_length=4))
     >>> key = np.ones((1, 1, 8))

@@ -22,7 +22,6 @@ def split_heads(x: Array, n_heads: int) -> Any:
     Raises:
         ValueError: `x` has fewer than 2 axes, or its width is no multiple of `n_heads`.
 
-    >>> import numpy as np
     >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()  # one token, two heads
     [[[1, 2]], [[3, 4]]]
 
@@ -47,7 +46,6 @@ def merge_heads(x: Array) -> Any:
     Raises:
         ValueError: `x` has fewer than 3 axes.
 
-    >>> import numpy as np
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
     [[1, 2, 3, 4]]
 
@@ -100,7 +98,6 @@ def multi_head_attention(
         ValueError: shapes that do not fit, or a cache without the causal mask or with an encoding that changes
             old keys.
 
-    >>> import numpy as np
     >>> x, w = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(2)
     >>> output, weights = multi_head_attention(x, 0 * w, w, w, w, n_heads=1)
     >>> output.tolist()  # with q = 0 each token takes the mean of what it sees

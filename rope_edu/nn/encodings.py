@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from rope_edu.arrays import ArrayLike
+from rope_edu.arrays import Array, ArrayLike
 from rope_edu.attention.encoding import DynamicRotary, NoPosition, PositionEncoding, Rotary, XPos
 from rope_edu.encodings import (
     RopeSpec,
@@ -61,7 +61,7 @@ class Encoding(PositionEncoding, nn.Module):
         super().__init__()
         self.doors = NoPosition() if doors is None else doors
         self.cache_problem = self.doors.cache_problem
-        self._kept: tuple[Hashable, Tensor | None] = None, None
+        self._kept: tuple[Any, Any] = None, None
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
         return self.doors.embed(x, positions)
@@ -75,16 +75,21 @@ class Encoding(PositionEncoding, nn.Module):
     def bias(self, q: Tensor, k_len: int) -> Tensor | None:
         return cast(Tensor | None, self.doors.bias(q, k_len))
 
-    def _keep(self, key: Hashable, device: torch.device, make: Callable[[], Tensor]) -> Tensor:
-        """The constant of a key on a device, the last one kept; of a tensor, or while compiling, made anew."""
-        if isinstance(key, Tensor) or torch.compiler.is_compiling():
-            return make()
-        last, kept = self._kept
-        if kept is None or last != (key, device):
+    def _constant(self, like: Tensor, function: Callable[..., Any], *numbers: Any) -> Tensor:
+        """`function(*numbers)` as a tensor like another; the last is kept, but none of tensors or of a graph."""
+        if isinstance(numbers[0], Tensor) or torch.compiler.is_compiling():
+            return _tensor_like(like, function(*numbers))
+        key = function, numbers, like.device, like.dtype
+        if key != self._kept[0]:
             with torch.inference_mode(False):  # it may be used later where a gradient is wanted
-                kept = make()
-            self._kept = (key, device), kept
-        return kept
+                self._kept = key, _tensor_like(like, function(*numbers))
+        return self._kept[1]
+
+
+def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
+    """An array on the device of a tensor; floats in its dtype, integers as they are."""
+    made = torch.as_tensor(numbers).to(like.device)
+    return made.to(like.dtype) if made.is_floating_point() else made
 
 
 class RotaryModule(Encoding):
@@ -161,22 +166,14 @@ class Sinusoidal(Encoding):
         self.d_model, self.base = d_model, base
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
-        def make() -> Tensor:
-            return torch.as_tensor(sinusoidal(positions, self.d_model, self.base)).to(x.device)
-
-        return x + self._keep(positions, x.device, make).to(x.dtype)
+        return x + self._constant(x, sinusoidal, positions, self.d_model, self.base)
 
 
 class ALiBi(Encoding):
     """A penalty that grows with distance, at a fixed slope for each head."""
 
     def bias(self, q: Tensor, k_len: int) -> Tensor:
-        sizes = q.shape[-3], q.shape[-2], k_len  # n_heads, q_len, k_len
-
-        def make() -> Tensor:
-            return torch.tensor(alibi_bias(*sizes)).to(q.device, q.dtype)
-
-        return self._keep((sizes, q.dtype), q.device, make)
+        return self._constant(q, alibi_bias, *q.shape[-3:-1], k_len)
 
 
 class T5Bias(Encoding):
@@ -190,14 +187,12 @@ class T5Bias(Encoding):
         self.table = nn.Parameter(torch.zeros(32, n_heads))
 
     def bias(self, q: Tensor, k_len: int) -> Tensor:
-        q_len = q.shape[-2]
-
-        def make() -> Tensor:
-            bucket = t5_bucket(relative_positions(q_len, k_len), bidirectional=False)
-            return torch.tensor(bucket, device=q.device)
-
-        bucket = self._keep((q_len, k_len), q.device, make)
+        bucket = self._constant(q, _causal_buckets, q.shape[-2], k_len)
         return embedding(bucket, self.table).permute(2, 0, 1)  # (n_heads, q_len, k_len)
+
+
+def _causal_buckets(q_len: int, k_len: int) -> Array:
+    return t5_bucket(relative_positions(q_len, k_len), bidirectional=False)
 
 
 class Shaw(Encoding):
@@ -216,13 +211,8 @@ class Shaw(Encoding):
         self.table = nn.Parameter(head_dim**-0.5 * torch.randn(max_distance + 1, head_dim))
 
     def bias(self, q: Tensor, k_len: int) -> Tensor:
-        q_len, last = q.shape[-2], len(self.table) - 1
-
-        def make() -> Tensor:
-            rows = shaw_index(q_len, k_len, max_distance=last).clip(max=last)
-            return torch.tensor(rows, device=q.device)
-
-        rows = self._keep((q_len, k_len), q.device, make)
+        last = len(self.table) - 1
+        rows = self._constant(q, shaw_index, q.shape[-2], k_len, last).clamp(max=last)
         by_distance = q @ self.table.mT / math.sqrt(q.shape[-1])  # (…, q_len, K + 1)
         return by_distance.gather(-1, rows.expand(*q.shape[:-1], k_len))
 
