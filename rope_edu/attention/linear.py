@@ -65,7 +65,7 @@ def linear_attention(
     chunk: int = 64,
     return_state: bool = False,
 ) -> Array | tuple[Array, LinearState]:
-    r"""Mix the values by products of features instead of a softmax, in time that grows with the length.
+    r"""The values mixed by products of features instead of a softmax, in time that grows with the length.
 
                     Σ_n ⟨R_m φ(q_m), R_n φ(k_n)⟩ v_n
         output_m = ----------------------------------,   n ≤ m if causal
@@ -75,7 +75,7 @@ def linear_attention(
     could vanish; the price is that the factors before the v_n do not sum to 1.
 
     Args:
-        q: floats `(…, q_len, d)`, not rotated; k: `(…, k_len, d)`; v: `(…, k_len, d_v)`.
+        q, k, v: floats `(…, q_len, d)`, `(…, k_len, d)` and `(…, k_len, d_v)`, not rotated.
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None: no position.
         layout: "interleaved" or "half_split".
         feature_map: φ, floats of any shape -> not negative, last axis may change; applied before the rotation.
@@ -138,7 +138,7 @@ def linear_attention_step(
     float32 for halves.
 
     Args:
-        q: floats `(…, d)`, one token, not rotated; k: `(…, d)`; v: `(…, d_v)`.
+        q, k, v: floats of one token, `(…, d)`, `(…, d)` and `(…, d_v)`, not rotated.
         state: of the step before; None at the start.
         angles: radians `(pairs,)` or broadcastable, of this token; None: no position.
         layout, feature_map: as for `linear_attention`.
