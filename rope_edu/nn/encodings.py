@@ -59,8 +59,9 @@ class Encoding(PositionEncoding, nn.Module):
 
     def __init__(self, doors: PositionEncoding | None = None) -> None:
         super().__init__()
-        self.doors = NoPosition() if doors is None else doors
-        self.cache_problem = self.doors.cache_problem
+        self.doors: PositionEncoding = NoPosition()
+        if doors is not None:
+            self.doors, self.cache_problem = doors, doors.cache_problem
         self._kept: tuple[Any, Any] = None, None
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:

@@ -40,12 +40,12 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Mixed values of the tokens x, `(…, seq, d_model)` as x."""
         parts = self.w_qkv(x).chunk(3, dim=-1)
-        q, k, v = (cast(Tensor, split_heads(part, self.n_heads)) for part in parts)
+        q, k, v = (split_heads(part, self.n_heads) for part in parts)
         q, k = encoding.rotate_q(q, positions), encoding.rotate_k(k, positions)
         if cache is not None:
-            k, v = cast(tuple[Tensor, Tensor], cache.append(k, v))
+            k, v = cache.append(k, v)
         mixed = _attend(q, k, v, encoding.bias(q, k.shape[-2]))
-        return cast(Tensor, self.w_o(merge_heads(mixed)))
+        return self.w_o(merge_heads(mixed))
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
@@ -79,7 +79,7 @@ class Block(nn.Module):
     ) -> Tensor:
         """The block's output, `(…, seq, d_model)` as x."""
         x = x + self.attention(self.norm_1(x), encoding, positions, cache)
-        return cast(Tensor, x + self.mlp(self.norm_2(x)))
+        return x + self.mlp(self.norm_2(x))
 
 
 class TinyTransformer(nn.Module):
@@ -158,7 +158,7 @@ class TinyTransformer(nn.Module):
         x = self._encoding(0).embed(self.embedding(tokens), positions)
         for n, block in enumerate(self.blocks):
             x = block(x, self._encoding(n), positions, None if cache is None else cache[n])
-        return cast(Tensor, self.head(self.norm(x)))
+        return self.head(self.norm(x))
 
     def _encoding(self, layer: int) -> Encoding:
         """A layer's encoding: its own, or the one that all layers share."""
