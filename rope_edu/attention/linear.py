@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array
 from rope_edu.attention.dot_product import check_fit
@@ -181,13 +181,15 @@ def _causal(
     chunk: int, q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array
 ) -> tuple[Any, LinearState]:
     """Go through the text in chunks: earlier tokens are in the sums, the chunk itself is compared directly."""
-    xp = array_namespace(q)
+    xp, size = array_namespace(q), min(chunk, q.shape[-2])
+    triangle = xp.tril(xp.ones((size, size), dtype=q.dtype, device=device(q)))  # 1 where m ≥ n
     state: Any = None
     outputs = []
     for start in range(0, q.shape[-2], chunk):
         qc, kc, tqc, tkc, vc = (x[..., start : start + chunk, :] for x in (q, k, turned_q, turned_k, v))
-        top = xp.tril(tqc @ tkc.mT) @ vc  # (…, chunk, d_v)
-        bottom = xp.sum(xp.tril(qc @ kc.mT), axis=-1)  # (…, chunk)
+        past = triangle[: qc.shape[-2], : qc.shape[-2]]  # the last chunk may be shorter
+        top = ((tqc @ tkc.mT) * past) @ vc  # (…, chunk, d_v)
+        bottom = xp.sum((qc @ kc.mT) * past, axis=-1)  # (…, chunk)
         if state is not None:
             earlier_top, earlier_bottom = _read(qc, tqc, state)
             top, bottom = top + earlier_top, bottom + earlier_bottom

@@ -62,7 +62,7 @@ class Encoding(PositionEncoding, nn.Module):
         self.doors: PositionEncoding = NoPosition()
         if doors is not None:
             self.doors, self.cache_problem = doors, doors.cache_problem
-        self._kept: tuple[Any, Any] = None, None
+        self._kept: dict[Any, Tensor] = {}
 
     def embed(self, x: Tensor, positions: Positions) -> Tensor:
         return self.doors.embed(x, positions)
@@ -77,14 +77,16 @@ class Encoding(PositionEncoding, nn.Module):
         return cast(Tensor | None, self.doors.bias(q, k_len))
 
     def _constant(self, like: Tensor, function: Callable[..., Any], *numbers: Any) -> Tensor:
-        """`function(*numbers)` as a tensor like another; the last is kept, but none of tensors or of a graph."""
+        """`function(*numbers)` as a tensor like another; kept, unless of tensors or while compiling."""
         if isinstance(numbers[0], Tensor) or torch.compiler.is_compiling():
             return _tensor_like(like, function(*numbers))
         key = function, numbers, like.device, like.dtype
-        if key != self._kept[0]:
+        if key not in self._kept:
+            if len(self._kept) >= 64:  # decoding asks for another at every token
+                self._kept.pop(next(iter(self._kept)))
             with torch.inference_mode(False):  # it may be used later where a gradient is wanted
-                self._kept = key, _tensor_like(like, function(*numbers))
-        return self._kept[1]
+                self._kept[key] = _tensor_like(like, function(*numbers))
+        return self._kept[key]
 
 
 def _tensor_like(like: Tensor, numbers: Any) -> Tensor:

@@ -126,7 +126,7 @@ def test_what_is_kept_stays_small_however_long_the_decoding():
         rotary.rotate_q(torch.ones(1, 8), range(position, position + 1))
         alibi.bias(torch.ones(2, 1, 8), position + 1)
     assert numbers(rotary.doors._last) == 2 * 4  # a cosine and a sine for each pair
-    assert numbers(alibi._kept) == 2 * 500  # of the last query, for each head
+    assert len(alibi._kept) <= 64
 
 
 @pytest.mark.parametrize("name", EVERY)
