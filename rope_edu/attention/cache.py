@@ -16,17 +16,15 @@ class KVCache:
 
         append(k, v):   K ← [K; k],   V ← [V; v],   and earlier entries stay bit for bit the same
 
-    Rotated keys can be stored because a key's angle depends on its own position only. Memory grows by
-    whole blocks. When the cache is full, the next token is an error, or pushes out the oldest.
-
-    `append` returns views of the cache's memory. No later append, evict or clear writes into them:
-    memory that was handed out is never reused. Do not write into them yourself (NumPy refuses).
-    Where gradients must flow (a torch key or value that requires them), arrays are joined instead.
+    Rotated keys can be stored because a key's angle depends on its own position only. `append` returns views of the
+    cache's memory. No later append, evict or clear writes into them: memory that was handed out is never reused. Do
+    not write into them yourself (NumPy refuses). Where gradients must flow (a torch key or value that requires
+    them), arrays are joined instead.
 
     Args:
         capacity: most tokens that it may hold, or None for no limit.
         block: tokens by which its memory grows.
-        when_full: "error" or "evict".
+        when_full: "error", or "evict": the next token pushes out the oldest.
 
     Raises:
         ValueError: `capacity` or `block` is not a whole number ≥ 1, or `when_full` is misspelt.
@@ -76,8 +74,7 @@ class KVCache:
         the whole window of `capacity` tokens; append one token at a time for an exact sliding window.
 
         Args:
-            k: floats `(…, heads, new, head_dim)`, rotated by their own positions.
-            v: floats `(…, heads, new, v_dim)`.
+            k, v: floats `(…, heads, new, head_dim)`, rotated by their own positions, and `(…, heads, new, v_dim)`.
 
         Raises:
             ValueError: `k` and `v` do not fit each other or what is held, or there is no room for them.

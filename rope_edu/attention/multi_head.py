@@ -176,12 +176,9 @@ def _check_shapes(
             raise ValueError(
                 f"{name} must be ({heads} heads · width, d_model = {x.shape[-1]}), got {tuple(w.shape)}"
             )
-    if w_q.shape[0] // n_heads != w_k.shape[0] // n_kv_heads:
-        raise ValueError(
-            "heads of w_q and w_k must be equally wide, "
-            f"got {w_q.shape[0] // n_heads} and {w_k.shape[0] // n_kv_heads}"
-        )
+    q_dim, k_dim, v_dim = (w.shape[0] // heads for _, w, heads in weights)
+    if q_dim != k_dim:
+        raise ValueError(f"heads of w_q and w_k must be equally wide, got {q_dim} and {k_dim}")
     check_floats("w_o", w_o)
-    mixed = n_heads * (w_v.shape[0] // n_kv_heads)
-    if w_o.ndim != 2 or w_o.shape[1] != mixed:
-        raise ValueError(f"w_o must be (d_out, n_heads · v_dim = {mixed}), got {tuple(w_o.shape)}")
+    if w_o.ndim != 2 or w_o.shape[1] != n_heads * v_dim:
+        raise ValueError(f"w_o must be (d_out, n_heads · v_dim = {n_heads * v_dim}), got {tuple(w_o.shape)}")
