@@ -180,7 +180,7 @@ def _features(
 def _causal(
     chunk: int, q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array
 ) -> tuple[Any, LinearState]:
-    """Go through the text in chunks: earlier tokens are in the sums, the chunk itself is compared directly."""
+    """The text in chunks: earlier tokens are in the sums, those of the chunk are compared directly."""
     xp, size = array_namespace(q), min(chunk, q.shape[-2])
     triangle = xp.tril(xp.ones((size, size), dtype=q.dtype, device=device(q)))  # 1 where m ≥ n
     state: Any = None

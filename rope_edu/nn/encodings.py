@@ -43,10 +43,8 @@ Positions = range | Tensor
 class Encoding(PositionEncoding, nn.Module):
     r"""An encoding of `rope_edu.attention` as a module, tensors in and tensors out; no position if none is given.
 
-    A subclass with parameters opens its door itself.
-
-    Attributes:
-        shared: whether all layers use one module (otherwise each layer has its own).
+    A subclass with parameters opens its door itself. `shared` says whether all layers use one module; otherwise
+    each layer has its own.
 
     >>> x = torch.ones(1, 3, 4)
     >>> Encoding().embed(x, range(3)) is x
@@ -75,6 +73,9 @@ class Encoding(PositionEncoding, nn.Module):
 
     def bias(self, q: Tensor, k_len: int) -> Tensor | None:
         return cast(Tensor | None, self.doors.bias(q, k_len))
+
+    def extra_repr(self) -> str:
+        return "" if isinstance(self.doors, NoPosition) else repr(self.doors)
 
     def _constant(self, like: Tensor, function: Callable[..., Any], *numbers: Any) -> Tensor:
         """`function(*numbers)` as a tensor like another; kept, unless of tensors or while compiling."""
