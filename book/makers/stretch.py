@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import math
 import time
 from collections.abc import Callable, Iterable
@@ -195,6 +196,13 @@ def listed(
     return longrope(head_dim, factor, trained_length, length=length, layout="half_split", **lists)
 
 
+@functools.lru_cache(maxsize=1)
+def _growing_angles(head_dim: int, trained_length: int, positions: range) -> torch.Tensor:
+    specs = (dynamic_ntk(head_dim, m + 1, trained_length) for m in positions)
+    rows = [rope_angles([m], spec.inv_freq) for m, spec in zip(positions, specs, strict=True)]
+    return torch.as_tensor(np.concatenate(rows))
+
+
 class GrowingNTK(Encoding):
     r"""Dynamic NTK as a cache of a growing text holds it: each token rotated by the frequencies of its own moment.
 
@@ -216,12 +224,8 @@ class GrowingNTK(Encoding):
         self.head_dim, self.trained_length = head_dim, trained_length
 
     def rotate_q(self, q: torch.Tensor, positions: Positions) -> torch.Tensor:
-        def make() -> torch.Tensor:
-            specs = (dynamic_ntk(self.head_dim, m + 1, self.trained_length) for m in positions)
-            rows = [rope_angles([m], spec.inv_freq) for m, spec in zip(positions, specs, strict=True)]
-            return torch.as_tensor(np.concatenate(rows))
-
-        return rope_edu.apply_rope(q, self._keep(positions, q.device, make), layout="half_split")
+        angles = _growing_angles(self.head_dim, self.trained_length, positions)
+        return rope_edu.apply_rope(q, angles.to(q.device), layout="half_split")
 
     def rotate_k(self, k: torch.Tensor, positions: Positions) -> torch.Tensor:
         return self.rotate_q(k, positions)

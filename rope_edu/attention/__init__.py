@@ -12,7 +12,6 @@ from rope_edu.attention.encoding import (
     ScoreBias,
     XPos,
 )
-from rope_edu.attention.five_wishes import scorecard, wishes
 from rope_edu.attention.latent import decoupled_scores
 from rope_edu.attention.linear import LinearState, elu_plus_one, linear_attention, linear_attention_step
 from rope_edu.attention.multi_head import merge_heads, multi_head_attention, split_heads
@@ -38,8 +37,6 @@ __all__ = [
     "merge_heads",
     "multi_head_attention",
     "rerope_attention",
-    "scorecard",
     "softmax",
     "split_heads",
-    "wishes",
 ]

@@ -8,25 +8,23 @@ from typing import Any
 from array_api_compat import array_namespace, device, is_numpy_array
 
 from rope_edu.arrays import Array
-from rope_edu.encodings.validation import check_float_array, check_one_of, check_positive_int, dtype_name
+from rope_edu.encodings.validation import check_float_array, check_one_of, check_positive_int
 
 
 class KVCache:
-    r"""Store the rotated keys and the values of one attention layer.
+    r"""The rotated keys and the values of one attention layer.
 
         append(k, v):   K ← [K; k],   V ← [V; v],   and earlier entries stay bit for bit the same
 
-    Rotated keys can be stored because a key's angle depends on its own position only. Memory grows by
-    whole blocks. When the cache is full, the next token is an error, or pushes out the oldest.
-
-    `append` returns views of the cache's memory. No later append, evict or clear writes into them:
-    memory that was handed out is never reused. Do not write into them yourself (NumPy refuses).
-    Where gradients must flow (a torch key or value that requires them), arrays are joined instead.
+    Rotated keys can be stored because a key's angle depends on its own position only. `append` returns views of the
+    cache's memory. No later append, evict or clear writes into them: memory that was handed out is never reused. Do
+    not write into them yourself (NumPy refuses). Where gradients must flow (a torch key or value that requires
+    them), arrays are joined instead.
 
     Args:
         capacity: most tokens that it may hold, or None for no limit.
         block: tokens by which its memory grows.
-        when_full: "error" or "evict".
+        when_full: "error", or "evict": the next token pushes out the oldest.
 
     Raises:
         ValueError: `capacity` or `block` is not a whole number ≥ 1, or `when_full` is misspelt.
@@ -48,6 +46,12 @@ class KVCache:
         self.when_full = check_one_of("when_full", when_full, ("error", "evict"))
         self.clear()
 
+    def clear(self) -> None:
+        """Forget everything, positions included: the next token is number 0."""
+        self._k: Any = None
+        self._v: Any = None
+        self._start = self._stop = self._seen = 0
+
     @property
     def length(self) -> int:
         """Tokens held now."""
@@ -64,14 +68,13 @@ class KVCache:
         return 0 if self._k is None else self._k.shape[-2]
 
     def append(self, k: Array, v: Array) -> tuple[Any, Any]:
-        r"""Store the keys and values of new tokens and return all that the cache holds, `(all k, all v)`, as views.
+        r"""`(all k, all v)`, views of all that the cache holds, once the keys and values of new tokens are stored.
 
         The oldest leave before anything is returned. So of a chunk that evicts, only the last query has
         the whole window of `capacity` tokens; append one token at a time for an exact sliding window.
 
         Args:
-            k: floats `(…, heads, new, head_dim)`, rotated by their own positions.
-            v: floats `(…, heads, new, v_dim)`.
+            k, v: floats `(…, heads, new, head_dim)`, rotated by their own positions, and `(…, heads, new, v_dim)`.
 
         Raises:
             ValueError: `k` and `v` do not fit each other or what is held, or there is no room for them.
@@ -82,8 +85,10 @@ class KVCache:
         self._check(k, v)
         new = k.shape[-2]
         self._make_way(new)
-        if self._k is not None and (_needs_grad(k, v) or _needs_grad(self._k, self._v)):
-            self._join(k, v)
+        if self._k is not None and _needs_grad(k, v, self._k, self._v):
+            xp, (held_k, held_v) = array_namespace(k), self._held()
+            self._k, self._v = xp.concat((held_k, k), axis=-2), xp.concat((held_v, v), axis=-2)
+            self._start, self._stop = 0, self._k.shape[-2]
         else:
             self._write(k, v)
         self._seen += new
@@ -98,12 +103,6 @@ class KVCache:
         if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n <= self.length:
             raise ValueError(f"n must be a whole number from 0 to the {self.length} tokens held, got {n!r}")
         self._start += int(n)
-
-    def clear(self) -> None:
-        """Forget everything, positions included: the next token is number 0."""
-        self._k: Any = None
-        self._v: Any = None
-        self._start = self._stop = self._seen = 0
 
     def __repr__(self) -> str:
         limit = "" if self.capacity is None else f" of {self.capacity}"
@@ -143,12 +142,6 @@ class KVCache:
             room[..., : self.length, :] = old[..., self._start : self._stop, :]
         return room
 
-    def _join(self, k: Array, v: Array) -> None:
-        xp = array_namespace(k)
-        held: Any = self._held() if self._k is not None else ()
-        self._k, self._v = xp.concat((held[0], k), axis=-2), xp.concat((held[1], v), axis=-2)
-        self._start, self._stop = 0, self._k.shape[-2]
-
     def _held(self) -> tuple[Any, Any]:
         k, v = (_locked(x[..., self._start : self._stop, :]) for x in (self._k, self._v))
         return k, v
@@ -159,8 +152,7 @@ class KVCache:
             check_float_array(name, x)
             if x.ndim < 2:
                 raise ValueError(f"{name} must be (…, heads, new, width), got shape {tuple(x.shape)}")
-        if is_numpy_array(k) != is_numpy_array(v):
-            raise ValueError(f"v must be {type(k).__name__} as k is, got {type(v).__name__}")
+        _check_kind("v", v, k, "k is")
         if k.shape[:-1] != v.shape[:-1]:
             raise ValueError(
                 "k and v must have the same heads and tokens, (…, heads, new), "
@@ -171,21 +163,21 @@ class KVCache:
             _check_like("v", v, self._v)
 
 
+def _check_kind(name: str, x: Array, other: Array, which: str) -> None:
+    if is_numpy_array(x) != is_numpy_array(other):
+        raise ValueError(f"{name} must be {type(other).__name__} as {which}, got {type(x).__name__}")
+
+
 def _check_like(name: str, x: Array, held: Array) -> None:
-    """Refuse an `x` of another kind, device, dtype or shape than the stored ones."""
-    if is_numpy_array(x) != is_numpy_array(held):
-        raise ValueError(f"{name} must be {type(held).__name__} as what is held, got {type(x).__name__}")
-    if x.dtype != held.dtype:
-        raise ValueError(
-            f"{name} must have the dtype of what is held, {dtype_name(held)}, got {dtype_name(x)}"
-        )
-    if device(x) != device(held):
-        raise ValueError(f"{name} must be on the device of what is held, {device(held)}, got {device(x)}")
+    """Refuse an `x` of another kind, dtype, device or shape than the stored ones."""
+    _check_kind(name, x, held, "what is held")
+    for what in ("dtype", "device"):
+        seen, wanted = getattr(x, what), getattr(held, what)
+        if seen != wanted:
+            raise ValueError(f"{name} must have the {what} of what is held, {wanted}, got {seen}")
     if (x.shape[:-2], x.shape[-1]) != (held.shape[:-2], held.shape[-1]):
-        expected = (*held.shape[:-2], "new", held.shape[-1])
-        raise ValueError(
-            f"{name} must be ({', '.join(map(str, expected))}) as what is held, got {tuple(x.shape)}"
-        )
+        expected = ", ".join(map(str, (*held.shape[:-2], "new", held.shape[-1])))
+        raise ValueError(f"{name} must be ({expected}) as what is held, got {tuple(x.shape)}")
 
 
 def _needs_grad(*arrays: Array) -> bool:

@@ -27,13 +27,12 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
         scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
 
     Args:
-        q: floats `(…, q_len, head_dim)`, already rotated if RoPE is used.
-        k: floats `(…, k_len, head_dim)`; leading axes broadcast with those of `q`.
+        q, k: floats `(…, q_len, head_dim)` and `(…, k_len, head_dim)`, already rotated if RoPE is used.
         scale: a finite number; models that multiply logits (YaRN, DeepSeek) pass their own.
 
     Raises:
-        ValueError: `q` or `k` is not of floats or has fewer than 2 axes, their widths or leading axes
-            do not fit, or `scale` is not finite.
+        ValueError: `q` or `k` is not of floats, has fewer than 2 axes or does not fit the other, or `scale` is not
+            finite.
 
     >>> q, k = np.array([[2.0, 0.0, 0.0, 0.0]]), np.eye(4)[:2]
     >>> attention_scores(q, k).tolist()  # 2/√4 and 0/√4
@@ -41,9 +40,8 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
 
     Source: Vaswani 2017, arXiv 1706.03762, eq. 1. Chapters 1 and 10.
     """
-    check_leading_axes("(…, seq, width)", q=q, k=k)
-    check_equally_wide(q, k)
-    return _scores(q, k, None if scale is None else check_finite_number("scale", scale))
+    check_fit("(…, seq, width)", q=q, k=k)
+    return _scores(q, k, scale)
 
 
 def causal_mask(q_len: int, k_len: int) -> np.ndarray:
@@ -51,9 +49,7 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
         mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
 
-    Args:
-        q_len: number of queries, the last `q_len` of the `k_len` positions (with a KV cache: the new ones).
-        k_len: number of keys.
+    The queries are the last `q_len` of the `k_len` positions; with a KV cache, the new ones.
 
     Raises:
         ValueError: a length is not a whole number ≥ 1, or there are more queries than keys.
@@ -75,11 +71,8 @@ def softmax(x: Array, axis: int = -1) -> Any:
 
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
-    A row of −∞ only (all masked) gives zeros, not NaN: a query that may attend to nothing takes nothing.
-
-    Args:
-        x: floats, any shape.
-        axis: the axis whose weights sum to 1.
+    `axis` is the one whose weights sum to 1. A row of −∞ only (all masked) gives zeros, not NaN: a query that may
+    attend to nothing takes nothing.
 
     Raises:
         ValueError: `x` is not of floats.
@@ -112,17 +105,15 @@ def attention(
     mask: Array | None = None,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    r"""Mix the values by how well their keys match each query.
+    r"""The values mixed by how well their keys match each query, and the weights of the mixture.
 
         weights = softmax(scale · q kᵀ + bias, masked with −∞),   output = weights · v
 
     Args:
-        q: floats `(…, q_len, head_dim)`, already rotated if RoPE is used.
-        k: floats `(…, k_len, head_dim)`.
+        q, k, scale: as for `attention_scores`.
         v: floats `(…, k_len, v_dim)`.
         bias: added to the scaled scores, broadcast to `(…, q_len, k_len)`; NumPy will do for torch.
         mask: bool, True = may attend, broadcast likewise (`causal_mask`).
-        scale: as for `attention_scores`.
 
     Returns:
         `(output, weights)`: `(…, q_len, v_dim)` and `(…, q_len, k_len)`; a row that may attend to nothing
@@ -140,11 +131,10 @@ def attention(
     Plain form: `rope_edu.plain.attention`.
     """
     check_qkv(q, k, v)
-    check_equally_wide(q, k)
-    return attend(q, k, v, bias, mask, None if scale is None else check_finite_number("scale", scale))
+    return attend(q, k, v, bias, mask, scale)
 
 
-def attend(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float | None) -> tuple[Any, Any]:
+def attend(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float | None = None) -> tuple[Any, Any]:
     """`attention` of q, k and v that are known to fit."""
     scores = _scores(q, k, scale)
     xp = array_namespace(scores)
@@ -163,25 +153,19 @@ def attend(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float | None) ->
 
 
 def _scores(q: Any, k: Any, scale: float | None) -> Any:
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else check_finite_number("scale", scale)
     return (q * scale) @ k.mT  # (…, q_len, d) @ (…, d, k_len)
 
 
-def check_equally_wide(q: Array, k: Array) -> None:
-    """Refuse queries and keys of different widths."""
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q and k must be equally wide, got {q.shape[-1]} and {k.shape[-1]}")
-
-
 def check_qkv(q: Array, k: Array, v: Array) -> None:
-    """Refuse arrays that are not sequences of floats, or a number of values other than that of the keys."""
-    check_leading_axes("(…, seq, width)", q=q, k=k, v=v)
+    """Refuse sequences that do not fit each other, or a number of values other than that of the keys."""
+    check_fit("(…, seq, width)", q=q, k=k, v=v)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"v must be as long as k, {k.shape[-2]} positions, got {v.shape[-2]}")
 
 
-def check_leading_axes(form: str, **arrays: Array) -> None:
-    """Refuse arrays that are not of floats, lack an axis of the form, or whose leading axes do not broadcast."""
+def check_fit(form: str, **arrays: Array) -> None:
+    """Refuse arrays not of floats, lacking an axis or not to be broadcast, and a k of another width than q."""
     axes = form.count(",")
     for name, x in arrays.items():
         check_floats(name, x)
@@ -192,3 +176,6 @@ def check_leading_axes(form: str, **arrays: Array) -> None:
         np.broadcast_shapes(*leading.values())
     except ValueError:
         raise ValueError(f"the leading axes must broadcast, got {leading}") from None
+    q_width, k_width = arrays["q"].shape[-1], arrays["k"].shape[-1]
+    if q_width != k_width:
+        raise ValueError(f"q and k must be equally wide, got {q_width} and {k_width}")

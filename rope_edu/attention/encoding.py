@@ -18,8 +18,8 @@ from rope_edu.encodings.cos_sin import (
 )
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import check_rotatable
-from rope_edu.encodings.spec import RopeSpec, check_width, rope_parts, spec_angles
-from rope_edu.encodings.validation import as_finite, as_kind_of, check_floats, compute_dtype, dtype_name
+from rope_edu.encodings.spec import RopeSpec, check_width, pair_positions, rope_parts
+from rope_edu.encodings.validation import as_finite, as_kind_of, check_floats, dtype_name
 from rope_edu.encodings.xpos import xpos_scale
 
 
@@ -33,18 +33,15 @@ class RotatesByTable(Protocol):
 
 
 class PositionEncoding:
-    r"""Leave all four doors closed; an encoding opens one or two of them.
+    r"""The four doors, all closed; an encoding opens one or two of them.
 
         embed:               x_m + p_m                        at the model's input, once
         rotate_q, rotate_k:  q_m and k_n, each turned by its own position
         bias:                score_{mn} + b_{m−n}             after scaling, before the softmax
 
-    There is no door at the values: position decides how much of each value is mixed in, not the values themselves.
+    There is no door at the values: position decides how much of each is mixed in, not the values themselves.
+    `cache_problem` says in a sentence why keys cannot be stored for later queries; None if they can.
 
-    Attributes:
-        cache_problem: a sentence that says why keys cannot be stored for later queries, or None if they can.
-
-    >>> import numpy as np
     >>> x = np.ones((3, 4))
     >>> PositionEncoding().rotate_k(x, range(3)) is x
     True
@@ -56,30 +53,26 @@ class PositionEncoding:
     cache_problem: str | None = None
 
     def embed(self, x: Array, positions: ArrayLike) -> Any:
-        """Return x `(…, seq, d_model)` with the vectors of `positions` `(seq,)` added."""
+        """x `(…, seq, d_model)` with the vectors of `positions` `(seq,)` added."""
         return x
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        """Return q `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`."""
+        """q `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`."""
         return q
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
-        """Return k `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`: the keys that a cache stores."""
+        """k `(…, heads, seq, head_dim)` turned by `positions` `(seq,)`: the keys that a cache stores."""
         return k
 
     def bias(self, q: Array, k_len: int) -> Array | None:
-        """Bias to add to the scaled scores `(…, heads, q_len, k_len)`, or None.
-
-        The queries are the last q_len of the k_len positions.
-        """
+        """Bias of the scaled scores `(…, heads, q_len, k_len)` of the last q_len of k_len positions, or None."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class NoPosition(PositionEncoding):
-    r"""Encode nothing (NoPE): all doors closed, only a causal mask tells positions apart.
+    r"""No encoding (NoPE): all doors closed, so that only a causal mask tells positions apart.
 
-    >>> import numpy as np
     >>> NoPosition().bias(np.ones((1, 3, 4)), 3) is None
     True
 
@@ -89,14 +82,10 @@ class NoPosition(PositionEncoding):
 
 @dataclass(frozen=True, eq=False)
 class Additive(PositionEncoding):
-    r"""Add a vector for each position to the model's input.
+    r"""A vector for each position, added to the model's input: x′_m = x_m + encode(m).
 
-        x′_m = x_m + encode(m)
+    `encode` takes positions `(seq,)` to `(seq, d_model)`: `sinusoidal`, or a learned table with `look_up`.
 
-    Args:
-        encode: positions `(seq,)` -> `(seq, d_model)`: `sinusoidal`, or a learned table with `look_up`.
-
-    >>> import numpy as np
     >>> from rope_edu import sinusoidal
     >>> Additive(lambda positions: sinusoidal(positions, 2)).embed(np.zeros((1, 2)), [0]).tolist()
     [[0.0, 1.0]]
@@ -113,18 +102,14 @@ class Additive(PositionEncoding):
 
 @dataclass(frozen=True, eq=False)
 class ScoreBias(PositionEncoding):
-    r"""Add a number for each query and key to the scaled scores.
+    r"""A number for each query and key, added to the scaled scores.
 
         score_{mn} = ⟨q_m, k_n⟩ / √head_dim + bias_{mn}
 
-    ALiBi and T5 need the lengths only; Shaw's term reads the query too, and is scaled as the score is:
+    `bias` takes q and k_len, as the door does, to an array that broadcasts to the scores. ALiBi and T5 need the
+    lengths only; Shaw's term reads the query too, and is scaled as the score is:
     `lambda q, k_len: shaw_scores(q, zeros (k_len, head_dim), table) / √head_dim`.
 
-    Args:
-        bias: (q `(…, heads, q_len, head_dim)`, k_len) -> array that broadcasts to
-            `(…, heads, q_len, k_len)`; the queries are the last q_len of the k_len positions.
-
-    >>> import numpy as np
     >>> from rope_edu import alibi_bias
     >>> alibi = ScoreBias(lambda q, k_len: alibi_bias(q.shape[-3], q.shape[-2], k_len))
     >>> (256 * alibi.bias(np.ones((1, 1, 4)), 3)).tolist()  # one head, one query at position 2
@@ -139,7 +124,7 @@ class ScoreBias(PositionEncoding):
 
 @dataclass(frozen=True, eq=False)
 class Rotary(PositionEncoding):
-    r"""Rotate queries and keys by their positions (RoPE); values stay.
+    r"""Queries and keys rotated by their positions (RoPE); values stay.
 
         ⟨R_m q, R_n k⟩ = ⟨q, R_{n−m} k⟩,   times a² where the spec has an attention factor a
 
@@ -150,15 +135,13 @@ class Rotary(PositionEncoding):
         rope: a RopeSpec of any rule; a `fast.RotaryTable` of one; or bare frequencies, radians per token
             `(pairs,)`: a list, an array, or a torch parameter for learned ones. A spec with `axes` takes
             positions `(…, seq, n_axes)`.
-        layout: for bare frequencies, "interleaved" or "half_split"; a spec has its own.
-        attention_factor: for bare frequencies, above 0; a spec has its own.
+        layout, attention_factor: for bare frequencies, "interleaved" and 1 unless given; a spec has its own.
 
     Raises:
-        ValueError: the spec and an argument contradict each other, or an argument is out of range; when it
-            rotates, a head is not as wide as the spec's.
+        ValueError: an argument is out of range or contradicts the spec; when it rotates, a head has another
+            width than the spec says.
 
     >>> import math
-    >>> import numpy as np
     >>> Rotary([math.pi / 2]).rotate_k(np.array([[[1.0, 0.0]]]), [1]).round(3).tolist()
     [[[0.0, 1.0]]]
 
@@ -170,6 +153,7 @@ class Rotary(PositionEncoding):
     attention_factor: Any = None  # likewise a float
     inv_freq: Any = field(init=False, repr=False)
     table: RotatesByTable | None = field(init=False, repr=False, default=None)
+    _numbers: list[float] = field(init=False, repr=False, default_factory=list)
     _last: list[Any] = field(init=False, repr=False, default_factory=lambda: [None, None])
 
     def __post_init__(self) -> None:
@@ -179,25 +163,33 @@ class Rotary(PositionEncoding):
         parts = rope_parts(self.rope, self.layout, self.attention_factor)
         for name, value in zip(("inv_freq", "layout", "attention_factor"), parts, strict=True):
             object.__setattr__(self, name, value)  # the one moment at which a frozen value is written
+        if isinstance(self.rope, RopeSpec):
+            self._numbers.extend(self.rope.inv_freq.tolist())
 
     def rotate_q(self, q: Array, positions: ArrayLike) -> Any:
-        check_floats("x", q)
-        check_width(self.rope, q)
-        if self.table is not None:
-            if isinstance(positions, range) and positions.step == 1 and positions.start >= 0:
-                return self.table.rotate(q, offset=positions.start)
-            return self.table.rotate(q, positions=positions)
-        cos, sin = self._cos_sin(q, positions)
-        check_rotatable(q, cos.shape)
-        return rotate_by_cos_sin(q, cos, sin, self.layout)
+        self._check(q)
+        if self.table is None:
+            cos, sin = self._cos_sin(q, positions)
+            check_rotatable(q, cos.shape)
+            return rotate_by_cos_sin(q, cos, sin, self.layout)
+        if isinstance(positions, range) and positions.step == 1 and positions.start >= 0:
+            return self.table.rotate(q, offset=positions.start)
+        return self.table.rotate(q, positions=positions)
 
     def rotate_k(self, k: Array, positions: ArrayLike) -> Any:
         return self.rotate_q(k, positions)
 
+    def _check(self, x: Array) -> None:
+        check_floats("x", x)
+        check_width(self.rope, x)
+
     def _cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
         """Cosines and sines for x, `(…, seq, pairs)`: the last ones again where the positions are the same."""
-        learned = getattr(self.inv_freq, "requires_grad", False) or getattr(positions, "requires_grad", False)
-        if learned or torch_transform_active():
+        if (
+            torch_transform_active()
+            or getattr(self.inv_freq, "requires_grad", False)
+            or getattr(positions, "requires_grad", False)
+        ):
             return self._take_cos_sin(x, positions)
         key = _value_of(positions), type(x), dtype_name(x) == "float64", device(x)
         if key[0] is None or key != self._last[0]:
@@ -208,7 +200,9 @@ class Rotary(PositionEncoding):
     def _take_cos_sin(self, x: Array, positions: ArrayLike) -> tuple[Any, Any]:
         positions = _as_array(positions, x)
         if isinstance(self.rope, RopeSpec):
-            angles = spec_angles(self.rope, positions)
+            places: Any = pair_positions(self.rope, positions)
+            xp = array_namespace(places)  # from plain numbers, which torch.compile takes as constants
+            angles = places * xp.asarray(self._numbers, dtype=xp.float64, device=device(places))
         else:
             angles = rope_angles(positions, self.inv_freq)
         return cos_and_sin(as_kind_of(angles, like=x), x, self.attention_factor)
@@ -216,18 +210,12 @@ class Rotary(PositionEncoding):
 
 @dataclass(frozen=True, eq=False)
 class XPos(Rotary):
-    r"""Rotate as RoPE does, and scale queries and keys by their positions so that far keys count less.
+    r"""RoPE with queries and keys scaled by their positions, so that far keys count less.
 
         q′_m = ζ^(m/s) R_m q,   k′_n = ζ^(−n/s) R_n k,   so that pair i of the score gains ζ_i^((m−n)/s)
 
-    Args:
-        rope, layout, attention_factor: as for `Rotary`.
-        scale_base: s in tokens.
+    Arguments and errors are those of `Rotary`; `scale_base` is s in tokens, as for `xpos_scale`.
 
-    Raises:
-        ValueError: as for `Rotary`, or, when it rotates, as for `xpos_scale`.
-
-    >>> import numpy as np
     >>> encoding = XPos([0.0])  # no turn, only ζ = 0.4/1.4
     >>> encoding.rotate_q(np.array([[[1.0, 0.0]]]), [512]).round(4).tolist()
     [[[0.2857, 0.0]]]
@@ -247,23 +235,21 @@ class XPos(Rotary):
         return self._turn(k, positions, -1)
 
     def _turn(self, x: Array, positions: ArrayLike, sign: int) -> Any:
-        turned = super().rotate_q(x, positions)
+        self._check(x)
+        cos, sin = self._cos_sin(x, positions)
+        check_rotatable(x, cos.shape)
         places = sign * as_finite("positions", _as_array(positions, x))  # ζ^(−n/s) = 1 / ζ^(n/s)
-        scale = xpos_scale(places, 2 * len(self.inv_freq), self.scale_base)  # (seq, pairs)
-        return _scale_pairs(turned, scale, self.layout)
+        scale: Any = as_kind_of(xpos_scale(places, 2 * len(self.inv_freq), self.scale_base), like=x)
+        scale = array_namespace(x).astype(scale, cos.dtype, copy=False)  # (seq, pairs)
+        return rotate_by_cos_sin(x, scale * cos, scale * sin, self.layout)
 
 
 @dataclass(frozen=True, eq=False)
 class DynamicRotary(PositionEncoding):
-    r"""Rotate by a rule that depends on the current length of the text; its keys cannot be cached.
+    r"""Rotation by a rule that depends on the current length of the text; its keys cannot be cached.
 
-        spec = rule(l),   l = last position + 1
+    `rule` takes the length, the last position + 1, to a RopeSpec, or to frequencies `(pairs,)` of this `layout`.
 
-    Args:
-        rule: length in tokens -> argument of `Rotary`: a RopeSpec, or frequencies `(pairs,)`.
-        layout: as for `Rotary`.
-
-    >>> import numpy as np
     >>> from rope_edu.encodings import dynamic_ntk
     >>> encoding = DynamicRotary(lambda length: dynamic_ntk(8, length, trained_length=4))
     >>> key = np.ones((1, 1, 8))
@@ -305,14 +291,3 @@ def _value_of(positions: ArrayLike) -> object:
         return None
     numbers = np.asarray(positions)
     return numbers.tobytes(), numbers.dtype, numbers.shape
-
-
-def _scale_pairs(x: Array, scale: Array, layout: str) -> Any:
-    """Multiply both members of pair i by `scale[…, i]`, and leave the tail."""
-    xp, dtype = array_namespace(x), compute_dtype(x)
-    scale = xp.astype(as_kind_of(scale, like=x), dtype, copy=False)  # (seq, pairs)
-    both = xp.stack((scale, scale), axis=-1 if layout == "interleaved" else -2)
-    both = xp.reshape(both, (*scale.shape[:-1], 2 * scale.shape[-1]))  # (seq, 2 · pairs)
-    width = both.shape[-1]
-    turned = xp.astype(x[..., :width] * both, x.dtype, copy=False)
-    return turned if width == x.shape[-1] else xp.concat((turned, x[..., width:]), axis=-1)

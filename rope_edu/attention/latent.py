@@ -24,10 +24,9 @@ def decoupled_scores(
     cannot move. So position goes into a second key, narrow, rotated, and stored once for all heads.
 
     Args:
-        q: content of the queries, floats `(…, heads, q_len, d)`.
-        k: content of the keys, `(…, heads, k_len, d)`.
-        q_turned: second part of the queries, rotated, `(…, heads, q_len, d′)`.
-        k_turned: second part of the keys, rotated, shared by the heads, `(…, k_len, d′)`.
+        q, k: content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`.
+        q_turned, k_turned: the second part, rotated, `(…, heads, q_len, d′)` and, shared by the heads,
+            `(…, k_len, d′)`.
         scale: a finite number; DeepSeek's YaRN multiplies it by mscale².
 
     Raises:

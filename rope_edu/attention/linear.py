@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from array_api_compat import array_namespace, device
 
 from rope_edu.arrays import Array
-from rope_edu.attention.dot_product import check_equally_wide, check_leading_axes
+from rope_edu.attention.dot_product import check_fit
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.validation import check_float_array, check_positive_int, compute_dtype
@@ -19,9 +19,8 @@ class LinearState(NamedTuple):
 
         kv = Σ_n (R_n φ(k_n)) v_nᵀ,   norm = Σ_n φ(k_n)
 
-    Attributes:
-        kv: `(…, d, d_v)`, the rotated features of the keys, each with its value.
-        norm: `(…, d)`, the features *not* rotated, for the denominator.
+    `kv` is `(…, d, d_v)`: the rotated features of the keys, each with its value. `norm` is `(…, d)`: the features
+    *not* rotated, for the denominator.
 
     >>> import numpy as np
     >>> LinearState(np.zeros((2, 3)), np.zeros(2)).kv.shape
@@ -66,7 +65,7 @@ def linear_attention(
     chunk: int = 64,
     return_state: bool = False,
 ) -> Array | tuple[Array, LinearState]:
-    r"""Mix the values by products of features instead of a softmax, in time that grows with the length.
+    r"""The values mixed by products of features instead of a softmax, in time that grows with the length.
 
                     Σ_n ⟨R_m φ(q_m), R_n φ(k_n)⟩ v_n
         output_m = ----------------------------------,   n ≤ m if causal
@@ -76,19 +75,19 @@ def linear_attention(
     could vanish; the price is that the factors before the v_n do not sum to 1.
 
     Args:
-        q: floats `(…, q_len, d)`, not rotated; k: `(…, k_len, d)`; v: `(…, k_len, d_v)`.
+        q, k, v: floats `(…, q_len, d)`, `(…, k_len, d)` and `(…, k_len, d_v)`, not rotated.
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None: no position.
         layout: "interleaved" or "half_split".
         feature_map: φ, floats of any shape -> not negative, last axis may change; applied before the rotation.
         causal: whether a token sees only itself and earlier tokens.
         chunk: tokens that are compared directly with each other before they enter the state; changes time
             and memory, not the result.
-        return_state: whether to return the state after the last key too, so that `linear_attention_step` can
-            follow: a prompt is read as a whole, its continuation token by token.
+        return_state: whether the state after the last key is returned too, for `linear_attention_step` to go on
+            from: a prompt is read as a whole, its continuation token by token.
 
     Returns:
-        `(…, q_len, d_v)`, dtype and kind of `q` (halves are calculated in float32). A query whose denominator
-        is 0 gets zeros. With return_state a tuple of that and a LinearState, in float32 for halves.
+        `(…, q_len, d_v)`, dtype and kind of `q` (halves are calculated in float32), zeros where a denominator is 0.
+        With return_state a tuple of that and a LinearState, in float32 for halves.
 
     Raises:
         ValueError: arrays that do not fit, `chunk` is not a whole number ≥ 1, or `layout` is misspelt.
@@ -104,16 +103,19 @@ def linear_attention(
     Plain form: `rope_edu.plain.linear_attention`.
     """
     chunk = check_positive_int("chunk", chunk)
-    check_leading_axes("(…, seq, width)", q=q, k=k, v=v)
-    check_equally_wide(q, k)
+    check_fit("(…, seq, width)", q=q, k=k, v=v)
     same = causal or angles is not None
     if k.shape[-2] != v.shape[-2] or (same and q.shape[-2] != k.shape[-2]):
         raise ValueError(
             "q, k and v must have equally many tokens (q may differ if not causal and without angles), "
             f"got {q.shape[-2]}, {k.shape[-2]} and {v.shape[-2]}"
         )
-    features: Any = _features(q, k, v, angles, layout, feature_map)
-    mixed, state = _causal(chunk, *features) if causal else _everyone(*features)
+    plain_q, plain_k, turned_q, turned_k, wide_v = _features(q, k, v, angles, layout, feature_map)
+    if causal:
+        mixed, state = _causal(chunk, plain_q, plain_k, turned_q, turned_k, wide_v)
+    else:
+        state = _sums(plain_k, turned_k, wide_v)
+        mixed = _divide(*_read(plain_q, turned_q, state))
     mixed = array_namespace(q).astype(mixed, q.dtype, copy=False)
     return (mixed, state) if return_state else mixed
 
@@ -136,8 +138,8 @@ def linear_attention_step(
     float32 for halves.
 
     Args:
-        q: floats `(…, d)`, one token, not rotated; k: `(…, d)`; v: `(…, d_v)`.
-        state: state returned by the step before; None at the start.
+        q, k, v: floats of one token, `(…, d)`, `(…, d)` and `(…, d_v)`, not rotated.
+        state: of the step before; None at the start.
         angles: radians `(pairs,)` or broadcastable, of this token; None: no position.
         layout, feature_map: as for `linear_attention`.
 
@@ -154,23 +156,18 @@ def linear_attention_step(
     Source: RoFormer, arXiv 2104.09864, eq. 19; Katharopoulos 2020, arXiv 2006.16236, §3.4. Chapter A2.
     Plain form: `rope_edu.plain.linear_attention_step`.
     """
-    check_leading_axes("(…, width)", q=q, k=k, v=v)
-    check_equally_wide(q, k)
-    xp = array_namespace(q)
-    plain_q, plain_k, turned_q, turned_k, v = _features(q, k, v, angles, layout, feature_map)
-    kv, norm = turned_k[..., :, None] * v[..., None, :], plain_k  # (…, d, d_v), (…, d)
-    if state is not None:
-        _check_state(state, kv, norm)
-        kv, norm = state.kv + kv, state.norm + norm
-    mixed = (turned_q[..., None, :] @ kv)[..., 0, :]
-    output = _divide(mixed, xp.sum(plain_q * norm, axis=-1))
-    return xp.astype(output, q.dtype, copy=False), LinearState(kv, norm)
+    check_fit("(…, width)", q=q, k=k, v=v)
+    features = _features(q, k, v, angles, layout, feature_map)
+    plain_q, plain_k, turned_q, turned_k, wide_v = (x[..., None, :] for x in features)  # rows of one
+    state = _sums(plain_k, turned_k, wide_v, state)
+    output = _divide(*_read(plain_q, turned_q, state))[..., 0, :]
+    return array_namespace(q).astype(output, q.dtype, copy=False), state
 
 
 def _features(
     q: Array, k: Array, v: Array, angles: Array | None, layout: str, feature_map: Callable[[Array], Array]
 ) -> tuple[Array, ...]:
-    """Return φ(q), φ(k), both as they are and rotated, and v, in the dtype to calculate in."""
+    """φ(q) and φ(k), both as they are and rotated, and v, in the dtype to calculate in."""
     check_layout(layout)
     xp, dtype = array_namespace(q), compute_dtype(q)
     q, k, v = (xp.astype(x, dtype, copy=False) for x in (q, k, v))
@@ -180,35 +177,42 @@ def _features(
     return q, k, apply_rope(q, angles, layout=layout), apply_rope(k, angles, layout=layout), v
 
 
-def _everyone(q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array) -> tuple[Array, LinearState]:
-    """Sum over all keys once, and let every query read the sums."""
-    xp = array_namespace(q)
-    kv, norm = turned_k.mT @ v, xp.sum(k, axis=-2)  # (…, d, d_v), (…, d)
-    return _divide(turned_q @ kv, (q @ norm[..., None])[..., 0]), LinearState(kv, norm)
-
-
 def _causal(
     chunk: int, q: Array, k: Array, turned_q: Array, turned_k: Array, v: Array
-) -> tuple[Array, LinearState]:
-    """Go through the text in chunks: earlier tokens are in the sums, the chunk itself is compared directly."""
-    xp = array_namespace(q)
-    order = xp.arange(min(chunk, q.shape[-2]), device=device(q))
-    triangle = xp.astype(order[:, None] >= order, q.dtype)  # 1 where m ≥ n
-    kv: Any = 0.0
-    norm: Any = 0.0
-    outputs: list[Any] = []
+) -> tuple[Any, LinearState]:
+    """The text in chunks: earlier tokens are in the sums, those of the chunk are compared directly."""
+    xp, size = array_namespace(q), min(chunk, q.shape[-2])
+    triangle = xp.tril(xp.ones((size, size), dtype=q.dtype, device=device(q)))  # 1 where m ≥ n
+    state: Any = None
+    outputs = []
     for start in range(0, q.shape[-2], chunk):
-        part = slice(start, start + chunk)
-        qc, kc, tqc, tkc, vc = (x[..., part, :] for x in (q, k, turned_q, turned_k, v))
-        n = qc.shape[-2]  # the last chunk may be shorter
-        past = triangle[:n, :n]
-        top = ((tqc @ tkc.mT) * past) @ vc  # (…, n, d_v)
-        bottom = xp.sum((qc @ kc.mT) * past, axis=-1)  # (…, n)
-        if start:
-            top, bottom = top + tqc @ kv, bottom + (qc @ norm[..., None])[..., 0]
+        qc, kc, tqc, tkc, vc = (x[..., start : start + chunk, :] for x in (q, k, turned_q, turned_k, v))
+        past = triangle[: qc.shape[-2], : qc.shape[-2]]  # the last chunk may be shorter
+        top = ((tqc @ tkc.mT) * past) @ vc  # (…, chunk, d_v)
+        bottom = xp.sum((qc @ kc.mT) * past, axis=-1)  # (…, chunk)
+        if state is not None:
+            earlier_top, earlier_bottom = _read(qc, tqc, state)
+            top, bottom = top + earlier_top, bottom + earlier_bottom
         outputs.append(_divide(top, bottom))
-        kv, norm = kv + tkc.mT @ vc, norm + xp.sum(kc, axis=-2)
-    return xp.concat(outputs, axis=-2), LinearState(kv, norm)
+        state = _sums(kc, tkc, vc, state)
+    return xp.concat(outputs, axis=-2), state
+
+
+def _sums(k: Array, turned_k: Array, v: Array, earlier: LinearState | None = None) -> LinearState:
+    kv, norm = turned_k.mT @ v, array_namespace(k).sum(k, axis=-2)  # (…, d, d_v), (…, d)
+    if earlier is None:
+        return LinearState(kv, norm)
+    if earlier.kv.shape != kv.shape or earlier.norm.shape != norm.shape:
+        raise ValueError(
+            f"state must have kv {tuple(kv.shape)} and norm {tuple(norm.shape)} as this token has, "
+            f"got {tuple(earlier.kv.shape)} and {tuple(earlier.norm.shape)}"
+        )
+    return LinearState(earlier.kv + kv, earlier.norm + norm)
+
+
+def _read(q: Array, turned_q: Array, state: LinearState) -> tuple[Any, Any]:
+    """Numerators (…, q_len, d_v) and denominators (…, q_len) of the queries."""
+    return turned_q @ state.kv, (q @ state.norm[..., None])[..., 0]
 
 
 def _divide(top: Any, bottom: Any) -> Any:
@@ -216,11 +220,3 @@ def _divide(top: Any, bottom: Any) -> Any:
     xp = array_namespace(top)
     empty = bottom == 0
     return xp.where(empty[..., None], 0.0, top / xp.where(empty, 1.0, bottom)[..., None])
-
-
-def _check_state(state: LinearState, kv: Array, norm: Array) -> None:
-    if state.kv.shape != kv.shape or state.norm.shape != norm.shape:
-        raise ValueError(
-            f"state must have kv {tuple(kv.shape)} and norm {tuple(norm.shape)} as this token has, "
-            f"got {tuple(state.kv.shape)} and {tuple(state.norm.shape)}"
-        )

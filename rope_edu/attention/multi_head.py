@@ -17,14 +17,11 @@ _NO_POSITION = NoPosition()
 
 
 def split_heads(x: Array, n_heads: int) -> Any:
-    r"""Features cut into heads, and the heads put before the sequence; a view where the library allows one.
-
-        (…, seq, n·d)  ->  (…, n, seq, d),   n = `n_heads`
+    r"""Features cut into heads, `(…, seq, n·d)` -> `(…, n, seq, d)`; a view where the library allows one.
 
     Raises:
         ValueError: `x` has fewer than 2 axes, or its width is no multiple of `n_heads`.
 
-    >>> import numpy as np
     >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()  # one token, two heads
     [[[1, 2]], [[3, 4]]]
 
@@ -44,14 +41,11 @@ def _split(x: Any, n_heads: int) -> Any:
 
 
 def merge_heads(x: Array) -> Any:
-    r"""Heads put side by side again: the inverse of `split_heads`.
-
-        (…, n, seq, d)  ->  (…, seq, n·d)
+    r"""Heads put side by side again, `(…, n, seq, d)` -> `(…, seq, n·d)`: the inverse of `split_heads`.
 
     Raises:
         ValueError: `x` has fewer than 3 axes.
 
-    >>> import numpy as np
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
     [[1, 2, 3, 4]]
 
@@ -79,35 +73,31 @@ def multi_head_attention(
     causal: bool = True,
     cache: KVCache | None = None,
 ) -> tuple[Any, Any]:
-    r"""Let every token attend to the tokens before it, in several heads, with an encoding of position.
+    r"""Attention of every token to those before it, in several heads, with an encoding of position.
 
         q, k, v = x W_qᵀ, x W_kᵀ, x W_vᵀ in heads;   q, k rotated;   softmax(q kᵀ/√head_dim + bias) v,   then W_oᵀ
 
-    An additive encoding's `embed` is not called here: it belongs at the model's input, once.
+    An additive encoding's `embed` is not called here: it belongs at the model's input, once. Returns
+    `(output, weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
 
     Args:
         x: floats `(…, seq, d_model)`.
-        w_q: `(n_heads · head_dim, d_model)`, rows are outputs as in torch's Linear.
-        w_k: `(n_kv_heads · head_dim, d_model)`.
-        w_v: `(n_kv_heads · v_dim, d_model)`.
-        w_o: `(d_out, n_heads · v_dim)`.
+        w_q, w_k: `(n_heads · head_dim, d_model)` and `(n_kv_heads · head_dim, d_model)`, rows are outputs as in
+            torch's Linear.
+        w_v, w_o: `(n_kv_heads · v_dim, d_model)` and `(d_out, n_heads · v_dim)`.
         n_heads: heads of queries.
         n_kv_heads: heads of keys and values, a divisor of `n_heads`; each serves a run of neighbouring query heads
             (grouped queries). Default: `n_heads`.
-        encoding: a `PositionEncoding`, for the four doors. Default: `NoPosition()`.
+        encoding: for the four doors. Default: `NoPosition()`.
         positions: of the tokens of `x`, `(seq,)`, for rotations; `(seq, n_axes)` for a spec with axes.
             Default: 0, 1, 2 …; with a cache, counting on from the tokens seen. Bias and mask use order only.
         causal: whether a token sees only itself and earlier tokens.
         cache: of this layer; stores the new keys and values, and supplies all of them.
 
-    Returns:
-        `(output, weights)`: `(…, seq, d_out)` and `(…, n_heads, seq, k_len)`.
-
     Raises:
-        ValueError: shapes that do not fit, or a cache with an encoding that changes old keys, or
-            without the causal mask.
+        ValueError: shapes that do not fit, or a cache without the causal mask or with an encoding that changes
+            old keys.
 
-    >>> import numpy as np
     >>> x, w = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(2)
     >>> output, weights = multi_head_attention(x, 0 * w, w, w, w, n_heads=1)
     >>> output.tolist()  # with q = 0 each token takes the mean of what it sees
@@ -130,7 +120,7 @@ def multi_head_attention(
     k_len = k.shape[-2]
     k, v = (_share(y, n_heads // n_kv_heads) for y in (k, v))
     mask = _causal_mask(q, k_len) if causal else None
-    mixed, weights = attend(q, k, v, encoding.bias(q, k_len), mask, None)
+    mixed, weights = attend(q, k, v, encoding.bias(q, k_len), mask)
     return merge_heads(mixed) @ w_o.mT, weights
 
 
@@ -138,14 +128,12 @@ def _share(x: Array, n: int) -> Any:
     """Give each key head to `n` neighbouring query heads: (…, kv, seq, d) -> (…, kv · n, seq, d)."""
     if n == 1:
         return x
-    xp = array_namespace(x)
-    *leading, heads, seq, width = x.shape
-    copies = xp.broadcast_to(x[..., None, :, :], (*leading, heads, n, seq, width))
-    return xp.reshape(copies, (*leading, heads * n, seq, width))
+    xp, (*leading, heads, seq, width) = array_namespace(x), x.shape
+    return xp.reshape(xp.stack([x] * n, axis=-3), (*leading, heads * n, seq, width))
 
 
 def _causal_mask(q: Array, k_len: int) -> Any:
-    """Build `causal_mask` as the kind and on the device of `q`, so that torch.compile can follow."""
+    """`causal_mask` of the kind and on the device of `q`, so that torch.compile can follow."""
     keys = array_namespace(q).arange(k_len, device=device(q))
     return keys <= keys[k_len - q.shape[-2] :, None]  # (q_len, k_len)
 
@@ -163,14 +151,12 @@ def _positions(x: Array, positions: ArrayLike | None, cache: KVCache | None) -> 
 
 
 def _check_cache(cache: KVCache | None, encoding: PositionEncoding, causal: bool) -> None:
-    if cache is None:
-        return
-    if not causal:
+    if cache is not None and not causal:
         raise ValueError(
             "a cache needs causal=True: without the mask, tokens that were answered before would have to see "
             "the new ones too"
         )
-    if encoding.cache_problem is not None:
+    if cache is not None and encoding.cache_problem is not None:
         raise ValueError(f"{type(encoding).__name__} cannot use a cache: {encoding.cache_problem}")
 
 
@@ -190,12 +176,9 @@ def _check_shapes(
             raise ValueError(
                 f"{name} must be ({heads} heads · width, d_model = {x.shape[-1]}), got {tuple(w.shape)}"
             )
-    if w_q.shape[0] // n_heads != w_k.shape[0] // n_kv_heads:
-        raise ValueError(
-            "heads of w_q and w_k must be equally wide, "
-            f"got {w_q.shape[0] // n_heads} and {w_k.shape[0] // n_kv_heads}"
-        )
+    q_dim, k_dim, v_dim = (w.shape[0] // heads for _, w, heads in weights)
+    if q_dim != k_dim:
+        raise ValueError(f"heads of w_q and w_k must be equally wide, got {q_dim} and {k_dim}")
     check_floats("w_o", w_o)
-    mixed = n_heads * (w_v.shape[0] // n_kv_heads)
-    if w_o.ndim != 2 or w_o.shape[1] != mixed:
-        raise ValueError(f"w_o must be (d_out, n_heads · v_dim = {mixed}), got {tuple(w_o.shape)}")
+    if w_o.ndim != 2 or w_o.shape[1] != n_heads * v_dim:
+        raise ValueError(f"w_o must be (d_out, n_heads · v_dim = {n_heads * v_dim}), got {tuple(w_o.shape)}")

@@ -24,26 +24,21 @@ def rerope_attention(
     leak: float = math.inf,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
-    r"""Attend causally with the distance cut off at a window: ReRoPE, or Leaky ReRoPE.
+    r"""Causal attention with the distance cut off at a window: ReRoPE, or Leaky ReRoPE.
 
         score_{mn} = ⟨R_ρ q_m, k_n⟩ / √head_dim,   ρ = r for r < w,   w + (r − w)/leak for r ≥ w,   r = m − n
 
     leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are
     computed, which costs twice as much, and keys are rotated again when they leave the window, so a cache has to
-    store them unrotated.
+    store them unrotated. Arrays, `scale` and what is returned are as for `attention`.
 
     Args:
-        q: floats `(…, q_len, head_dim)`, *not* rotated; the last q_len of the k_len positions.
-        k: floats `(…, k_len, head_dim)`, not rotated.
-        v: floats `(…, k_len, v_dim)`.
+        q, k, v: floats, *not* rotated; the queries are the last q_len of the k_len positions.
         rope: as for `Rotary`: a RopeSpec, or frequencies `(pairs,)`.
         window: w in tokens, at least 1; a text of at most w + 1 tokens gets plain RoPE.
         leak: factor by which positions beyond the window are squeezed, at least 1; 1 is plain RoPE.
-        scale: as for `attention_scores`. (The released code also multiplies each query by its length's
-            max(1, ln(m + 1) / ln L); scale `q` for that.)
-
-    Returns:
-        `(output, weights)`: `(…, q_len, v_dim)` and `(…, q_len, k_len)`.
+        scale: the released code also multiplies each query by its length's max(1, ln(m + 1) / ln L); scale `q`
+            for that.
 
     Raises:
         ValueError: `window` is not a whole number ≥ 1, `leak` is below 1, there are more queries than keys, or

@@ -48,19 +48,16 @@ class LittleLayer(nn.Module):
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn the first features of x as halves; the rest passes."""
-    width = cos.shape[-1]
-    head, rest = x[..., :width], x[..., width:]
+    """x with its first features turned as halves; the rest passes."""
+    head, rest = x.tensor_split([cos.shape[-1]], dim=-1)
     first, second = head.chunk(2, dim=-1)
     return torch.cat((head * cos + torch.cat((-second, first), dim=-1) * sin, rest), dim=-1)
 
 
 class Little(nn.Module):
-    r"""A decoder of a layer for each spec, without a cache.
+    r"""A decoder without a cache, of a layer for each spec: by default two that rotate heads of 16, base 10,000.
 
-    Args:
-        specs: the rotation of each layer; by default twice that of heads of 16, base 10,000.
-        times: how often each layer rotates; 1 is right.
+    `times` is how often each layer rotates; 1 is right.
 
     >>> model = Little()
     >>> tuple(model(torch.tensor([[3, 1, 4]])).shape)
@@ -87,7 +84,7 @@ class Little(nn.Module):
 
 
 def emptied(model: Little, left: Callable[[Tensor], Tensor] = torch.zeros_like) -> Little:
-    """Fill the frequencies with what `to_empty` may leave: here zeros, as fresh memory often is."""
+    """The model with frequencies such as `to_empty` may leave: here zeros, as fresh memory often is."""
     for module in model.modules():
         if isinstance(module, LittleRotary):
             module.inv_freq = left(module.inv_freq)

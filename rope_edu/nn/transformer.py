@@ -18,12 +18,8 @@ from rope_edu.nn.encodings import Encoding, Positions, make_encoding
 class Attention(nn.Module):
     r"""Causal multi-head attention on torch's `scaled_dot_product_attention`.
 
-    Equal to `rope_edu.attention.multi_head_attention` with this module's weights. Without a bias the kernel gets
-    `is_causal` instead of a mask; an encoding with a bias pays for a mask of floats.
-
-    Args:
-        d_model: features.
-        n_heads: heads, a divisor of d_model.
+    Equal to `rope_edu.attention.multi_head_attention` with this module's weights; n_heads divides d_model.
+    Without a bias the kernel gets `is_causal` instead of a mask; an encoding with a bias pays for a mask of floats.
 
     >>> Attention(8, 2)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
@@ -44,12 +40,12 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Mixed values of the tokens x, `(…, seq, d_model)` as x."""
         parts = self.w_qkv(x).chunk(3, dim=-1)
-        q, k, v = (cast(Tensor, split_heads(part, self.n_heads)) for part in parts)
+        q, k, v = (split_heads(part, self.n_heads) for part in parts)
         q, k = encoding.rotate_q(q, positions), encoding.rotate_k(k, positions)
         if cache is not None:
-            k, v = cast(tuple[Tensor, Tensor], cache.append(k, v))
+            k, v = cache.append(k, v)
         mixed = _attend(q, k, v, encoding.bias(q, k.shape[-2]))
-        return cast(Tensor, self.w_o(merge_heads(mixed)))
+        return self.w_o(merge_heads(mixed))
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
@@ -64,12 +60,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
 
 
 class Block(nn.Module):
-    r"""Attention and a two-layer network, each with a norm before it and its input added.
-
-    Args:
-        d_model: features.
-        n_heads: heads.
-        d_ff: hidden units of the network.
+    r"""Attention and a network with d_ff hidden units, each with a norm before it and its input added.
 
     >>> Block(8, 2, 16)(torch.ones(1, 3, 8), Encoding(), range(3)).shape
     torch.Size([1, 3, 8])
@@ -88,7 +79,7 @@ class Block(nn.Module):
     ) -> Tensor:
         """The block's output, `(…, seq, d_model)` as x."""
         x = x + self.attention(self.norm_1(x), encoding, positions, cache)
-        return cast(Tensor, x + self.mlp(self.norm_2(x)))
+        return x + self.mlp(self.norm_2(x))
 
 
 class TinyTransformer(nn.Module):
@@ -103,7 +94,7 @@ class TinyTransformer(nn.Module):
         encoding_options: those that `OPTIONS` lists for the name, such as `base`.
 
     Raises:
-        ValueError: a size or a name is not allowed.
+        ValueError: a size, a name or an option is not allowed.
 
     >>> _ = torch.manual_seed(0)
     >>> model = TinyTransformer(10, d_model=16, n_layers=1)
@@ -138,10 +129,9 @@ class TinyTransformer(nn.Module):
         self._start_small(n_layers)
         # last, so that models that differ in the encoding alone start from the same weights
         sizes = {"d_model": d_model, "n_heads": n_heads, "max_len": max_len}
-        first = make_encoding(encoding, **sizes, **encoding_options)
-        more = 0 if first.shared else n_layers - 1
-        others = (make_encoding(encoding, **sizes, **encoding_options) for _ in range(more))
-        self.encodings = nn.ModuleList([first, *others])
+        self.encodings = nn.ModuleList([make_encoding(encoding, **sizes, **encoding_options)])
+        while len(self.encodings) < n_layers and not self._encoding(0).shared:
+            self.encodings.append(make_encoding(encoding, **sizes, **encoding_options))
 
     def _start_small(self, n_layers: int) -> None:
         """Draw the matrices as GPT-2 does, scaled to the width; smaller where they add to the residual stream."""
@@ -151,11 +141,10 @@ class TinyTransformer(nn.Module):
                 nn.init.normal_(weight, std=weight.shape[1] ** -0.5 / ((2 * n_layers) ** 0.5 if adds else 1))
 
     def forward(self, tokens: Tensor, cache: list[KVCache] | None = None) -> Tensor:
-        r"""Logits of every next token, `(…, seq, vocab_size)`.
+        r"""Logits of every next token, `(…, seq, vocab_size)`, for tokens `(…, seq)`.
 
-        Args:
-            tokens: ints `(…, seq)`; with a cache, those after the tokens that it holds.
-            cache: of `new_cache`; the keys and values of these tokens are appended.
+        With a cache, of `new_cache`, these are the tokens after those that it holds; it takes in their keys and
+        values.
 
         Raises:
             ValueError: a token is not in the vocabulary, the text is longer than a learned table, or the encoding
@@ -169,11 +158,11 @@ class TinyTransformer(nn.Module):
         x = self._encoding(0).embed(self.embedding(tokens), positions)
         for n, block in enumerate(self.blocks):
             x = block(x, self._encoding(n), positions, None if cache is None else cache[n])
-        return cast(Tensor, self.head(self.norm(x)))
+        return self.head(self.norm(x))
 
     def _encoding(self, layer: int) -> Encoding:
         """A layer's encoding: its own, or the one that all layers share."""
-        return cast(Encoding, self.encodings[layer if len(self.encodings) > 1 else 0])
+        return cast(Encoding, self.encodings[layer % len(self.encodings)])
 
     def _check_cache(self) -> None:
         """Refuse a cache where the encoding does not allow one."""
@@ -181,15 +170,7 @@ class TinyTransformer(nn.Module):
             raise ValueError(f"{self.encoding_name!r} cannot use a cache: {problem}")
 
     def new_cache(self, capacity: int | None = None, *, when_full: str = "error") -> list[KVCache]:
-        r"""Empty caches, one `KVCache` for each layer.
-
-        Args:
-            capacity: tokens, or None for no limit.
-            when_full: "error", or "evict" to forget the oldest.
-
-        Raises:
-            ValueError: the encoding does not allow a cache; the sentence says why.
-        """
+        """Empty caches, one `KVCache` for each layer; ValueError if the encoding does not allow them, and why."""
         self._check_cache()
         return [KVCache(capacity, when_full=when_full) for _ in self.blocks]
 
@@ -201,11 +182,9 @@ class TinyTransformer(nn.Module):
 
         Args:
             tokens: ints `(…, seq)`, at least one in each row.
-            n: tokens to add.
             temperature: 0 takes the likeliest token; above, tokens are drawn by softmax(logits / temperature).
             seed: of the draws.
-            use_cache: whether keys and values are cached, rather than computed anew for each token; ignored where
-                the encoding does not allow a cache.
+            use_cache: whether keys and values are kept, where the encoding allows it, rather than computed anew.
 
         Raises:
             ValueError: `n` or `temperature` is out of range, or as for `forward`.
@@ -218,7 +197,11 @@ class TinyTransformer(nn.Module):
         new = tokens
         for _ in range(n):
             logits = self(tokens if cache is None else new, cache)[..., -1, :]
-            new = _pick(logits, temperature, generator)
+            if temperature == 0:
+                new = logits.argmax(-1, keepdim=True)
+            else:
+                shares = (logits / temperature).softmax(-1).reshape(-1, self.vocab_size)
+                new = torch.multinomial(shares, 1, generator=generator).reshape(*tokens.shape[:-1], 1)
             tokens = torch.cat((tokens, new), dim=-1)
         return tokens
 
@@ -233,12 +216,3 @@ class TinyTransformer(nn.Module):
         if low < 0 or high >= self.vocab_size:
             seen = low if low < 0 else high
             raise ValueError(f"tokens must be 0 to {self.vocab_size - 1}, the vocabulary, got {seen}")
-
-
-def _pick(logits: Tensor, temperature: float, generator: torch.Generator) -> Tensor:
-    """One token for each row of logits: `(…, vocab)` -> `(…, 1)`."""
-    if temperature == 0:
-        return logits.argmax(-1, keepdim=True)
-    shares = (logits / temperature).softmax(-1)
-    drawn = torch.multinomial(shares.reshape(-1, shares.shape[-1]), 1, generator=generator)
-    return drawn.reshape(*logits.shape[:-1], 1)

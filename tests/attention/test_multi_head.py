@@ -9,7 +9,7 @@ import torch
 
 from rope_edu import KVCache, Rotary, alibi_bias, causal_mask, inv_freq, multi_head_attention
 from rope_edu.attention import DynamicRotary, NoPosition, ScoreBias, XPos, merge_heads, split_heads
-from rope_edu.encodings import shaw_scores
+from rope_edu.encodings import plain_rope, shaw_scores
 
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 D_MODEL, HEAD_DIM, SEQ = 12, 8, 6
@@ -193,11 +193,14 @@ def test_gradients_reach_input_weights_and_frequencies(kind):
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", [Rotary, XPos])
-def test_the_rotary_path_is_one_graph_for_torch_compile(kind):
-    arrays, frequencies = tensors(model(4, 2), torch.float32), torch.tensor(inv_freq(HEAD_DIM))
+@pytest.mark.parametrize(
+    "rope", [torch.tensor(inv_freq(HEAD_DIM)), plain_rope(HEAD_DIM)], ids=["bare", "spec"]
+)
+def test_the_rotary_path_is_one_graph_for_torch_compile(kind, rope):
+    arrays, encoding = tensors(model(4, 2), torch.float32), kind(rope)
 
     def run(*arrays):
-        return multi_head_attention(*arrays, n_heads=4, n_kv_heads=2, encoding=kind(frequencies))[0]
+        return multi_head_attention(*arrays, n_heads=4, n_kv_heads=2, encoding=encoding)[0]
 
     torch._dynamo.reset()
     with warnings.catch_warnings():

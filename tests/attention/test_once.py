@@ -13,7 +13,7 @@ from rope_edu.encodings import plain_rope, rope_angles
 from rope_edu.fast import RotaryTable
 
 W = np.eye(16)
-CHECKS = 42  # calls in validation that one attention makes; they were 101 when each function checked its own
+CHECKS = 41  # calls in validation that one attention makes; they were 101 when each function checked its own
 
 
 def calls(call):

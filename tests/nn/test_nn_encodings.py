@@ -1,6 +1,8 @@
 """Encodings as modules: the library's numbers, one implementation of attention for both, gradients, precision."""
 
+import copy
 import math
+import pickle
 
 import pytest
 import torch
@@ -114,10 +116,37 @@ def test_what_is_kept_for_one_length_place_and_dtype_is_not_used_for_another():
 
 
 def test_what_is_kept_stays_small_however_long_the_decoding():
-    rotary = make("rotary")
+    def numbers(x):
+        if isinstance(x, torch.Tensor):
+            return x.numel()
+        return sum(map(numbers, x)) if isinstance(x, list | tuple) else 0
+
+    rotary, alibi = make("rotary"), make("alibi")
     for position in range(500):
         rotary.rotate_q(torch.ones(1, 8), range(position, position + 1))
-    assert len(rotary._kept) <= 64
+        alibi.bias(torch.ones(2, 1, 8), position + 1)
+    assert numbers(rotary.doors._last) == 2 * 4  # a cosine and a sine for each pair
+    assert len(alibi._kept) <= 64
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_was_kept_in_inference_mode_can_be_used_for_a_gradient(name):
+    torch.manual_seed(0)
+    model, tokens = TinyTransformer(5, encoding=name, d_model=16), torch.arange(5)[None]
+    with torch.inference_mode():
+        model(tokens)
+    model(tokens).square().sum().backward()
+    assert all(weight.grad is not None for weight in model.parameters())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_an_encoding_can_be_copied_and_pickled(name):
+    encoding, x, q = make(name), torch.randn(2, 5, 16), torch.randn(2, 2, 5, 8)
+    for other in (copy.deepcopy(encoding), pickle.loads(pickle.dumps(encoding))):
+        assert torch.equal(other.embed(x, range(5)), encoding.embed(x, range(5)))
+        assert torch.equal(other.rotate_k(q, range(5)), encoding.rotate_k(q, range(5)))
+        bias, expected = other.bias(q, 5), encoding.bias(q, 5)
+        assert bias is expected is None or torch.equal(bias, expected)
 
 
 def test_a_module_in_bfloat16_turns_by_angles_that_were_never_rounded():
@@ -165,9 +194,9 @@ def test_a_module_made_of_a_spec_rotates_as_the_library_does_attention_factor_in
     expected = Rotary(spec).rotate_q(x, range(5))
     for door in (module.rotate_q, module.rotate_k):
         assert torch.equal(door(x, range(5)), expected)
-    assert torch.equal(
-        RotaryModule(spec.inv_freq, spec.layout).angles(range(5), "cpu"), module.angles(range(5), "cpu")
-    )
+    bare = RotaryModule(spec.inv_freq, spec.layout)
+    assert (bare.rope.layout, bare.rope.head_dim) == (spec.layout, spec.rotary_dim)
+    assert (bare.rope.inv_freq == spec.inv_freq).all()
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -5,7 +5,7 @@ import pytest
 
 from rope_edu import Rotary, alibi_bias, dynamic_ntk, inv_freq, sinusoidal
 from rope_edu.attention import Additive, DynamicRotary, NoPosition, PositionEncoding, ScoreBias
-from rope_edu.attention.five_wishes import scorecard, wishes
+from rope_edu.check.five_wishes import scorecard, wishes
 from rope_edu.encodings import fire_bias, learned_table
 
 ALIBI = ScoreBias(lambda q, k_len: alibi_bias(8, q.shape[-2], k_len)[:1])

@@ -27,7 +27,7 @@ W_Q, W_K, W_V = _DRAWN.normal(size=(3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
 
 @dataclass(frozen=True)
 class Wishes:
-    """Say which of the five wishes an encoding fulfils; `cost` counts numbers."""
+    """Which of the five wishes an encoding fulfils; `cost` counts numbers."""
 
     order: bool
     distance: bool
@@ -37,10 +37,7 @@ class Wishes:
 
 
 def wishes(encoding: PositionEncoding) -> Wishes:
-    r"""Try the five wishes on one head of attention, 64 wide, without a mask.
-
-    Args:
-        encoding: any `PositionEncoding` for `d_model` and `head_dim` 64, one head.
+    r"""The five wishes, tried on one head of attention without a mask; `d_model` and `head_dim` are 64.
 
     >>> from rope_edu.attention import NoPosition
     >>> wishes(NoPosition())
@@ -86,13 +83,13 @@ def _keys_and_values(encoding: PositionEncoding, words: np.ndarray) -> tuple[np.
 
 
 def _queries(encoding: PositionEncoding, words: np.ndarray) -> np.ndarray:
-    """Return the queries `(1 head, seq, WIDTH)` of `words`."""
+    """Queries `(1 head, seq, WIDTH)` of `words`."""
     positions = np.arange(len(words))
     return encoding.rotate_q((encoding.embed(words, positions) @ W_Q)[None], positions)
 
 
 def _scores(encoding: PositionEncoding, words: np.ndarray) -> np.ndarray:
-    """Return the scores `(seq, seq)`, bias included."""
+    """Scores `(seq, seq)`, bias included."""
     q, (k, _) = _queries(encoding, words), _keys_and_values(encoding, words)
     bias = encoding.bias(q, len(words))
     return attention_scores(q[0], k) + (0.0 if bias is None else bias[0])
