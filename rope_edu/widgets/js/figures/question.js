@@ -4,19 +4,15 @@ import { makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
 import { button } from "../lib/ways.js";
 
-/**
- * The figure above an element: the nearest one of that class before it in the page.
- * @type {(element: Element, name: string) => Element | undefined}
- */
+// The figure above an element: the nearest one of that class before it in the page.
+/** @type {(element: Element, name: string) => Element | undefined} */
 function above(element, name) {
   const all = [...document.querySelectorAll(`[data-live="${name}"]`)];
   return all.findLast((each) => each.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-/**
- * The figure beside the questions in a kernel, by way of Python: {now(asked), show(asked), pick(asked, names, take)}.
- * @param {Model} model
- */
+// The figure beside the questions in a kernel, by way of Python: {now(asked), show(asked), pick(asked, names, take)}.
+/** @param {Model} model */
 function ofKernel(model) {
   let turn = 0;
   function show(/** @type {Asked} */ { id, show: state }) {
@@ -35,10 +31,8 @@ function ofKernel(model) {
   return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }
 
-/**
- * The same in a page; `link(asked)` is a button that brings the figure into view, where it is out of sight on a small window.
- * @param {HTMLElement} root
- */
+// The same in a page; `link(asked)` is a button that brings the figure into view, where it is out of sight on a small window.
+/** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
   const tell = (/** @type {Asked} */ asked, /** @type {string} */ type, /** @type {any} */ detail) =>

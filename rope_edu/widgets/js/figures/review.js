@@ -43,11 +43,8 @@ function save(text, name) {
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
 
-/**
- * A sitting: what is due now, the next question first. One that is missed comes once more in the same sitting.
- * @param {ReturnType<typeof makeMemory>} memory
- * @param {() => string[]} names
- */
+// A sitting: what is due now, the next question first. One that is missed comes once more in the same sitting.
+/** @param {ReturnType<typeof makeMemory>} memory @param {() => string[]} names */
 function makeSitting(memory, names) {
   const today = () => dayOf(new Date());
   /** @type {string[]} */

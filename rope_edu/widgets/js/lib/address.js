@@ -33,10 +33,8 @@ function textsOf(controls, state) {
   return Object.fromEntries(changed.map((name) => [name, String(state[name])]));
 }
 
-/**
- * The state in an address's texts: the first picture, and what they change in it.
- * @type {(controls: Controls, texts: Texts) => State}
- */
+// The state in an address's texts: the first picture, and what they change in it.
+/** @type {(controls: Controls, texts: Texts) => State} */
 export function stateOf(controls, texts) {
   const state = initialOf(controls);
   for (const [name, control] of Object.entries(controls)) {
@@ -46,10 +44,8 @@ export function stateOf(controls, texts) {
   return state;
 }
 
-/**
- * The figure's name in an address: a second one of its class in the page is called RotatePair.2.
- * @type {(page: Document, root: Element, figure: string) => string}
- */
+// The figure's name in an address: a second one of its class in the page is called RotatePair.2.
+/** @type {(page: Document, root: Element, figure: string) => string} */
 function nameIn(page, root, figure) {
   const place = [...page.querySelectorAll(`[data-live="${figure}"]`)].indexOf(root);
   return place > 0 ? `${figure}.${place + 1}` : figure;
@@ -59,16 +55,11 @@ function nameIn(page, root, figure) {
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
-/**
- * {recall(), remember(), link, follow(use), stop()} of a figure in a page: recall takes the state from the address and shows the
- * figure, link gives the state's address. A link in the text to a state of this figure moves it where the reader is;
- * `use(link)` then keeps the picture in sight.
- * @param {string} figure
- * @param {Live} state
- * @param {HTMLElement} root
- * @param {Moved} leapt
- * @param {AbortSignal} signal
- */
+// {recall(), remember(), link, follow(use), stop()} of a figure in a page: recall takes the state from the address and shows the
+// figure, link gives the state's address. A link in the text to a state of this figure moves it where the reader is;
+// `use(link)` then keeps the picture in sight.
+/** @param {string} figure @param {Live} state @param {HTMLElement} root @param {Moved} leapt
+ * @param {AbortSignal} signal */
 export function makeAddress(figure, state, root, leapt, signal) {
   /** @type {number | undefined} */
   let writing;

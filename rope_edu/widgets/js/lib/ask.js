@@ -21,12 +21,10 @@ function inPage(asked) {
   };
 }
 
-/**
- * {element, stop()}: a question. `answered(asked, given, right, first)` is called at each answer, `now()` has the state of the figure
- * beside it; `link()` makes what leads on from a reply, or nothing; `pick` lets the figure be clicked, see ways.js.
- * @param {Asked} given
- * @param {Omit<Around, "tell"> & {answered: (asked: Asked, given: any, right: boolean, first: boolean) => void}} around
- */
+// {element, stop()}: a question. `answered(asked, given, right, first)` is called at each answer, `now()` has the state of the figure
+// beside it; `link()` makes what leads on from a reply, or nothing; `pick` lets the figure be clicked, see ways.js.
+/** @param {Asked} given
+ * @param {Omit<Around, "tell"> & {answered: (asked: Asked, given: any, right: boolean, first: boolean) => void}} around */
 export function makeAsk(given, { answered, now, link = () => undefined, pick }) {
   const asked = inPage(given);
   const reply = html("div", { class: "rl-reply", role: "status" });

@@ -7,9 +7,7 @@ const FAILED = phrase`This figure failed to draw these values; the picture shows
 /** @type {(root: HTMLElement) => boolean} */
 export const hasFailed = (root) => "failed" in root.dataset;
 
-/**
- * {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
- */
+// {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
 export function makeAttempt(/** @type {HTMLElement} */ root, /** @type {Tell} */ show) {
   function fail(/** @type {unknown} */ error) {
     if (!root.dataset.ready) throw error;

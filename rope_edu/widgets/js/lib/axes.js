@@ -4,16 +4,10 @@ import { clamp, ticks } from "./numbers.js";
 
 /** @import { Pen } from "./pen.js" */
 
-/**
- * Axes in a box {x, y, w, h} (pixels) over the intervals `xs`, `ys`; returns the two scales X, Y and `at`, the value at a pixel
- * across, held within `xs`.
- * options: xLabel, yLabel, xTicks, yTicks (arrays), xLog, xFormat, yFormat.
- * @param {Pen} pen
- * @param {Box} box
- * @param {Pair} xs
- * @param {Pair} ys
- * @param {AxesOptions} [options]
- */
+// Axes in a box {x, y, w, h} (pixels) over the intervals `xs`, `ys`; returns the two scales X, Y and `at`, the value at a pixel
+// across, held within `xs`.
+// options: xLabel, yLabel, xTicks, yTicks (arrays), xLog, xFormat, yFormat.
+/** @param {Pen} pen @param {Box} box @param {Pair} xs @param {Pair} ys @param {AxesOptions} [options] */
 export function axes(pen, box, xs, ys, options = {}) {
   const { xLabel, yLabel, xLog, xFormat = String, yFormat = String } = options;
   /** @type {(value: number) => number} */

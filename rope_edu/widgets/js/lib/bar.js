@@ -12,11 +12,9 @@ function button(words, click, attributes = {}) {
   return element;
 }
 
-/**
- * A button that copies a text; where there is no clipboard, `byHand` puts it where a reader can copy it and says so.
- * @type {(what: {name: string, rest: string, kind: string, text: () => string, byHand: () => string},
- *   tell: Tell) => HTMLButtonElement}
- */
+// A button that copies a text; where there is no clipboard, `byHand` puts it where a reader can copy it and says so.
+/** @type {(what: {name: string, rest: string, kind: string, text: () => string, byHand: () => string},
+ *   tell: Tell) => HTMLButtonElement} */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);
   const done = (/** @type {string} */ how) => {
@@ -61,14 +59,10 @@ const asLink = (link) => ({
   },
 });
 
-/**
- * {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks. A small form has no
- * more than Play, where it has its control.
- * @param {Figure} figure
- * @param {Live} state
- * @param {string[] | undefined} only
- * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls
- */
+// {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks. A small form has no
+// more than Play, where it has its control.
+/** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
+ * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
 export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {
   const element = html("div", { class: "rl-bar" });
   const code = html("code");

@@ -26,14 +26,12 @@ export function parsed(/** @type {Control} */ control, /** @type {string} */ tex
   return KINDS[control.kind].parse(text);
 }
 
-/**
- * The controls of a figure: {elements, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
- * a slider, `leapt` when it sets another control at once, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
- * `unfolds`: "More" opens when a control in it begins to mean something.
- * @param {Controls} controls
+// The controls of a figure: {elements, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
+// a slider, `leapt` when it sets another control at once, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
+// `unfolds`: "More" opens when a control in it begins to mean something.
+/** @param {Controls} controls
  * @param {{lead?: string[], few?: Record<string, any[]>, only?: string[], unfolds?: boolean}} asked
- * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls
- */
+ * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
 export function makeControls(controls, asked, { moved, leapt, tell }) {
   const places = placed(Object.keys(controls), asked);
   const small = Boolean(asked.only);

@@ -2,37 +2,22 @@
 
 export const SVG = "http://www.w3.org/2000/svg";
 
-/**
- * Create an element: html("label", {class: "…"}, child, …); an attribute that is undefined is left out.
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Attributes} [attributes]
- * @param {(Node | string)[]} children
- * @returns {HTMLElementTagNameMap[Tag]}
- */
+// Create an element: html("label", {class: "…"}, child, …); an attribute that is undefined is left out.
+/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
+ * @param {(Node | string)[]} children @returns {HTMLElementTagNameMap[Tag]} */
 export function html(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-/**
- * The same for an element of a picture.
- * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Attributes} [attributes]
- * @param {(Node | string)[]} children
- * @returns {SVGElementTagNameMap[Tag]}
- */
+// The same for an element of a picture.
+/** @template {keyof SVGElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
+ * @param {(Node | string)[]} children @returns {SVGElementTagNameMap[Tag]} */
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/**
- * @template {Element} Some
- * @param {Some} element
- * @param {Attributes} attributes
- * @param {(Node | string)[]} children
- * @returns {Some}
- */
+/** @template {Element} Some @param {Some} element @param {Attributes} attributes @param {(Node | string)[]} children
+ * @returns {Some} */
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined) element.setAttribute(name, String(value));
@@ -41,10 +26,8 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/**
- * Write what differs only: the same value written again is laid out again.
- * @type {(element: Element, attributes: Attributes) => void}
- */
+// Write what differs only: the same value written again is laid out again.
+/** @type {(element: Element, attributes: Attributes) => void} */
 export function write(element, attributes) {
   for (const name in attributes) {
     const value = String(attributes[name]);

@@ -114,10 +114,8 @@ const TOUCHED = "rl-touched"; // of a figure that has moved: nothing is spoken b
 /** @type {(root: HTMLElement) => boolean} */
 const isTouched = (root) => root.classList.contains(TOUCHED);
 
-/**
- * What others may ask of a figure: root.still(), the picture as a file; root.take({position: 7}), a change as by a hand.
- * @type {(root: HTMLElement, work: {finish: () => void}, take: Moved, draw: () => string) => void}
- */
+// What others may ask of a figure: root.still(), the picture as a file; root.take({position: 7}), a change as by a hand.
+/** @type {(root: HTMLElement, work: {finish: () => void}, take: Moved, draw: () => string) => void} */
 function lend(root, work, take, draw) {
   const still = () => {
     work.finish();
@@ -141,10 +139,8 @@ function takeAway(root, parts) {
   root.remove();
 }
 
-/**
- * JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must stand on it).
- * @type {(root: HTMLElement) => void}
- */
+// JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must stand on it).
+/** @type {(root: HTMLElement) => void} */
 function keepKeys(root) {
   for (const input of root.querySelectorAll("input, select, textarea, button")) {
     input.setAttribute("data-lm-suppress-shortcuts", "true");

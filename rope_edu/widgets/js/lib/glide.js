@@ -9,10 +9,8 @@ const TIME = 400; // ms
 /** @type {(share: number) => number} */
 const eased = (share) => 1 - (1 - share) ** 3;
 
-/**
- * A number of a slider on its way; a whole one is always whole, and has left its place at once.
- * @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number}
- */
+// A number of a slider on its way; a whole one is always whole, and has left its place at once.
+/** @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number} */
 function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   const at = log && from > 0 && to > 0 ? from * (to / from) ** share : from + (to - from) * share;
   const held = clamp(at, low, high);
@@ -20,11 +18,9 @@ function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   return to > from ? Math.ceil(held) : Math.floor(held);
 }
 
-/**
- * A state on the way from one to another: share from 0 to 1. Sliders and points glide; what is chosen is the target's. The
- * rules of the controls hold on the way. Whole numbers named in `smooth` may be fractions there.
- * @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State}
- */
+// A state on the way from one to another: share from 0 to 1. Sliders and points glide; what is chosen is the target's. The
+// rules of the controls hold on the way. Whole numbers named in `smooth` may be fractions there.
+/** @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State} */
 export function between(controls, from, to, share, smooth = []) {
   if (share >= 1) return to;
   const now = { ...to };
@@ -45,13 +41,10 @@ export function between(controls, from, to, share, smooth = []) {
 /** Whether a change may be shown on its way: not to those who ask for less motion, nor where nobody looks. */
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/**
- * {start(from, to), shown(state), way(), busy(), stop()}: start sets off; shown is what is drawn of a state now; `draw()` is called at
- * every frame on the way, `arrived()` at its end.
- * @param {Controls} controls
- * @param {{smooth?: string[], time?: number}} figure
- * @param {{draw: () => void, arrived: () => void}} calls
- */
+// {start(from, to), shown(state), way(), busy(), stop()}: start sets off; shown is what is drawn of a state now; `draw()` is called at
+// every frame on the way, `arrived()` at its end.
+/** @param {Controls} controls @param {{smooth?: string[], time?: number}} figure
+ * @param {{draw: () => void, arrived: () => void}} calls */
 export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) {
   let [frame, since] = [0, 0];
   /** @type {State} */
@@ -83,12 +76,10 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
   return { start, shown, way, busy: () => frame !== 0, stop };
 }
 
-/**
- * {moved, leapt}: what a hand moves that is still on it, at once; and what a button, a choice or a link sets, the picture after it.
- * @type {(state: Live, glide: ReturnType<typeof makeGlide>,
+// {moved, leapt}: what a hand moves that is still on it, at once; and what a button, a choice or a link sets, the picture after it.
+/** @type {(state: Live, glide: ReturnType<typeof makeGlide>,
  *   calls: {change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}) =>
- *   {moved: Moved, leapt: Moved}}
- */
+ *   {moved: Moved, leapt: Moved}} */
 export function makeHand(state, glide, { change, paint, isSteady, remember }) {
   /** @type {Moved} */
   function moved(changes) {

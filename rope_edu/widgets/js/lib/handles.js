@@ -26,14 +26,10 @@ export function spotOf(picture, event) {
   return [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
 }
 
-/**
- * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, ring, trait}}; `moved({trait:
- * value})` is called when a hand drags. A ring is round, as large as `ring` says, unless its thing is a box of [width, height];
- * several things that move one trait have names of their own. With `several`, at gives traits and their values.
- * @param {SVGSVGElement} picture
- * @param {Moved} moved
- * @param {AbortSignal} signal
- */
+// {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, ring, trait}}; `moved({trait:
+// value})` is called when a hand drags. A ring is round, as large as `ring` says, unless its thing is a box of [width, height];
+// several things that move one trait have names of their own. With `several`, at gives traits and their values.
+/** @param {SVGSVGElement} picture @param {Moved} moved @param {AbortSignal} signal */
 export function makeHandles(picture, moved, signal) {
   const element = svg("g");
   /** @type {Record<string, Grip>} */

@@ -2,10 +2,8 @@
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
-/**
- * The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
- * @type {(text: string) => number}
- */
+// The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
+/** @type {(text: string) => number} */
 export function numberOf(text) {
   const plain = text
     .trim()
@@ -21,10 +19,8 @@ export function numberOf(text) {
 const near = (/** @type {number} */ a, /** @type {number} */ b, /** @type {number} */ within) =>
   a - b <= within && b - a <= within;
 
-/**
- * Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
- * @type {(text: string) => number[]}
- */
+// Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
+/** @type {(text: string) => number[]} */
 export function numbersOf(text) {
   const parts = text.replace(/[()[\]]/g, " ").split(/[;\s]+|,\s+/);
   const truths = { true: 1, false: 0 };
@@ -40,10 +36,8 @@ const alike = (wanted, given, share) =>
   wanted.length === given.length &&
   wanted.every((value, at) => near(Number(value), given[at], share * (value < 0 ? -value : Number(value) || 1)));
 
-/**
- * The verdict on an answer: the number of a choice, a number, several, or names in an order.
- * @type {(asked: Asked, given: any) => Verdict}
- */
+// The verdict on an answer: the number of a choice, a number, several, or names in an order.
+/** @type {(asked: Asked, given: any) => Verdict} */
 export function judge(asked, given) {
   if (asked.rules) {
     const why = ruled(asked.rules, given);

@@ -1,14 +1,9 @@
 // One memoiser for all: a move of a slider computes only what is new.
 
-/**
- * f, which remembers its last `most` values; its arguments are told apart by their JSON, so they are
- * plain values.
- * @template {any[]} Values
- * @template Value
- * @param {(...values: Values) => Value} f
- * @param {number} [most]
- * @returns {(...values: Values) => Value}
- */
+// f, which remembers its last `most` values; its arguments are told apart by their JSON, so they are
+// plain values.
+/** @template {any[]} Values @template Value @param {(...values: Values) => Value} f @param {number} [most]
+ * @returns {(...values: Values) => Value} */
 export function memo(f, most = 8) {
   /** @type {Map<string, Value>} */
   const kept = new Map();

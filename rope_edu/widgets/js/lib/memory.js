@@ -23,10 +23,8 @@ function mixed(text) {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-/**
- * Which questions a day brings: those that are due, the longest overdue first, then new ones, mixed anew every day; `most` at once.
- * @type {(names: string[], cards: Cards, today: number, most: number) => string[]}
- */
+// Which questions a day brings: those that are due, the longest overdue first, then new ones, mixed anew every day; `most` at once.
+/** @type {(names: string[], cards: Cards, today: number, most: number) => string[]} */
 export function dueOn(names, cards, today, most) {
   const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));
   const seen = names.filter((name) => Object.hasOwn(cards, name) && cards[name].due <= today);

@@ -1,9 +1,7 @@
 // Numbers: as a reader writes them, held in a range, in rows, and round ones for an axis.
 
-/**
- * A number as a reader writes it: fixed decimals, a real minus sign, no negative zero.
- * @type {(value: number, decimals?: number) => string}
- */
+// A number as a reader writes it: fixed decimals, a real minus sign, no negative zero.
+/** @type {(value: number, decimals?: number) => string} */
 export function fmt(value, decimals = 2) {
   const text = (Math.abs(value) < 0.5 * 10 ** -decimals ? 0 : value).toFixed(decimals);
   return text.replace("-", "−");
@@ -29,19 +27,15 @@ export function powerOf(value) {
   return Math.log10(value);
 }
 
-/**
- * A power of ten as a reader writes it: 0.01, 1, 100 within [low, high], 10⁻⁹ beyond.
- * @type {(power: number, low?: number, high?: number) => string}
- */
+// A power of ten as a reader writes it: 0.01, 1, 100 within [low, high], 10⁻⁹ beyond.
+/** @type {(power: number, low?: number, high?: number) => string} */
 export function decade(power, low = -3, high = 2) {
   if (power < low || power > high) return `10${raised(Math.round(power))}`;
   return String(Number((10 ** power).toPrecision(2)));
 }
 
-/**
- * A number of at least 0 with the digits that count, in least to most decimals: 0.0316, 2.72·10⁻⁶.
- * @type {(value: number, digits?: number, least?: number, most?: number) => string}
- */
+// A number of at least 0 with the digits that count, in least to most decimals: 0.0316, 2.72·10⁻⁶.
+/** @type {(value: number, digits?: number, least?: number, most?: number) => string} */
 export function significant(value, digits = 3, least = 0, most = 6) {
   if (value === 0) return "0";
   const power = Math.floor(Math.log10(value));
@@ -65,18 +59,14 @@ export function range(low, high, step = 1) {
   return Array.from({ length: Math.floor((high - low) / step + 1e-9) + 1 }, (_, i) => low + i * step);
 }
 
-/**
- * `count` + 1 numbers from low to high, each the same number of times the one before.
- * @type {(low: number, high: number, count: number) => number[]}
- */
+// `count` + 1 numbers from low to high, each the same number of times the one before.
+/** @type {(low: number, high: number, count: number) => number[]} */
 export function geometric(low, high, count) {
   return range(0, count).map((i) => low * (high / low) ** (i / count));
 }
 
-/**
- * Round numbers that divide [low, high] into about `count` parts.
- * @type {(low: number, high: number, count?: number) => number[]}
- */
+// Round numbers that divide [low, high] into about `count` parts.
+/** @type {(low: number, high: number, count?: number) => number[]} */
 export function ticks(low, high, count = 5) {
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -13,10 +13,8 @@ const isIn = ([px, py], { x, y, w, h }) =>
 /** How far a spot is from the middle of a box. @type {(spot: Pair, box: Box) => number} */
 const away = ([px, py], { x, y, w, h }) => Math.hypot(px - x - w / 2, py - y - h / 2);
 
-/**
- * {element, place(marks), ask(wanted)} over a picture. marks: {name: {x, y, w, h}}; wanted: {id, names, take}, or {id} once that
- * question asks no more. ask returns whether all of its places are there.
- */
+// {element, place(marks), ask(wanted)} over a picture. marks: {name: {x, y, w, h}}; wanted: {id, names, take}, or {id} once that
+// question asks no more. ask returns whether all of its places are there.
 export function makePicks(/** @type {SVGSVGElement} */ picture, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-picks" });
   /** @type {Record<string, Box>} */

@@ -4,11 +4,9 @@ import { phrase } from "./phrase.js";
 
 const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style draws the sign before them: not every font has one
 
-/**
- * How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
- * @type {(play: {perSecond: number}, control: Control) =>
- *   (milliseconds: number, value: number, speed: number) => number | undefined}
- */
+// How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
+/** @type {(play: {perSecond: number}, control: Control) =>
+ *   (milliseconds: number, value: number, speed: number) => number | undefined} */
 function makeClock({ perSecond }, { low, high, step, whole }) {
   let carried = 0;
   return function after(milliseconds, value, speed) {
@@ -28,14 +26,10 @@ function makeSpeed(/** @type {number[]} */ speeds) {
   return { element, speed: () => Number(element.value) };
 }
 
-/**
- * {elements, playing(), stop()}; play: {trait, perSecond, speeds}; `rested()` is called when it stops. It stops by itself when the figure
- * leaves the page.
- * @param {{trait: string, perSecond: number, speeds?: number[]}} play
- * @param {Live} state
- * @param {Moved} moved
- * @param {(() => void)} rested
- */
+// {elements, playing(), stop()}; play: {trait, perSecond, speeds}; `rested()` is called when it stops. It stops by itself when the figure
+// leaves the page.
+/** @param {{trait: string, perSecond: number, speeds?: number[]}} play @param {Live} state @param {Moved} moved
+ * @param {(() => void)} rested */
 export function makePlay(play, state, moved, rested) {
   const element = html("button", { type: "button", class: "rl-play" }, PLAY);
   const chosen = play.speeds && makeSpeed(play.speeds);

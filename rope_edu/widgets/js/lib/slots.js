@@ -1,10 +1,8 @@
 // Elements of a picture, reused from one drawing to the next.
 import { svg } from "./dom.js";
 
-/**
- * The elements of an SVG group. Call begin(), put() what is drawn, end(): elements are reused in order, attributes are
- * written only when they change, so a redraw costs the number of elements that change.
- */
+// The elements of an SVG group. Call begin(), put() what is drawn, end(): elements are reused in order, attributes are
+// written only when they change, so a redraw costs the number of elements that change.
 export class Slots {
   /** @type {{group: SVGElement, slots: Slot[], next: number}} */
   #here;
@@ -26,10 +24,8 @@ export class Slots {
     for (const slot of this.#here.slots.splice(this.#here.next)) slot.element.remove();
   }
 
-  /**
-   * A part whose number of elements varies: in a group of its own it moves no element that follows.
-   * @type {(draw: () => void) => void}
-   */
+  // A part whose number of elements varies: in a group of its own it moves no element that follows.
+  /** @type {(draw: () => void) => void} */
   part(draw) {
     const [around, slot] = [this.#here, this.put("g", {})];
     this.#here = slot.inside ??= { group: slot.element, slots: [], next: 0 };
@@ -39,10 +35,8 @@ export class Slots {
     this.#here = around;
   }
 
-  /**
-   * The next element, with these attributes and words; an attribute that is undefined is left out.
-   * @type {(tag: keyof SVGElementTagNameMap, attributes: Attributes, text?: string) => Slot}
-   */
+  // The next element, with these attributes and words; an attribute that is undefined is left out.
+  /** @type {(tag: keyof SVGElementTagNameMap, attributes: Attributes, text?: string) => Slot} */
   put(tag, attributes, text) {
     const slot = this.#next(tag);
     for (const name in slot.attributes) {

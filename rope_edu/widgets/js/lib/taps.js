@@ -2,10 +2,8 @@
 import { svg, write } from "./dom.js";
 import { spotOf } from "./handles.js";
 
-/**
- * {element, place(wanted)} over a picture. wanted: {name: {x, y, w, h, set: {trait: value}}}; `leapt(set)` is called by a click. A
- * field has at: (px, py) → {trait: value} instead, and is quiet while a question asks for a place in it.
- */
+// {element, place(wanted)} over a picture. wanted: {name: {x, y, w, h, set: {trait: value}}}; `leapt(set)` is called by a click. A
+// field has at: (px, py) → {trait: value} instead, and is quiet while a question asks for a place in it.
 export function makeTaps(/** @type {Moved} */ leapt, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-taps" });
   /** @type {Record<string, {box: SVGRectElement, set?: State, at?: Tap["at"]}>} */

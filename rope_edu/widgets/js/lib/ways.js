@@ -9,10 +9,8 @@ const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" }; // for JupyterLab
 
 /** @typedef {{element: HTMLElement, mark?: (given: any, right: boolean) => void, stop?: () => void}} Way */
 
-/**
- * A button; JupyterLab leaves its keys alone.
- * @type {(words: string, click: () => void, attributes?: Attributes) => HTMLButtonElement}
- */
+// A button; JupyterLab leaves its keys alone.
+/** @type {(words: string, click: () => void, attributes?: Attributes) => HTMLButtonElement} */
 export function button(words, click, attributes = {}) {
   const element = html("button", { type: "button", ...OWN_KEYS, ...attributes }, ...rich(words));
   element.addEventListener("click", click);

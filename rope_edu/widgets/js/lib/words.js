@@ -9,10 +9,8 @@ const BOLD = 1.13; // times as wide
 const PLAIN = /^[\x20-\x7e]*$/; // each code point a character of its own
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to make
 
-/**
- * What a reader sees as single characters: an emoji of several code points is one.
- * @type {(text: string) => string[]}
- */
+// What a reader sees as single characters: an emoji of several code points is one.
+/** @type {(text: string) => string[]} */
 export function graphemes(text) {
   if (!segmenter || PLAIN.test(text)) return Array.from(text);
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
@@ -34,10 +32,8 @@ function widthOf(character) {
   return FULL_WIDTH.test(character) ? 1 : 0.6;
 }
 
-/**
- * The text, cut to a width: after a whole word where that keeps half of what fits, never within a character.
- * @type {(text: string, space: number, size?: number, bold?: boolean) => string}
- */
+// The text, cut to a width: after a whole word where that keeps half of what fits, never within a character.
+/** @type {(text: string, space: number, size?: number, bold?: boolean) => string} */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;
   const characters = graphemes(text);
@@ -67,10 +63,8 @@ export const quoted = (word) => `“${word}”`;
 
 const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // before a space, and before a Chinese character
 
-/**
- * The text in lines that fit a width, broken at spaces and between Chinese characters.
- * @type {(text: string, space: number, size?: number) => string[]}
- */
+// The text in lines that fit a width, broken at spaces and between Chinese characters.
+/** @type {(text: string, space: number, size?: number) => string[]} */
 export function wrapped(text, space, size = 13) {
   /** @type {string[]} */
   const lines = [];

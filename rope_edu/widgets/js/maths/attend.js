@@ -5,11 +5,9 @@ import { steadyExp } from "./steady.js";
 /** Sizes of a batch: texts, places in each, heads, features of a head. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
 /** What the encoding does in attention: cosines and sines by place and pair, a bias by head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
 
-/**
- * Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back. Numbers of a token: query,
- * key, value.
- * @type {(qkv: Float64Array, doors: Doors, shape: Shape, sense: 1 | -1) => void}
- */
+// Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back. Numbers of a token: query,
+// key, value.
+/** @type {(qkv: Float64Array, doors: Doors, shape: Shape, sense: 1 | -1) => void} */
 export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   if (!cos || !sin) return;
   const half = wide / 2;
@@ -31,10 +29,8 @@ export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   }
 }
 
-/**
- * Attend: writes the weights (text, head, query, key) and the mixed values of each token.
- * @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void}
- */
+// Attend: writes the weights (text, head, query, key) and the mixed values of each token.
+/** @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void} */
 export function attendAll(qkv, weights, mixed, { bias }, { rows, seq, heads, wide }) {
   const width = heads * wide;
   const root = 1 / Math.sqrt(wide);
@@ -67,11 +63,9 @@ export function attendAll(qkv, weights, mixed, { bias }, { rows, seq, heads, wid
   }
 }
 
-/**
- * The way back: from the slopes of the mixed values to those of queries, keys and values, and of the bias.
- * @type {(into: Float64Array, from: Float64Array,
- *   kept: {qkv: Float64Array, weights: Float64Array, biasSlope?: Float64Array}, shape: Shape) => void}
- */
+// The way back: from the slopes of the mixed values to those of queries, keys and values, and of the bias.
+/** @type {(into: Float64Array, from: Float64Array,
+ *   kept: {qkv: Float64Array, weights: Float64Array, biasSlope?: Float64Array}, shape: Shape) => void} */
 export function attendBack(into, from, { qkv, weights, biasSlope }, { rows, seq, heads, wide }) {
   const width = heads * wide;
   const root = 1 / Math.sqrt(wide);

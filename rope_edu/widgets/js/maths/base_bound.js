@@ -30,10 +30,8 @@ export function firstNegativeDistance(frequencies, limit) {
 
 /** @typedef {{cos: Float64Array, sin: Float64Array}} Turns */
 
-/**
- * Σ cos here, and how many tokens on it is above 0 for certain (at least 1: the next token has to be looked at).
- * @type {(rates: Float64Array, bends: Float64Array, here: Turns) => {sum: number, reach: number}}
- */
+// Σ cos here, and how many tokens on it is above 0 for certain (at least 1: the next token has to be looked at).
+/** @type {(rates: Float64Array, bends: Float64Array, here: Turns) => {sum: number, reach: number}} */
 function outlook(rates, bends, { cos, sin }) {
   let sum = 0;
   let slope = 0;

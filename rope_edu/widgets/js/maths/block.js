@@ -45,10 +45,8 @@ export class Kept {
   }
 }
 
-/**
- * A block's way forward: adds to x what attention and the network between attentions say.
- * @type {(kept: Kept, name: string, x: Float64Array) => void}
- */
+// A block's way forward: adds to x what attention and the network between attentions say.
+/** @type {(kept: Kept, name: string, x: Float64Array) => void} */
 export function blockForward(kept, name, x) {
   const { tokens, shape } = kept;
   const { of } = kept.model.weights;
@@ -76,10 +74,8 @@ export function blockForward(kept, name, x) {
   add();
 }
 
-/**
- * The way back through a block: `into` holds the slopes of what leaves it, and then of what enters it.
- * @type {(kept: Kept, name: string, into: Float64Array, from: Float64Array, biasSlope?: Float64Array) => void}
- */
+// The way back through a block: `into` holds the slopes of what leaves it, and then of what enters it.
+/** @type {(kept: Kept, name: string, into: Float64Array, from: Float64Array, biasSlope?: Float64Array) => void} */
 export function blockBack(kept, name, into, from, biasSlope) {
   const { tokens, shape, model } = kept;
   const [weights, slopes] = [model.weights.of, model.slopes.of];

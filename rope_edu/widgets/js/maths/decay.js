@@ -1,9 +1,7 @@
 // Scores against distance: the same as rope_edu/encodings/decay.py.
 
-/**
- * Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary].
- * @type {(q: Vector, k: Vector) => Pair[]}
- */
+// Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary].
+/** @type {(q: Vector, k: Vector) => Pair[]} */
 export function pairProducts(q, k) {
   return Array.from({ length: q.length / 2 }, (_, i) => {
     const [a, b, c, d] = [q[2 * i], q[2 * i + 1], k[2 * i], k[2 * i + 1]];
@@ -11,11 +9,9 @@ export function pairProducts(q, k) {
   });
 }
 
-/**
- * A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so
- * that curves and bounds share it; to 1024 a row is the product of the rows at its two halves, which is cheap.
- * @type {(frequencies: Vector) => (distance: number) => Vector}
- */
+// A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so
+// that curves and bounds share it; to 1024 a row is the product of the rows at its two halves, which is cheap.
+/** @type {(frequencies: Vector) => (distance: number) => Vector} */
 export function makeTurns(frequencies) {
   /** @type {Map<number, Vector>} */
   const rows = new Map();
@@ -41,11 +37,9 @@ export function makeTurns(frequencies) {
   return turns;
 }
 
-/**
- * Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
- * @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
- *   turns?: (distance: number) => Vector) => number[]}
- */
+// Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
+/** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
+ *   turns?: (distance: number) => Vector) => number[]} */
 export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
   return distances.map((distance) => {
@@ -58,11 +52,9 @@ export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequ
   });
 }
 
-/**
- * RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
- * @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
- *   turns?: (distance: number) => Vector) => number[]}
- */
+// RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
+/** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
+ *   turns?: (distance: number) => Vector) => number[]} */
 export function roformerBound(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
   let step = 0;
@@ -87,10 +79,8 @@ export function trivialBound(q, k) {
   return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 }
 
-/**
- * Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
- * @type {(frequencies: Vector, distances: Vector) => number[]}
- */
+// Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
+/** @type {(frequencies: Vector, distances: Vector) => number[]} */
 export function meanCosine(frequencies, distances) {
   return distances.map((distance) => {
     let total = 0;

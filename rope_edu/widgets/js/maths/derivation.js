@@ -8,10 +8,8 @@ export const LAST = 8; // every line is tried at positions 0 … LAST
 export const HOLDS = 1e-9; // what rounding may leave of a line that holds
 export const PLACES = range(0, LAST);
 
-/**
- * f(z, m): the pair z at position m, with θ radians per token.
- * @type {Record<string, (z: Pair, m: number, theta: number) => Pair>}
- */
+// f(z, m): the pair z at position m, with θ radians per token.
+/** @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
 const CANDIDATES = {
   turn: (z, m, theta) => rotatePair(z, m * theta),
   head_start: (z, m, theta) => rotatePair(z, m * theta + 0.5),
@@ -32,10 +30,8 @@ export function stepsOf(f, z) {
   return PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
 }
 
-/**
- * How far the pair has turned at each position since it was z, followed without jumps.
- * @type {(f: Encoder, z: Pair) => number[]}
- */
+// How far the pair has turned at each position since it was z, followed without jumps.
+/** @type {(f: Encoder, z: Pair) => number[]} */
 export function turnsOf(f, z) {
   let [before, total] = [z, 0];
   return PLACES.map((m) => {
@@ -46,10 +42,8 @@ export function turnsOf(f, z) {
   });
 }
 
-/**
- * The products f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … LAST; `first` is the least n.
- * @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}}
- */
+// The products f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … LAST; `first` is the least n.
+/** @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}} */
 export function slide(f, q, k, distance) {
   const first = Math.max(0, -distance);
   const places = range(first, LAST - Math.max(0, distance));
@@ -77,10 +71,8 @@ function breaksBySliding(qs, ks) {
   return [product, score];
 }
 
-/**
- * By how much each of the six lines breaks, at worst, over positions 0 … LAST; lines 4 and 5 in radians.
- * @type {(f: Encoder, q: Pair, k: Pair) => number[]}
- */
+// By how much each of the six lines breaks, at worst, over positions 0 … LAST; lines 4 and 5 in radians.
+/** @type {(f: Encoder, q: Pair, k: Pair) => number[]} */
 export function breaks(f, q, k) {
   const [qs, ks] = [PLACES.map((m) => f(q, m)), PLACES.map((n) => f(k, n))];
   const [product, score] = breaksBySliding(qs, ks);

@@ -20,10 +20,8 @@ export function softmax(scores) {
   return exps.map((e) => e / sum);
 }
 
-/**
- * Attention of one head: {weights, outputs}; with `causal` no query sees a later key.
- * @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}}
- */
+// Attention of one head: {weights, outputs}; with `causal` no query sees a later key.
+/** @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}} */
 export function attention(queries, keys, values, causal = false) {
   const root = Math.sqrt(keys[0].length);
   const weights = queries.map((query, m) =>

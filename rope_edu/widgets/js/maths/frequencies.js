@@ -1,9 +1,7 @@
 // Frequencies, angles and turns: the same as rope_edu/encodings/frequencies.py.
 
-/**
- * θ_i = base^(−2i/headDim), radians per token, i = 0 … headDim/2 − 1.
- * @type {(headDim: number, base?: number) => number[]}
- */
+// θ_i = base^(−2i/headDim), radians per token, i = 0 … headDim/2 − 1.
+/** @type {(headDim: number, base?: number) => number[]} */
 export function invFreq(headDim, base = 10000) {
   return Array.from({ length: headDim / 2 }, (_, i) => base ** (-(2 * i) / headDim));
 }
@@ -13,10 +11,8 @@ export function wavelength(frequencies) {
   return frequencies.map((frequency) => (2 * Math.PI) / frequency);
 }
 
-/**
- * The angles of one position, radians, one for each pair.
- * @type {(position: number, frequencies: Vector) => number[]}
- */
+// The angles of one position, radians, one for each pair.
+/** @type {(position: number, frequencies: Vector) => number[]} */
 export function ropeAngles(position, frequencies) {
   return frequencies.map((frequency) => position * frequency);
 }
@@ -33,8 +29,6 @@ export function withinTurn(angle) {
   return rest < 0 ? rest + TURN : rest;
 }
 
-/**
- * How far a pair's hand goes within a context: radians, at most a turn.
- * @type {(context: number, frequency: number) => number}
- */
+// How far a pair's hand goes within a context: radians, at most a turn.
+/** @type {(context: number, frequency: number) => number} */
 export const reachWithin = (context, frequency) => Math.min(context * frequency, TURN);

@@ -5,10 +5,8 @@
 
 const EPSILON = 1e-5; // of torch's LayerNorm
 
-/**
- * Φ(x), the share of a standard normal below x: ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …), Marsaglia 2004.
- * @type {(x: number) => number}
- */
+// Φ(x), the share of a standard normal below x: ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …), Marsaglia 2004.
+/** @type {(x: number) => number} */
 export function normalBelow(x) {
   if (Math.abs(x) > 9) return x > 0 ? 1 : 0;
   let [term, sum] = [x, x];
@@ -32,10 +30,8 @@ export function layerNorm(x, { gain, shift }) {
   return x.map((value, i) => (value - mean) * scale * gain.values[i] + shift.values[i]);
 }
 
-/**
- * Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds side by side.
- * @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number}
- */
+// Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds side by side.
+/** @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number} */
 export function dotAt(a, i, b, j, count) {
   let [even, odd] = [0, 0];
   const end = i + count - 1;
@@ -46,10 +42,8 @@ export function dotAt(a, i, b, j, count) {
   return i === end ? even + odd + a[i] * b[j] : even + odd;
 }
 
-/**
- * Matrix times column, plus a bias where one is given.
- * @type {(weight: Weight, x: ArrayLike<number>, bias?: Weight) => Float64Array}
- */
+// Matrix times column, plus a bias where one is given.
+/** @type {(weight: Weight, x: ArrayLike<number>, bias?: Weight) => Float64Array} */
 export function linear({ columns, values }, x, bias) {
   const out = new Float64Array(values.length / columns);
   for (let row = 0; row < out.length; row++) {
@@ -58,12 +52,8 @@ export function linear({ columns, values }, x, bias) {
   return out;
 }
 
-/**
- * Softmax of the first `count` scores, in place.
- * @template {Vector | Float64Array} Scores
- * @param {Scores} scores
- * @param {number} [count]
- */
+// Softmax of the first `count` scores, in place.
+/** @template {Vector | Float64Array} Scores @param {Scores} scores @param {number} [count] */
 export function shares(scores, count = scores.length) {
   let [top, sum] = [-Infinity, 0];
   for (let i = 0; i < count; i++) if (scores[i] > top) top = scores[i];

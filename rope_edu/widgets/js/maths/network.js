@@ -13,12 +13,7 @@ const TABLE = "encodings.0.table";
 
 /** A model on texts of one shape. */
 export class Network extends Kept {
-  /**
-   * @param {Model} model
-   * @param {number} rows
-   * @param {number} seq
-   * @param {Rotation} rope
-   */
+  /** @param {Model} model @param {number} rows @param {number} seq @param {Rotation} rope */
   constructor(model, rows, seq, rope) {
     super(model, { rows, seq, heads: HEADS, wide: WIDTH / HEADS });
     this.added = addedTo(model.encoding, model.base, seq);
@@ -46,10 +41,8 @@ export class Network extends Kept {
     return logits;
   }
 
-  /**
-   * The mean loss over the places that count, nats; leaves the slopes of the logits, and with `back` those of all weights.
-   * @type {(texts: Texts, back?: boolean) => number}
-   */
+  // The mean loss over the places that count, nats; leaves the slopes of the logits, and with `back` those of all weights.
+  /** @type {(texts: Texts, back?: boolean) => number} */
   loss({ tokens: words, targets, counts }, back = true) {
     const { vocab } = this;
     const logits = this.forward(words);

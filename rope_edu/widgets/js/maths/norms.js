@@ -2,11 +2,9 @@
 
 const EPSILON = 1e-5; // of torch's LayerNorm
 
-/**
- * LayerNorm of each token; keeps the normed numbers and the scale, which the way back needs.
- * @type {(x: Float64Array, norm: {gain: Float64Array, shift: Float64Array},
- *   kept: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void}
- */
+// LayerNorm of each token; keeps the normed numbers and the scale, which the way back needs.
+/** @type {(x: Float64Array, norm: {gain: Float64Array, shift: Float64Array},
+ *   kept: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void} */
 export function normAll(x, { gain, shift }, { out, normed, scale }, tokens) {
   const width = gain.length;
   for (let t = 0; t < tokens; t++) {
@@ -23,12 +21,10 @@ export function normAll(x, { gain, shift }, { out, normed, scale }, tokens) {
   }
 }
 
-/**
- * The way back through LayerNorm: adds to `into` what x gets; sets the gradients of gain and shift.
- * @type {(into: Float64Array, from: Float64Array, gain: Float64Array,
+// The way back through LayerNorm: adds to `into` what x gets; sets the gradients of gain and shift.
+/** @type {(into: Float64Array, from: Float64Array, gain: Float64Array,
  *   kept: {normed: Float64Array, scale: Float64Array}, slopes: {gain: Float64Array, shift: Float64Array},
- *   tokens: number) => void}
- */
+ *   tokens: number) => void} */
 export function normBack(into, from, gain, { normed, scale }, slopes, tokens) {
   const width = gain.length;
   slopes.gain.fill(0);

@@ -2,10 +2,8 @@
 import { ORDER } from "../data/order.js";
 import { attention, matVec } from "./dot_product.js";
 
-/**
- * A word's vector: a direction of length 1 made from its letters. The same letters, the same vector.
- * @type {(word: string) => Pair}
- */
+// A word's vector: a direction of length 1 made from its letters. The same letters, the same vector.
+/** @type {(word: string) => Pair} */
 export function wordDirection(word) {
   let mixed = ORDER.seed;
   for (const letter of word.toLowerCase()) mixed = Math.imul(mixed ^ Number(letter.codePointAt(0)), 0x01000193);

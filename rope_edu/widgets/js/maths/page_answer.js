@@ -12,10 +12,8 @@ const MOST = 6; // runs that are kept: two encodings with three seeds each
 /** @type {Map<string, Run>} */
 const runs = new Map();
 
-/**
- * The run of these settings, begun anew where it has gone farther than `until`: training has no way back.
- * @type {(settings: State, until: number) => Run}
- */
+// The run of these settings, begun anew where it has gone farther than `until`: training has no way back.
+/** @type {(settings: State, until: number) => Run} */
 function runOf(settings, until) {
   const name = runName(settings);
   const known = runs.get(name);
@@ -29,9 +27,7 @@ function runOf(settings, until) {
   return run;
 }
 
-/**
- * Train up to a step: the losses before each step so far, the share of right answers at each place, and what a head does.
- */
+// Train up to a step: the losses before each step so far, the share of right answers at each place, and what a head does.
 export function answer(/** @type {Request} */ { settings, until, look, keep, text, kept }) {
   if (text) holdProse(text);
   if (kept) runs.set(runName(settings), new Run(settings).restore(kept));

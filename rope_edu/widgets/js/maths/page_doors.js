@@ -10,17 +10,13 @@ import { steadyPower, steadyTurn } from "./steady.js";
 const WIDE = WIDTH / HEADS;
 const ROTATE = ["rotary", "p-rope"];
 
-/**
- * Frequencies of a head, radians per token, from powers that are the same in every engine.
- * @type {(wide: number, base: number) => number[]}
- */
+// Frequencies of a head, radians per token, from powers that are the same in every engine.
+/** @type {(wide: number, base: number) => number[]} */
 export const steadyFreq = (wide, base) =>
   Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
 
-/**
- * The rotation with which a model is trained: pairs that are switched off stand still, and those that p-RoPE leaves out.
- * @type {(settings: State) => Rotation}
- */
+// The rotation with which a model is trained: pairs that are switched off stand still, and those that p-RoPE leaves out.
+/** @type {(settings: State) => Rotation} */
 export function trainedRope({ encoding, base, first_pair: first, last_pair: last, p }) {
   const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
   const turns = (/** @type {number} */ i) => turning[0] <= i + 1 && i + 1 <= turning[1];
@@ -42,10 +38,8 @@ export function readingRope(settings, length) {
   return pageRope(rule, length, WIDE, base, { ...ramp, ...changed });
 }
 
-/**
- * Vectors that are added to the embeddings, place after place; nothing where an encoding adds none.
- * @type {(encoding: string, base: number, seq: number) => Float64Array | undefined}
- */
+// Vectors that are added to the embeddings, place after place; nothing where an encoding adds none.
+/** @type {(encoding: string, base: number, seq: number) => Float64Array | undefined} */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;
   const [out, frequencies] = [new Float64Array(seq * WIDTH), steadyFreq(WIDTH, base)];
@@ -58,10 +52,8 @@ export function addedTo(encoding, base, seq) {
   return out;
 }
 
-/**
- * Cosines and sines of every place and pair, times the attention factor.
- * @type {(encoding: string, rope: Rotation, seq: number) => Doors}
- */
+// Cosines and sines of every place and pair, times the attention factor.
+/** @type {(encoding: string, rope: Rotation, seq: number) => Doors} */
 export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   if (!ROTATE.includes(encoding)) return {};
   const pairs = invFreq.length;
@@ -76,10 +68,8 @@ export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   return { cos, sin };
 }
 
-/**
- * The bias of each head at each distance, from T5's table or ALiBi's slopes; nothing for the others.
- * @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined}
- */
+// The bias of each head at each distance, from T5's table or ALiBi's slopes; nothing for the others.
+/** @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined} */
 export function biasOfDistances(encoding, seq, table) {
   if (encoding !== "alibi" && encoding !== "t5") return undefined;
   const bias = new Float64Array(HEADS * seq);
@@ -92,10 +82,8 @@ export function biasOfDistances(encoding, seq, table) {
   return bias;
 }
 
-/**
- * What each number of T5's table gets from the slopes of all distances.
- * @type {(table: Float64Array, slopes: Float64Array, seq: number) => void}
- */
+// What each number of T5's table gets from the slopes of all distances.
+/** @type {(table: Float64Array, slopes: Float64Array, seq: number) => void} */
 export function bucketsBack(table, slopes, seq) {
   table.fill(0);
   for (let head = 0; head < HEADS; head++) {

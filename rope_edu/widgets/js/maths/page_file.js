@@ -25,10 +25,8 @@ export function packed(numbers) {
   return rest ? text.slice(0, rest - 3) + "=".repeat(3 - rest) : text;
 }
 
-/**
- * The numbers of a text that `packed` wrote; nothing where it is no such text.
- * @type {(text: unknown) => Float64Array | undefined}
- */
+// The numbers of a text that `packed` wrote; nothing where it is no such text.
+/** @type {(text: unknown) => Float64Array | undefined} */
 export function unpacked(text) {
   if (typeof text !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const letters = text.replace(/=+$/, "");

@@ -12,20 +12,16 @@ const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 /** @param {string} text */
 const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
 
-/**
- * A weight from 8 bits a number: each row's whole numbers times its scale.
- * @type {(stored: {scales: string, codes: string}) => Weight}
- */
+// A weight from 8 bits a number: each row's whole numbers times its scale.
+/** @type {(stored: {scales: string, codes: string}) => Weight} */
 export function unpacked(stored) {
   const [scales, codes] = [new Float32Array(bytesOf(stored.scales)), new Int8Array(bytesOf(stored.codes))];
   const columns = codes.length / scales.length;
   return { columns, values: Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]) };
 }
 
-/**
- * Tokens from characters; −1 for one that is not in the alphabet.
- * @type {(text: string, alphabet: string) => number[]}
- */
+// Tokens from characters; −1 for one that is not in the alphabet.
+/** @type {(text: string, alphabet: string) => number[]} */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 
 /** The model of a task, unpacked once. @type {(task: string) => PageModel} */
@@ -37,10 +33,8 @@ export const pageModel = memo((task) => {
   return { ...stored, headDim, texts, answers, model: makeModel(Object.fromEntries(named), heads) };
 });
 
-/**
- * The logits of a text, one row a token.
- * @type {(model: Model, tokens: Vector, rope: {invFreq: Vector, attentionFactor: number}) => number[][]}
- */
+// The logits of a text, one row a token.
+/** @type {(model: Model, tokens: Vector, rope: {invFreq: Vector, attentionFactor: number}) => number[][]} */
 export function logitsOf(model, tokens, rope) {
   const reader = new Reader(model, rope);
   return tokens.map((token) => Array.from(reader.read(token)));

@@ -24,10 +24,8 @@ const TASKS = {
 /** A task by name. */
 export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
-/**
- * A guess among a task's letters: the share of right answers, and the loss in nats. Of text the guess knows how often each character
- * occurs: it says the commonest.
- */
+// A guess among a task's letters: the share of right answers, and the loss in nats. Of text the guess knows how often each character
+// occurs: it says the commonest.
 export function guessOf(/** @type {string} */ name) {
   if (name === "text") {
     const shares = prose().shares.filter((share) => share > 0);
@@ -40,10 +38,8 @@ export function guessOf(/** @type {string} */ name) {
 /** Tokens of a text, the first one among them. @type {(name: string, length: number) => number} */
 export const placesOf = (name, length) => pageTask(name).seq(length);
 
-/**
- * One batch: a pure function of its arguments. A row begins with a token of its own, the last of the vocabulary.
- * @type {(name: string, which: {split: string, seed: number, step: number}, rows: number, length: number) => Texts}
- */
+// One batch: a pure function of its arguments. A row begins with a token of its own, the last of the vocabulary.
+/** @type {(name: string, which: {split: string, seed: number, step: number}, rows: number, length: number) => Texts} */
 export function drawTexts(name, { split, seed, step }, rows, length) {
   const { vocab, seq, draw } = pageTask(name);
   const keys = [SPLITS.indexOf(split), seed, step, length];
@@ -73,10 +69,8 @@ function shortened(stream, length) {
   return half + wholeAt(stream, 0, length - half + 1);
 }
 
-/**
- * Say at every place the token that stood five places before.
- * @type {(row: Row, length: number, stream: (n: number) => number) => void}
- */
+// Say at every place the token that stood five places before.
+/** @type {(row: Row, length: number, stream: (n: number) => number) => void} */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
   for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
@@ -98,10 +92,8 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
   tokens[n] = 16;
 }
 
-/**
- * Say the letter that stands as far back as the number just read tells.
- * @type {(row: Row, length: number, stream: (n: number) => number) => void}
- */
+// Say the letter that stands as far back as the number just read tells.
+/** @type {(row: Row, length: number, stream: (n: number) => number) => void} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {
@@ -118,10 +110,8 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/**
- * Say the next character of the prose, from a place that is drawn.
- * @type {(row: Row, length: number, stream: (n: number) => number, split: string) => void}
- */
+// Say the next character of the prose, from a place that is drawn.
+/** @type {(row: Row, length: number, stream: (n: number) => number, split: string) => void} */
 function drawText({ row, tokens, targets, counts }, length, stream, split) {
   const part = partOf(split);
   const start = wholeAt(stream(0), row, part.length - length);

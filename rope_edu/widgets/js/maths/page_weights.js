@@ -34,10 +34,8 @@ const normOf = (name) => [
   { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: "same", spread: 0 },
 ];
 
-/**
- * All weights of a model; those of its encoding come last, so that models of one seed share all others at the start.
- * @type {(task: string, encoding: string, layers: number, length: number) => Named[]}
- */
+// All weights of a model; those of its encoding come last, so that models of one seed share all others at the start.
+/** @type {(task: string, encoding: string, layers: number, length: number) => Named[]} */
 export function weightsOf(task, encoding, layers, length) {
   const { vocab } = pageTask(task);
   const places = placesOf(task, LONGEST * length);

@@ -4,10 +4,8 @@ import { PRECISION } from "../data/precision.js";
 const SINGLE = new Float32Array(1);
 const SINGLE_BITS = new Uint32Array(SINGLE.buffer);
 
-/**
- * The nearest float32 whose significand has 8 bits, ties to even: add just under half of the last bit kept, and cut.
- * @type {(x: number) => number}
- */
+// The nearest float32 whose significand has 8 bits, ties to even: add just under half of the last bit kept, and cut.
+/** @type {(x: number) => number} */
 function toBfloat16(x) {
   SINGLE[0] = x;
   if (!Number.isFinite(SINGLE[0])) return SINGLE[0];
@@ -15,10 +13,8 @@ function toBfloat16(x) {
   return SINGLE[0];
 }
 
-/**
- * By way of float32 the nearest float16, ties to even: beside 2⁵² of its last bits a float64 holds no fraction of one.
- * @type {(x: number) => number}
- */
+// By way of float32 the nearest float16, ties to even: beside 2⁵² of its last bits a float64 holds no fraction of one.
+/** @type {(x: number) => number} */
 function toFloat16(x) {
   SINGLE[0] = x;
   const value = SINGLE[0];
@@ -32,10 +28,8 @@ function toFloat16(x) {
 /** @type {Record<string, (x: number) => number>} */
 const ROUND = { float64: (x) => x, float32: Math.fround, bfloat16: toBfloat16, float16: toFloat16 };
 
-/**
- * The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even.
- * @type {(x: number, numberFormat: string) => number}
- */
+// The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even.
+/** @type {(x: number, numberFormat: string) => number} */
 export function roundTo(x, numberFormat) {
   return ROUND[numberFormat](x);
 }
@@ -49,16 +43,12 @@ export const PIPELINES = PRECISION.pipelines;
 /** The steps of a pipeline, in their order. */
 export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "cos_sin"]);
 
-/**
- * Half the last bit of a number, as a share of it: what rounding to a format can change.
- * @type {(numberFormat: string) => number}
- */
+// Half the last bit of a number, as a share of it: what rounding to a format can change.
+/** @type {(numberFormat: string) => number} */
 export const roundoff = (numberFormat) => 2 ** -BITS[numberFormat];
 
-/**
- * The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number.
- * @type {(position: number, frequencies: Vector, pipeline: Pipeline) => Pair[]}
- */
+// The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number.
+/** @type {(position: number, frequencies: Vector, pipeline: Pipeline) => Pair[]} */
 export function pipelineCosSin(position, frequencies, pipeline) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
   const m = ROUND[pipeline.positions](position);
@@ -68,10 +58,8 @@ export function pipelineCosSin(position, frequencies, pipeline) {
   });
 }
 
-/**
- * By how many radians each pair is off: its angle, or with a step k > 0 its turn from the token k before.
- * @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]}
- */
+// By how many radians each pair is off: its angle, or with a step k > 0 its turn from the token k before.
+/** @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]} */
 export function angleError(position, frequencies, pipeline, step = 0) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
   const [m, n] = [position, position - step].map(ROUND[pipeline.positions]);

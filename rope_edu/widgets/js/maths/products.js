@@ -2,19 +2,15 @@
 
 /** Numbers of a matrix, and how far apart those of two rows and of two terms of a sum stand. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
 
-/**
- * Row by row, as torch keeps a weight: sums go along a row.
- * @type {(values: Float64Array, columns: number) => Strided}
- */
+// Row by row, as torch keeps a weight: sums go along a row.
+/** @type {(values: Float64Array, columns: number) => Strided} */
 export const along = (values, columns) => ({ values, row: columns, deep: 1 });
 
 /** The same matrix, sums going down its columns. @type {(values: Float64Array, columns: number) => Strided} */
 export const down = (values, columns) => ({ values, row: 1, deep: columns });
 
-/**
- * out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which a processor holds in registers.
- * @type {(out: Float64Array, rows: number, columns: number, depth: number, a: Strided, b: Strided) => void}
- */
+// out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which a processor holds in registers.
+/** @type {(out: Float64Array, rows: number, columns: number, depth: number, a: Strided, b: Strided) => void} */
 export function product(out, rows, columns, depth, a, b) {
   const [evenRows, wholeColumns] = [rows - (rows % 2), columns - (columns % 4)];
   for (let r = 0; r < evenRows; r += 2) {
@@ -44,11 +40,9 @@ export function product(out, rows, columns, depth, a, b) {
   }
 }
 
-/**
- * Eight sums side by side.
- * @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
- *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void}
- */
+// Eight sums side by side.
+/** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
+ *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void} */
 function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
   let s0 = 0;
   let s1 = 0;
@@ -92,10 +86,8 @@ export function addBias(out, bias, tokens) {
   for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) out[t * width + i] += bias[i];
 }
 
-/**
- * What each number of a bias adds up to over all tokens.
- * @type {(bias: Float64Array, from: Float64Array, tokens: number) => void}
- */
+// What each number of a bias adds up to over all tokens.
+/** @type {(bias: Float64Array, from: Float64Array, tokens: number) => void} */
 export function sumTokens(bias, from, tokens) {
   const width = bias.length;
   bias.fill(0);

@@ -42,18 +42,14 @@ export class Reading {
     right[place] = likeliest(logits) === answer ? 1 : 0;
   }
 
-  /**
-   * What was measured at each place of each text after the first token, NaN where nothing is known.
-   * @type {(measure: "right" | "loss", places: number) => Float64Array[]}
-   */
+  // What was measured at each place of each text after the first token, NaN where nothing is known.
+  /** @type {(measure: "right" | "loss", places: number) => Float64Array[]} */
   rows(measure, places) {
     return this.texts.map((text) => text[measure].subarray(1, places));
   }
 
-  /**
-   * How much a head attends, at a place of the first text, to each place so far; nothing where it has not read.
-   * @type {(layer: number, head: number, place: number) => Float64Array | undefined}
-   */
+  // How much a head attends, at a place of the first text, to each place so far; nothing where it has not read.
+  /** @type {(layer: number, head: number, place: number) => Float64Array | undefined} */
   attention(layer, head, place) {
     const { reader } = this.texts[0];
     return place < reader.place ? reader.weights(layer, head, place) : undefined;
@@ -73,10 +69,8 @@ export class Reading {
     }
   }
 
-  /**
-   * The picture of a head's attention over the first text, as far as it is painted.
-   * @type {(places: number, layer: number, head: number) => Field}
-   */
+  // The picture of a head's attention over the first text, as far as it is painted.
+  /** @type {(places: number, layer: number, head: number) => Field} */
   field(places, layer, head) {
     const name = `${places} ${layer} ${head}`;
     const size = Math.ceil(places / CELLS);

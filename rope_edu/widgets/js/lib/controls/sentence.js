@@ -11,10 +11,8 @@ const wordsIn = (text) =>
     .split(/[\s\p{Cc}]+/u)
     .filter(Boolean);
 
-/**
- * The word, or as much of it as is allowed, cut between characters that are seen as one.
- * @type {(word: string) => string}
- */
+// The word, or as much of it as is allowed, cut between characters that are seen as one.
+/** @type {(word: string) => string} */
 function cut(word) {
   let [held, count] = ["", 0];
   for (const letter of graphemes(word)) {

@@ -3,10 +3,8 @@ import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-/**
- * The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
- * @type {(line: number[], to: number, height: number, start: number) => number[]}
- */
+// The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
+/** @type {(line: number[], to: number, height: number, start: number) => number[]} */
 export function drawnTo(line, to, height, start) {
   const kept = line.slice(0, Math.max(0, to - 1));
   const from = kept.at(-1) ?? start;

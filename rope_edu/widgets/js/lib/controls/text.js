@@ -5,10 +5,8 @@ import { phrase } from "../phrase.js";
 /** @type {(control: Control, typed: string) => string[]} */
 const known = ({ letters }, typed) => [...typed].filter((letter) => letters.includes(letter));
 
-/**
- * What a typed text loses, as a sentence; nothing where it stays whole.
- * @type {(control: Control, typed: string) => string}
- */
+// What a typed text loses, as a sentence; nothing where it stays whole.
+/** @type {(control: Control, typed: string) => string} */
 function lost(control, typed) {
   const odd = [...new Set(typed)].filter((letter) => !control.letters.includes(letter));
   const out = odd.length ? phrase`Left out, since the model does not know them: ${odd.join(" ")}.` : "";
