@@ -1,12 +1,10 @@
 import { makeAsk } from "../lib/ask.js";
-import { html, say } from "../lib/dom.js";
+import { button, html, keepKeys, say } from "../lib/dom.js";
 import { makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
-import { button } from "../lib/ways.js";
 
 // The figure above an element: the nearest one of that class before it in the page.
-/** @type {(element: Element, name: string) => Element | undefined} */
-function above(element, name) {
+function above(/** @type {Element} */ element, /** @type {string} */ name) {
   const all = [...document.querySelectorAll(`[data-live="${name}"]`)];
   return all.findLast((each) => each.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
@@ -77,8 +75,7 @@ function makeTurns(asks) {
   return html("div", { class: "rl-bar" }, back, next, word);
 }
 
-/** @type {(place: {model: Model, el: HTMLElement}) => () => void} */
-function render({ model, el }) {
+function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
   /** @type {Asked[]} */
   const questions = model.get("questions");
   const label = questions.length > 1 ? phrase`Questions` : phrase`A question`;
@@ -103,6 +100,7 @@ function render({ model, el }) {
   });
   const elements = asks.map(({ element }) => element);
   root.append(...elements, ...(asks.length > 1 ? [makeTurns(elements)] : []));
+  keepKeys(root);
   el.append(root);
   root.dataset.ready = "true";
   return () => {

@@ -1,10 +1,9 @@
 import { QUESTIONS } from "../data/questions.js";
 import { makeAsk } from "../lib/ask.js";
 import { deckOf } from "../lib/deck.js";
-import { html, say } from "../lib/dom.js";
+import { button, html, say } from "../lib/dom.js";
 import { dayOf, dueOn, makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
-import { button } from "../lib/ways.js";
 import { counted } from "../lib/words.js";
 
 const READ = "rope-turn-by-turn"; // where progress.js keeps which pages were read
@@ -90,8 +89,7 @@ function makeParts({ show, begin, write, clear }) {
   return { root, all, status, place, next, again, deck, forget };
 }
 
-/** @type {(place: {el: HTMLElement}) => () => void} */
-function render({ el }) {
+function render(/** @type {{el: HTMLElement}} */ { el }) {
   const memory = makeMemory();
   const names = () => namesOf(all.checked);
   const sitting = makeSitting(memory, names);

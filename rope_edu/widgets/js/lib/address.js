@@ -4,6 +4,8 @@ import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
 import { keepInView } from "./view.js";
 
+/** Texts by name. @typedef {Record<string, string>} Texts */
+
 const REST = 300; // ms after the last move
 
 /** The figures in an address: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
@@ -34,8 +36,7 @@ function textsOf(controls, state) {
 }
 
 // The state in an address's texts: the first picture, and what they change in it.
-/** @type {(controls: Controls, texts: Texts) => State} */
-export function stateOf(controls, texts) {
+export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ texts) {
   const state = initialOf(controls);
   for (const [name, control] of Object.entries(controls)) {
     if (Object.hasOwn(texts, name) && isPublic(controls)(name))
@@ -84,8 +85,7 @@ export function makeAddress(figure, state, root, leapt, signal) {
     state.set(stateOf(state.controls, texts));
     if (linked[0]?.[0] === name()) keepInView(root, signal);
   }
-  /** @type {(use: (link: Element) => void) => void} */
-  function follow(use) {
+  function follow(/** @type {(link: Element) => void} */ use) {
     function clicked(/** @type {MouseEvent} */ event) {
       const chip = event.target instanceof Element && event.target.closest('a[href^="#live="]');
       const linked = chip instanceof HTMLAnchorElement ? sections(chip.hash)[0] : undefined;

@@ -8,8 +8,7 @@ import { initialOf } from "./state.js";
  *   signal: AbortSignal) => void} */
 export function answerQuestions(root, state, { model, moved, picture, remember }, signal) {
   const first = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
-  /** @type {(wanted: Wanted) => void} */
-  function pick(wanted) {
+  function pick(/** @type {Wanted} */ wanted) {
     if (!picture.ask(wanted)) moved(first({})); // a hand has taken away one of the places
   }
   /** @type {Record<string, (detail: any) => void>} */
@@ -24,8 +23,7 @@ export function answerQuestions(root, state, { model, moved, picture, remember }
   for (const [type, call] of Object.entries(calls)) {
     root.addEventListener(type, (event) => event instanceof CustomEvent && call(event.detail), { signal });
   }
-  /** @type {(content: any) => void} */
-  function heard(content) {
+  function heard(/** @type {any} */ content) {
     const { id, names } = content?.pick ?? {};
     if (id) pick({ id, names, take: (name) => model.send?.({ picked: { id, name } }) });
   }

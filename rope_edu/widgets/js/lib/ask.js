@@ -1,9 +1,9 @@
 // One question in the page: what it asks, a way to answer, and after that, never before, why.
-import { html, say } from "./dom.js";
+import { button, html, say } from "./dom.js";
 import { answerOf, judge } from "./judge.js";
 import { joined, phrase, phraseOf } from "./phrase.js";
 import { rich } from "./rich.js";
-import { button, WAYS } from "./ways.js";
+import { WAYS } from "./ways.js";
 
 const SAID = ["ask", "because", "otherwise", "unit"];
 
@@ -29,18 +29,14 @@ export function makeAsk(given, { answered, now, link = () => undefined, pick }) 
   const asked = inPage(given);
   const reply = html("div", { class: "rl-reply", role: "status" });
   const reveal = button(phrase`Show the answer`, show, { class: "rl-reveal" });
-  const after = html("div", { class: "rl-bar" }, reveal);
-  /** @type {HTMLElement | undefined} */
-  let leads;
+  const leads = link();
+  const after = html("div", { class: "rl-bar", hidden: "" }, reveal, leads ?? "");
   let first = true;
   let failures = 0;
-  after.hidden = true;
   const way = WAYS[asked.kind](asked, give, { now, link, pick, tell: (words) => say(reply, words) });
   function tell(/** @type {string} */ lead, /** @type {string} */ words, /** @type {boolean} */ open) {
     reply.replaceChildren(html("p", {}, html("strong", {}, phrase`${lead}. `), ...rich(words)));
     reveal.hidden = !open;
-    leads ??= link();
-    if (leads) after.append(leads);
     after.hidden = !open && !leads;
   }
   function show() {

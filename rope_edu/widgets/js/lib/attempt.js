@@ -4,8 +4,7 @@ import { phrase } from "./phrase.js";
 
 const FAILED = phrase`This figure failed to draw these values; the picture shows an earlier state. Reset brings it back.`;
 
-/** @type {(root: HTMLElement) => boolean} */
-export const hasFailed = (root) => "failed" in root.dataset;
+export const hasFailed = (/** @type {HTMLElement} */ root) => "failed" in root.dataset;
 
 // {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
 export function makeAttempt(/** @type {HTMLElement} */ root, /** @type {Tell} */ show) {

@@ -23,7 +23,7 @@ export function allowed(/** @type {Control} */ control, /** @type {any} */ value
 
 /** The value that a text in an address stands for, which may not be allowed. */
 export function parsed(/** @type {Control} */ control, /** @type {string} */ text) {
-  return KINDS[control.kind].parse(text);
+  return KINDS[control.kind].parse?.(text) ?? text;
 }
 
 // The controls of a figure: {elements, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
@@ -68,8 +68,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     grids[0].hidden = !places[0].some((name) => !parts[name].element.hidden);
     more.hidden = !places[1].some((name) => !parts[name].element.hidden);
   }
-  /** @type {(state: State, used: string[]) => void} */
-  function show(state, used) {
+  function show(/** @type {State} */ state, /** @type {string[]} */ used) {
     const fresh = used.some((name) => places[1].includes(name) && !inUse.includes(name));
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];

@@ -26,13 +26,32 @@ function filled(element, attributes, children) {
   return element;
 }
 
+// A button; its words may hold elements.
+/** @type {(words: string | (Node | string)[], click: () => void, attributes?: Attributes) => HTMLButtonElement} */
+export function button(words, click, attributes = {}) {
+  const element = html("button", { type: "button", ...attributes }, ...[words].flat());
+  element.addEventListener("click", click);
+  return element;
+}
+
+/** JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must be on it). */
+export function keepKeys(/** @type {HTMLElement} */ root) {
+  for (const input of root.querySelectorAll("input, select, textarea, button")) {
+    input.setAttribute("data-lm-suppress-shortcuts", "true");
+  }
+}
+
 // Write what differs only: the same value written again is laid out again.
-/** @type {(element: Element, attributes: Attributes) => void} */
-export function write(element, attributes) {
+export function write(/** @type {Element} */ element, /** @type {Attributes} */ attributes) {
   for (const name in attributes) {
     const value = String(attributes[name]);
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
+}
+
+/** The same for words. @type {(element: Node, text: string) => void} */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 /** A function that says whether a box holds half-typed text, which no repaint may overwrite. */
@@ -41,9 +60,4 @@ export function typing(/** @type {HTMLInputElement} */ input) {
   input.addEventListener("input", () => (busy = true));
   for (const done of ["change", "blur"]) input.addEventListener(done, () => (busy = false));
   return () => busy;
-}
-
-/** The same for words. @type {(element: Node, text: string) => void} */
-export function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
 }

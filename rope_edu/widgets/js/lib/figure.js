@@ -5,7 +5,7 @@ import { answerQuestions } from "./answer.js";
 import { hasFailed, makeAttempt } from "./attempt.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
-import { html } from "./dom.js";
+import { html, keepKeys } from "./dom.js";
 import { makeFit } from "./fit.js";
 import { makeGlide, makeHand } from "./glide.js";
 import { namedBy, viewOf } from "./leads.js";
@@ -16,31 +16,9 @@ import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
-/**
- * Make the module of a live figure.
- *
- * name      class name, the same in Python
- * title     what the picture is, in a few words
- * height    (width, state, view) → height of the picture in pixels; view: {small, shows(part)}, see leads.js
- * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged; in it
- *           taps: {name: {x, y, w, h, set: {trait: value}}} for what can be clicked, and marks: {name: {x, y, w, h}} for what a question
- *           may ask to click. On the way from another state the last argument has way: {from, share}
- * readout   (state, view) → what the picture says, in one to three sentences
- * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
- *           (rules.js) says so
- * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
- * work      (state, whole) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices, see work.js
- * play      {trait, perSecond, speeds} or nothing: a button that moves a slider by itself
- * panel     (width, state, view) → [top, bottom] of the leading panel: what is seen where the whole picture has no room
- * time      milliseconds for a way from one state to another, where 400 are too few to follow
- * unfolds   "More" opens when a choice gives a control in it a meaning
- * smooth    names of whole numbers that the picture draws between two whole ones too, on their way (glide.js)
- * files     {name, save(state) → text, load(text, controls) → changes}, both promised: a file of the reader's own, or nothing
- * buttons   [{label, move: (state) → changes}]: moves that no single control makes
- */
+/** The module of a live figure, which types.d.ts describes. */
 export function live(/** @type {Figure} */ figure) {
-  /** @type {(place: {model: Model, el: HTMLElement}) => () => void} */
-  function render({ model, el }) {
+  function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     let leave = mount(figure, model, el);
     function anew() {
       leave();
@@ -111,8 +89,7 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
 
 const TOUCHED = "rl-touched"; // of a figure that has moved: nothing is spoken before
 
-/** @type {(root: HTMLElement) => boolean} */
-const isTouched = (root) => root.classList.contains(TOUCHED);
+const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
 // What others may ask of a figure: root.still(), the picture as a file; root.take({position: 7}), a change as by a hand.
 /** @type {(root: HTMLElement, work: {finish: () => void}, take: Moved, draw: () => string) => void} */
@@ -137,12 +114,4 @@ const makeRoot = ({ name, title }, small) =>
 function takeAway(root, parts) {
   for (const part of parts) part?.stop();
   root.remove();
-}
-
-// JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must stand on it).
-/** @type {(root: HTMLElement) => void} */
-function keepKeys(root) {
-  for (const input of root.querySelectorAll("input, select, textarea, button")) {
-    input.setAttribute("data-lm-suppress-shortcuts", "true");
-  }
 }

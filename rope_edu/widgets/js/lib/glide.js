@@ -6,8 +6,7 @@ import { same } from "./state.js";
 
 const TIME = 400; // ms
 
-/** @type {(share: number) => number} */
-const eased = (share) => 1 - (1 - share) ** 3;
+const eased = (/** @type {number} */ share) => 1 - (1 - share) ** 3;
 
 // A number of a slider on its way; a whole one is always whole, and has left its place at once.
 /** @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number} */
@@ -66,8 +65,7 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
     stop();
     arrived();
   }
-  /** @type {(before: State, after: State) => void} */
-  function start(before, after) {
+  function start(/** @type {State} */ before, /** @type {State} */ after) {
     stop();
     if (same(before, after) || !mayGlide()) return;
     [from, since] = [before, performance.now()];

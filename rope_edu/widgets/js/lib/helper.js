@@ -31,8 +31,7 @@ export function makeHelper(script) {
     made.onerror = fail;
     return made;
   }
-  /** @type {(question: unknown) => Promise<any>} */
-  function ask(question) {
+  function ask(/** @type {unknown} */ question) {
     return new Promise((resolve, reject) => {
       asked += 1;
       open.set(asked, { resolve, reject });

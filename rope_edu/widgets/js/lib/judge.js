@@ -3,8 +3,7 @@ import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
 // The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
-/** @type {(text: string) => number} */
-export function numberOf(text) {
+export function numberOf(/** @type {string} */ text) {
   const plain = text
     .trim()
     .replace(/[−–]/g, "-")
@@ -20,8 +19,7 @@ const near = (/** @type {number} */ a, /** @type {number} */ b, /** @type {numbe
   a - b <= within && b - a <= within;
 
 // Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
-/** @type {(text: string) => number[]} */
-export function numbersOf(text) {
+export function numbersOf(/** @type {string} */ text) {
   const parts = text.replace(/[()[\]]/g, " ").split(/[;\s]+|,\s+/);
   const truths = { true: 1, false: 0 };
   return parts.flatMap((part) => {
@@ -37,8 +35,7 @@ const alike = (wanted, given, share) =>
   wanted.every((value, at) => near(Number(value), given[at], share * (value < 0 ? -value : Number(value) || 1)));
 
 // The verdict on an answer: the number of a choice, a number, several, or names in an order.
-/** @type {(asked: Asked, given: any) => Verdict} */
-export function judge(asked, given) {
+export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
   if (asked.rules) {
     const why = ruled(asked.rules, given);
     return { right: why === undefined, why: why ?? "" };

@@ -9,8 +9,7 @@ const MOST = 3; // lead controls of a figure that names none
 /** @type {Record<string, Named>} */
 const NAMED = LEADS;
 
-/** @type {(figure: string) => Named} */
-export const namedBy = (figure) => NAMED[figure] ?? {};
+export const namedBy = (/** @type {string} */ figure) => NAMED[figure] ?? {};
 
 // A control with the options that a small form offers.
 /** @type {(control: Control, few: any[] | undefined) => Control} */

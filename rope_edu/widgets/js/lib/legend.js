@@ -14,8 +14,7 @@ const PITCH = 20; // pixels from line to line
 export function legendOf(entries, width, { sample = 30, text = sample - 2, drop = 4 } = {}) {
   const placed = inLines(entries, width, { sample });
   const end = text - 6;
-  /** @type {(pen: Pen, top: number) => void} */
-  function draw(pen, top) {
+  function draw(/** @type {Pen} */ pen, /** @type {number} */ top) {
     for (const { words, style, box, sign, x, line } of placed) {
       const y = top + PITCH * line;
       if (style) pen.line(x + 2, y, x + end, y, style);

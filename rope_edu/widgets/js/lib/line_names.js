@@ -19,8 +19,7 @@ function walk(path, gap) {
 }
 
 // A function (x0, y0, x1, y1) → how many dots lie in that rectangle, by sums over all cells up to a corner.
-/** @type {(dots: Pair[], box: Box) => Count} */
-function counter(dots, box) {
+function counter(/** @type {Pair[]} */ dots, /** @type {Box} */ box) {
   const [columns, rows] = [box.x + box.w, box.y + box.h].map((end) => Math.ceil(end / CELL) + 2);
   const sums = new Int32Array(columns * rows);
   const [column, row] = [columns, rows].map(
@@ -59,8 +58,7 @@ function isFree([x, y], half, box, placed) {
 function bestPlace(dots, half, all, mine, free) {
   /** @type {Count} */
   const others = (...corners) => all(...corners) - mine(...corners);
-  /** @type {(at: Pair) => number} */
-  const cover = ([x, y]) =>
+  const cover = (/** @type {Pair} */ [x, y]) =>
     10 * all(x - half, y - 12, x + half, y + 4) + others(x - half - 9, y - 21, x + half + 9, y + 13);
   let best;
   for (let i = 0; i < dots.length; i += 4) {

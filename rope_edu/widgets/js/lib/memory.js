@@ -1,6 +1,7 @@
 // What a reader answered, for the review: kept in this browser and nowhere else. A question that is missed comes back in the same
 // sitting; each right answer after that doubles the days until it comes again.
 
+/** Days between the last answer and the next, and the day on which it is due. @typedef {{days: number, due: number}} Card */
 /** @typedef {Record<string, Card>} Cards */
 
 export const KEY = "rope-turn-by-turn.review";

@@ -15,5 +15,4 @@ export function phrase(parts, ...values) {
 }
 
 // Sentences that were joined, without the spaces that Chinese does not have between them.
-/** @type {(text: string) => string} */
-export const joined = (text) => (table() ? text.replace(/([。，、；：！？）])\s+/g, "$1") : text);
+export const joined = (/** @type {string} */ text) => (table() ? text.replace(/([。，、；：！？）])\s+/g, "$1") : text);

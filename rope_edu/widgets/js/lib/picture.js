@@ -60,8 +60,7 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
     taps.place(clicked);
     picks.place(marks);
   }
-  /** @type {(space: number) => void} */
-  function hold(space) {
+  function hold(/** @type {number} */ space) {
     room = space ? Math.min(space, HALF * innerHeight) - EDGES : 0;
   }
   const asFile = (/** @type {string} */ words) => still(canvas, title, words);

@@ -1,5 +1,5 @@
 // A button that moves a slider by itself.
-import { html, say } from "./dom.js";
+import { button, html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
 
 const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style draws the sign before them: not every font has one
@@ -31,7 +31,7 @@ function makeSpeed(/** @type {number[]} */ speeds) {
 /** @param {{trait: string, perSecond: number, speeds?: number[]}} play @param {Live} state @param {Moved} moved
  * @param {(() => void)} rested */
 export function makePlay(play, state, moved, rested) {
-  const element = html("button", { type: "button", class: "rl-play" }, PLAY);
+  const element = button(PLAY, toggle, { class: "rl-play" });
   const chosen = play.speeds && makeSpeed(play.speeds);
   const clock = makeClock(play, state.controls[play.trait]);
   let [playing, last] = [0, 0];
@@ -53,7 +53,7 @@ export function makePlay(play, state, moved, rested) {
       moved({ [play.trait]: state.controls[play.trait].low });
     playing = requestAnimationFrame(tick);
   }
-  element.addEventListener("click", () => {
+  function toggle() {
     if (playing) {
       stop();
       return rested();
@@ -62,6 +62,6 @@ export function makePlay(play, state, moved, rested) {
     element.classList.add("rl-plays");
     last = performance.now();
     playing = requestAnimationFrame(tick);
-  });
+  }
   return { elements: chosen ? [element, chosen.element] : [element], playing: () => playing !== 0, stop };
 }

@@ -3,8 +3,7 @@
 
 const TINY = 1e-9; // two sums of tenths differ by less
 
-/** @type {(value: number) => number} */
-const tidy = (value) => Number(value.toPrecision(12));
+const tidy = (/** @type {number} */ value) => Number(value.toPrecision(12));
 
 /** The smallest value that a control allows and that is not below `value`. */
 const enough = (/** @type {Control} */ { kind, options }, /** @type {number} */ value) =>

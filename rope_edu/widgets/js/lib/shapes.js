@@ -48,7 +48,6 @@ export function halfEllipse(x1, x2, y, tall) {
 }
 
 // How long a line aslant may be that has `across` pixels of room.
-/** @type {(across: number, degrees: number) => number} */
-export function roomAslant(across, degrees) {
+export function roomAslant(/** @type {number} */ across, /** @type {number} */ degrees) {
   return across / Math.cos((degrees * Math.PI) / 180);
 }

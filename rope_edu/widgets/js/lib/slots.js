@@ -1,10 +1,13 @@
 // Elements of a picture, reused from one drawing to the next.
 import { svg } from "./dom.js";
 
+/** @typedef {{group: SVGElement, slots: Slot[], next: number}} Place */
+/** @typedef {{tag: string, element: SVGElement, attributes: Attributes, text?: string, inside?: Place}} Slot */
+
 // The elements of an SVG group. Call begin(), put() what is drawn, end(): elements are reused in order, attributes are
 // written only when they change, so a redraw costs the number of elements that change.
 export class Slots {
-  /** @type {{group: SVGElement, slots: Slot[], next: number}} */
+  /** @type {Place} */
   #here;
   #whole;
 
@@ -25,8 +28,7 @@ export class Slots {
   }
 
   // A part whose number of elements varies: in a group of its own it moves no element that follows.
-  /** @type {(draw: () => void) => void} */
-  part(draw) {
+  part(/** @type {() => void} */ draw) {
     const [around, slot] = [this.#here, this.put("g", {})];
     this.#here = slot.inside ??= { group: slot.element, slots: [], next: 0 };
     this.#here.next = 0;

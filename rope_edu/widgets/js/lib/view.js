@@ -6,8 +6,7 @@ const ENOUGH = 0.7; // of the picture: then it is in sight
 const GAP = 8; // pixels between it and the control in use
 
 // Bring a figure's picture to the top of the window, and again whenever the page moves, until a hand takes over.
-/** @type {(root: Element, signal: AbortSignal) => void} */
-export function keepInView(root, signal) {
+export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} */ signal) {
   const stops = new AbortController();
   const show = () => root.scrollIntoView({ block: "start", behavior: "instant" });
   const watch = new ResizeObserver(show);

@@ -10,8 +10,7 @@ const PLAIN = /^[\x20-\x7e]*$/; // each code point a character of its own
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to make
 
 // What a reader sees as single characters: an emoji of several code points is one.
-/** @type {(text: string) => string[]} */
-export function graphemes(text) {
+export function graphemes(/** @type {string} */ text) {
   if (!segmenter || PLAIN.test(text)) return Array.from(text);
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
@@ -23,8 +22,7 @@ export function textWidth(text, size = 13, bold = false) {
   return ems * size * (bold ? BOLD : 1);
 }
 
-/** @type {(character: string) => 0.36 | 0.6 | 1 | 1.3} */
-function widthOf(character) {
+function widthOf(/** @type {string} */ character) {
   if (NARROW.includes(character)) return 0.36;
   if (WIDE.includes(character)) return 1;
   if (PLAIN.test(character)) return 0.6;

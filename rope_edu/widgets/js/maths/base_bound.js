@@ -45,8 +45,7 @@ function outlook(rates, bends, { cos, sin }) {
   return { sum, reach };
 }
 
-/** @type {(rates: Float64Array, distance: number) => Turns} */
-function turnsAt(rates, distance) {
+function turnsAt(/** @type {Float64Array} */ rates, /** @type {number} */ distance) {
   const angles = rates.map((rate) => distance * rate);
   return { cos: angles.map(Math.cos), sin: angles.map(Math.sin) };
 }
@@ -61,8 +60,7 @@ function turnOn({ cos, sin }, by) {
   }
 }
 
-/** @type {(rates: Float64Array, distance: number) => number} */
-function cosineSum(rates, distance) {
+function cosineSum(/** @type {Float64Array} */ rates, /** @type {number} */ distance) {
   let sum = 0;
   for (const rate of rates) sum += Math.cos(distance * rate);
   return sum;

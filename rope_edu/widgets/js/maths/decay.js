@@ -11,8 +11,7 @@ export function pairProducts(q, k) {
 
 // A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so
 // that curves and bounds share it; to 1024 a row is the product of the rows at its two halves, which is cheap.
-/** @type {(frequencies: Vector) => (distance: number) => Vector} */
-export function makeTurns(frequencies) {
+export function makeTurns(/** @type {Vector} */ frequencies) {
   /** @type {Map<number, Vector>} */
   const rows = new Map();
   /** @type {(distance: number) => Vector} */
@@ -80,8 +79,7 @@ export function trivialBound(q, k) {
 }
 
 // Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
-/** @type {(frequencies: Vector, distances: Vector) => number[]} */
-export function meanCosine(frequencies, distances) {
+export function meanCosine(/** @type {Vector} */ frequencies, /** @type {Vector} */ distances) {
   return distances.map((distance) => {
     let total = 0;
     for (let i = 0; i < frequencies.length; i++) total += Math.cos(distance * frequencies[i]);

@@ -4,6 +4,8 @@ import { range } from "../lib/numbers.js";
 import { angleOf, distance as apart, length, scaled, timesConj, wrapped } from "./complex.js";
 import { rotatePair } from "./rotary.js";
 
+/** The pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
+
 export const LAST = 8; // every line is tried at positions 0 … LAST
 export const HOLDS = 1e-9; // what rounding may leave of a line that holds
 export const PLACES = range(0, LAST);
@@ -31,8 +33,7 @@ export function stepsOf(f, z) {
 }
 
 // How far the pair has turned at each position since it was z, followed without jumps.
-/** @type {(f: Encoder, z: Pair) => number[]} */
-export function turnsOf(f, z) {
+export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {
   let [before, total] = [z, 0];
   return PLACES.map((m) => {
     const now = f(z, m);

@@ -21,8 +21,7 @@ export const uniformAt = (stream, n) => mixed((stream + Math.imul(n + 1, STEP)) 
 export const wholeAt = (stream, n, most) => Math.floor(uniformAt(stream, n) * most);
 
 // The n-th number of a stream with mean 0 and spread 1: twelve uniform numbers less 6, almost a normal one (Irwin and Hall).
-/** @type {(stream: number, n: number) => number} */
-export function normalAt(stream, n) {
+export function normalAt(/** @type {number} */ stream, /** @type {number} */ n) {
   let sum = -6;
   for (let i = 12 * n; i < 12 * n + 12; i++) sum += uniformAt(stream, i);
   return sum;

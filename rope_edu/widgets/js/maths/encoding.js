@@ -15,8 +15,7 @@ export function makeHead(rows, head, encoding, causal) {
   const frequencies = invFreq(width);
   /** @type {Map<number, [Vector, Vector]>} */
   const projected = new Map(); // position → [W_q p, W_k p]: what its sinusoidal vector adds to query and key
-  /** @type {(position: number) => [Vector, Vector]} */
-  const added = (position) => {
+  const added = (/** @type {number} */ position) => {
     const known = projected.get(position);
     if (known) return known;
     const vector = sinusoidal(position, head.wQuery[0].length);
@@ -36,8 +35,7 @@ export function makeHead(rows, head, encoding, causal) {
     if (encoding !== "shaw") return 0;
     return dot(query, head.shaw[shawIndex(relative, (head.shaw.length - 1) / 2)]) / Math.sqrt(width);
   };
-  /** @type {(k: number) => Matrix} */
-  const scoresAt = (k) => {
+  const scoresAt = (/** @type {number} */ k) => {
     const [q, kPlaced] = [placed(queries, 0, k), placed(keys, 1, k)];
     return q.map((query, m) =>
       kPlaced.map((key, n) => {

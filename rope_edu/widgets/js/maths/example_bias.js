@@ -2,6 +2,8 @@
 import { range } from "../lib/numbers.js";
 import { alibiSlopes, shawIndex, t5Bucket } from "./relative.js";
 
+/** @typedef {{numBuckets: number, maxDistance: number, clip: number}} BiasTable */
+
 const SLOPES = alibiSlopes(8);
 
 /** Whether no query sees a later key. @type {(scheme: string) => scheme is "alibi" | "t5_causal"} */
@@ -21,8 +23,7 @@ export function tableEntry(scheme, relative, { numBuckets, maxDistance, clip }) 
 }
 
 // A made-up learned value: −2 · 2^(−(head − 1)/2) · ln(1 + distance), half of it for keys to the right.
-/** @type {(head: number, relative: number) => number} */
-export function exampleValue(head, relative) {
+export function exampleValue(/** @type {number} */ head, /** @type {number} */ relative) {
   const steepness = 2 * 2 ** (-(head - 1) / 2);
   return -steepness * Math.log1p(Math.abs(relative)) * (relative > 0 ? 0.5 : 1);
 }

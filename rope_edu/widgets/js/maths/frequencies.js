@@ -12,8 +12,7 @@ export function wavelength(frequencies) {
 }
 
 // The angles of one position, radians, one for each pair.
-/** @type {(position: number, frequencies: Vector) => number[]} */
-export function ropeAngles(position, frequencies) {
+export function ropeAngles(/** @type {number} */ position, /** @type {Vector} */ frequencies) {
   return frequencies.map((frequency) => position * frequency);
 }
 

@@ -6,8 +6,7 @@
 const EPSILON = 1e-5; // of torch's LayerNorm
 
 // Φ(x), the share of a standard normal below x: ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …), Marsaglia 2004.
-/** @type {(x: number) => number} */
-export function normalBelow(x) {
+export function normalBelow(/** @type {number} */ x) {
   if (Math.abs(x) > 9) return x > 0 ? 1 : 0;
   let [term, sum] = [x, x];
   for (let odd = 3; sum + term !== sum; odd += 2) {

@@ -7,8 +7,7 @@ export function pairFeatures(i, pairs, layout = "interleaved") {
 }
 
 // For each place in the half-split vector, the place in the interleaved vector that it comes from.
-/** @type {(rotaryDim: number) => number[]} */
-export function layoutPermutation(rotaryDim) {
+export function layoutPermutation(/** @type {number} */ rotaryDim) {
   const pairs = rotaryDim / 2;
   return Array.from({ length: rotaryDim }, (_, i) => (i < pairs ? 2 * i : 2 * (i - pairs) + 1));
 }

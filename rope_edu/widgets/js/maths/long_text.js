@@ -28,8 +28,7 @@ export function pageRope(rule, length, headDim, base, settings) {
 }
 
 // How far each pair comes within so many places, turns, at most one.
-/** @type {(frequencies: Vector, places: number) => number[]} */
-export function turnsWithin(frequencies, places) {
+export function turnsWithin(/** @type {Vector} */ frequencies, /** @type {number} */ places) {
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }
 
@@ -41,8 +40,7 @@ export function binSize(length, times) {
 }
 
 // The mean of every `size` columns over all rows; NaN is not counted, and NaN where nothing is.
-/** @type {(rows: ArrayLike<number>[], size: number) => number[]} */
-export function means(rows, size) {
+export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];
   for (const row of rows) {

@@ -3,8 +3,7 @@ import { ORDER } from "../data/order.js";
 import { attention, matVec } from "./dot_product.js";
 
 // A word's vector: a direction of length 1 made from its letters. The same letters, the same vector.
-/** @type {(word: string) => Pair} */
-export function wordDirection(word) {
+export function wordDirection(/** @type {string} */ word) {
   let mixed = ORDER.seed;
   for (const letter of word.toLowerCase()) mixed = Math.imul(mixed ^ Number(letter.codePointAt(0)), 0x01000193);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);

@@ -13,8 +13,7 @@ const MOST = 6; // runs that are kept: two encodings with three seeds each
 const runs = new Map();
 
 // The run of these settings, begun anew where it has gone farther than `until`: training has no way back.
-/** @type {(settings: State, until: number) => Run} */
-function runOf(settings, until) {
+function runOf(/** @type {State} */ settings, /** @type {number} */ until) {
   const name = runName(settings);
   const known = runs.get(name);
   const run = known && known.step <= until ? known : new Run(settings);

@@ -16,8 +16,7 @@ export const steadyFreq = (wide, base) =>
   Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
 
 // The rotation with which a model is trained: pairs that are switched off stand still, and those that p-RoPE leaves out.
-/** @type {(settings: State) => Rotation} */
-export function trainedRope({ encoding, base, first_pair: first, last_pair: last, p }) {
+export function trainedRope(/** @type {State} */ { encoding, base, first_pair: first, last_pair: last, p }) {
   const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
   const turns = (/** @type {number} */ i) => turning[0] <= i + 1 && i + 1 <= turning[1];
   const invFreq = steadyFreq(WIDE, base).map((frequency, i) => (turns(i) ? frequency : 0));

@@ -26,8 +26,7 @@ export function packed(numbers) {
 }
 
 // The numbers of a text that `packed` wrote; nothing where it is no such text.
-/** @type {(text: unknown) => Float64Array | undefined} */
-export function unpacked(text) {
+export function unpacked(/** @type {unknown} */ text) {
   if (typeof text !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const letters = text.replace(/=+$/, "");
   const bytes = new Uint8Array(Math.floor((letters.length * 6) / 8));

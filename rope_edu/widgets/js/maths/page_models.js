@@ -13,8 +13,7 @@ const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
 
 // A weight from 8 bits a number: each row's whole numbers times its scale.
-/** @type {(stored: {scales: string, codes: string}) => Weight} */
-export function unpacked(stored) {
+export function unpacked(/** @type {{scales: string, codes: string}} */ stored) {
   const [scales, codes] = [new Float32Array(bytesOf(stored.scales)), new Int8Array(bytesOf(stored.codes))];
   const columns = codes.length / scales.length;
   return { columns, values: Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]) };

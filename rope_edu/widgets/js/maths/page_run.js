@@ -103,8 +103,7 @@ export class Run {
   }
 
   // The share of right answers at each place of unseen texts, NaN where none counts; `reading` has times and rule.
-  /** @type {(reading: State) => Float64Array} */
-  right(reading) {
+  right(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const texts = drawTexts(task, { split: "test", seed: 0, step: 0 }, TEST_ROWS, reading.times * length);
     const { seq, tokens, targets, counts } = texts;

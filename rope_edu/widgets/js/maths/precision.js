@@ -5,8 +5,7 @@ const SINGLE = new Float32Array(1);
 const SINGLE_BITS = new Uint32Array(SINGLE.buffer);
 
 // The nearest float32 whose significand has 8 bits, ties to even: add just under half of the last bit kept, and cut.
-/** @type {(x: number) => number} */
-function toBfloat16(x) {
+function toBfloat16(/** @type {number} */ x) {
   SINGLE[0] = x;
   if (!Number.isFinite(SINGLE[0])) return SINGLE[0];
   SINGLE_BITS[0] = (SINGLE_BITS[0] + 0x7fff + ((SINGLE_BITS[0] >>> 16) & 1)) & 0xffff0000;
@@ -14,8 +13,7 @@ function toBfloat16(x) {
 }
 
 // By way of float32 the nearest float16, ties to even: beside 2⁵² of its last bits a float64 holds no fraction of one.
-/** @type {(x: number) => number} */
-function toFloat16(x) {
+function toFloat16(/** @type {number} */ x) {
   SINGLE[0] = x;
   const value = SINGLE[0];
   if (!(Math.abs(value) < 65520)) return Number.isNaN(value) ? NaN : Math.sign(value) * Infinity;
@@ -29,8 +27,7 @@ function toFloat16(x) {
 const ROUND = { float64: (x) => x, float32: Math.fround, bfloat16: toBfloat16, float16: toFloat16 };
 
 // The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even.
-/** @type {(x: number, numberFormat: string) => number} */
-export function roundTo(x, numberFormat) {
+export function roundTo(/** @type {number} */ x, /** @type {string} */ numberFormat) {
   return ROUND[numberFormat](x);
 }
 
@@ -44,8 +41,7 @@ export const PIPELINES = PRECISION.pipelines;
 export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "cos_sin"]);
 
 // Half the last bit of a number, as a share of it: what rounding to a format can change.
-/** @type {(numberFormat: string) => number} */
-export const roundoff = (numberFormat) => 2 ** -BITS[numberFormat];
+export const roundoff = (/** @type {string} */ numberFormat) => 2 ** -BITS[numberFormat];
 
 // The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number.
 /** @type {(position: number, frequencies: Vector, pipeline: Pipeline) => Pair[]} */

@@ -6,8 +6,7 @@ import { rotatePair } from "./rotary.js";
 const LAST = RAIL.places - 1;
 
 // The places of "the", "chases" and "the": the first three of the rail that are a whole place from dog and pig.
-/** @type {(dog: number, pig: number) => number[]} */
-export function otherPlaces(dog, pig) {
+export function otherPlaces(/** @type {number} */ dog, /** @type {number} */ pig) {
   const free = (/** @type {number} */ place) => Math.abs(place - dog) >= 1 && Math.abs(place - pig) >= 1;
   return Array.from({ length: RAIL.places }, (_, place) => place)
     .filter(free)

@@ -22,7 +22,6 @@ export function alibiSlopes(nHeads) {
 }
 
 // Shaw's row of a relative position j − i (key minus query), clipped to ±clip: 0 … 2·clip.
-/** @type {(relativePosition: number, clip: number) => number} */
-export function shawIndex(relativePosition, clip) {
+export function shawIndex(/** @type {number} */ relativePosition, /** @type {number} */ clip) {
   return Math.min(clip, Math.max(-clip, relativePosition)) + clip;
 }

@@ -88,8 +88,7 @@ export function keptByTurns(frequencies, trainedLength, slow, fast) {
 }
 
 // γ of each pair, falling linearly in its index between the two ends of the ramp.
-/** @type {(pairs: number, ends: Pair) => number[]} */
-export function keptByIndex(pairs, [low, high]) {
+export function keptByIndex(/** @type {number} */ pairs, /** @type {Pair} */ [low, high]) {
   const width = high - low || 0.001; // as released: a step, where the two meet
   return Array.from({ length: pairs }, (_, i) => 1 - clip((i - low) / width));
 }

@@ -2,8 +2,7 @@
 import { range } from "../lib/numbers.js";
 
 // By which angle each pair turns at a place: Σ_k x_k F_ki, radians.
-/** @type {(place: Vector, frequencies: Matrix) => number[]} */
-export function spatialAngles(place, frequencies) {
+export function spatialAngles(/** @type {Vector} */ place, /** @type {Matrix} */ frequencies) {
   return frequencies[0].map((_, i) => place.reduce((sum, x, axis) => sum + x * frequencies[axis][i], 0));
 }
 

@@ -27,8 +27,7 @@ export function steadyExp(x) {
 }
 
 // The natural logarithm of a number above 0: that of its mantissa by 2·artanh((m − 1)/(m + 1)).
-/** @type {(x: number) => number} */
-export function steadyLog(x) {
+export function steadyLog(/** @type {number} */ x) {
   let k = 0;
   for (; x > 1.42; x /= 2) k++;
   for (; x < 0.7; x *= 2) k--;
@@ -42,8 +41,7 @@ export function steadyLog(x) {
 export const steadyPower = (base, power) => steadyExp(power * steadyLog(base));
 
 // Σ (−1)^n r^(2n + first)/(2n + first)!: the sine for first = 1, the cosine for 0.
-/** @type {(r: number, first: number) => number} */
-function series(r, first) {
+function series(/** @type {number} */ r, /** @type {number} */ first) {
   let sum = 0;
   for (let n = 18 + first; n >= 0; n -= 2) sum = OVER[n] - sum * r * r;
   return first ? sum * r : sum;

@@ -3,8 +3,7 @@ import { WORDS } from "../data/words.js";
 import { range } from "../lib/numbers.js";
 
 // A repeatable stream of standard normal numbers (mulberry32 and Box–Muller).
-/** @type {(seed: number, count: number) => number[]} */
-export function normals(seed, count) {
+export function normals(/** @type {number} */ seed, /** @type {number} */ count) {
   let state = seed >>> 0;
   const uniform = () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -38,8 +37,7 @@ export function randomMatrix(seed, width) {
 }
 
 // What the head that reads a sentence holds; the tables of T5 (for each bucket) and Shaw (for each j − i) are made up.
-/** @type {(causal: boolean) => Head} */
-export function readingHead(causal) {
+export function readingHead(/** @type {boolean} */ causal) {
   const { width, seeds, clip, slope } = WORDS;
   const far = (/** @type {number} */ bucket) => -Math.log1p(bucket);
   return {
