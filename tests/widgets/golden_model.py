@@ -25,6 +25,9 @@ SETTINGS = [
     {"first_pair": 5, "last_pair": 0},
 ]
 RULES = ["none", "pi", "ntk-aware", "dynamic-ntk", "by-parts", "yarn", "llama3", "abf"]
+LOGITS = """(task, tokens, rope) => {
+    const reader = new Reader(pageModel(task).model, rope);
+    return tokens.map((token) => Array.from(reader.read(token))); }"""
 TINY = {"d_model": 8, "n_layers": 2, "n_heads": 2, "d_ff": 12}
 
 
@@ -123,8 +126,7 @@ def of_page_models() -> Iterator[Call]:
             spec = long_text.page_rope(rule, model.length, model.head_dim, model.base, **settings)
             tokens = model.texts[0][: 2 * model.length + 1]
             logits = logits_of(restore(model, spec), tokens)
-            call = "(task, tokens, rope) => logitsOf(pageModel(task).model, tokens, rope)"
-            yield Call(call, [task, tokens, turning(spec)], logits)
+            yield Call(LOGITS, [task, tokens, turning(spec)], logits)
 
 
 @room

@@ -179,22 +179,24 @@ def _of_files_as_readers_keep_them() -> Iterator[Call]:
 
 @room
 def of_products() -> Iterator[Call]:
-    start = f"(a, b, rows, columns, depth) => {{ const [x, y] = [{TYPED}(a), {TYPED}(b)]; "
-    start += "const out = new Float64Array(rows * columns); product(out, rows, columns, depth, "
-    for rows, columns, depth in [(4, 8, 5), (5, 7, 3), (1, 3, 2), (2, 4, 1), (3, 17, 32)]:
-        a, b = RNG.normal(size=(rows, depth)), RNG.normal(size=(columns, depth))
-        sizes, out = [rows, columns, depth], (a @ b.T).ravel()
-        end = "return Array.from(out); }"
-        across = f"{start} along(x, depth), along(y, depth)); {end}"
-        yield Call(across, [a.ravel(), b.ravel(), *sizes], out)
-        yield Call(
-            f"{start} down(x, rows), down(y, columns)); {end}", [a.T.ravel(), b.T.ravel(), *sizes], out
-        )
-    x, bias = RNG.normal(size=(6, 5)), RNG.normal(size=5)
-    added = f"(x, b) => {{ const out = {TYPED}(x); addBias(out, {TYPED}(b), 6); return Array.from(out); }}"
-    yield Call(added, [x.ravel(), bias], (x + bias).ravel())
-    summed = f"(x) => {{ const b = new Float64Array(5); sumTokens(b, {TYPED}(x), 6); return Array.from(b); }}"
-    yield Call(summed, [x.ravel()], x.sum(0))
+    forward = f"""(x, weight, bias, tokens) => {{
+        const layer = {{ weight: {TYPED}(weight), bias: bias && {TYPED}(bias) }};
+        const out = new Float64Array((tokens * weight.length * tokens) / x.length);
+        linearAll(out, {TYPED}(x), layer, tokens);
+        return Array.from(out); }}"""
+    back = f"""(x, weight, from, tokens) => {{
+        const [into, w] = [{TYPED}(x), {TYPED}(weight)];
+        const slopes = {{ weight: w.slice(), bias: new Float64Array(from.length / tokens) }};
+        linearBack(into, {TYPED}(from), {TYPED}(x), {{ weight: w }}, slopes, tokens);
+        return [into, slopes.weight, slopes.bias].flatMap((part) => Array.from(part)); }}"""
+    for tokens, rows, columns in [(4, 8, 5), (5, 7, 3), (1, 3, 2), (2, 4, 1), (3, 17, 32), (6, 5, 4)]:
+        x, weight = RNG.normal(size=(tokens, columns)), RNG.normal(size=(rows, columns))
+        bias, slope = RNG.normal(size=rows), RNG.normal(size=(tokens, rows))
+        given, out = [x.ravel(), weight.ravel()], x @ weight.T
+        yield Call(forward, [*given, None, tokens], out.ravel())
+        yield Call(forward, [*given, bias, tokens], (out + bias).ravel())
+        expected = np.concatenate([(slope @ weight).ravel(), (slope.T @ x).ravel(), slope.sum(0)])
+        yield Call(back, [*given, slope.ravel(), tokens], expected)
 
 
 @room
@@ -209,12 +211,12 @@ def of_norms() -> Iterator[Call]:
         )
         out = torch.nn.functional.layer_norm(given, (5,), gain, shift)
         slopes = torch.autograd.grad(out, [given, gain, shift], torch.tensor(back))
-        both = f"""(...all) => {{ const [x, gain, shift, from] = all.map((part) => {TYPED}(part));
+        both = f"""(...all) => {{ const [x, weight, bias, from] = all.map((part) => {TYPED}(part));
             const kept = {{ out: x.slice(), normed: x.slice(), scale: new Float64Array(6) }};
-            normAll(x, {{ gain, shift }}, kept, 6);
-            const [into, slopes] = [new Float64Array(30), {{ gain: gain.slice(), shift: gain.slice() }}];
-            normBack(into, from, gain, kept, slopes, 6);
-            return [kept.out, into, slopes.gain, slopes.shift].flatMap((part) => Array.from(part)); }}"""
+            normAll(x, {{ weight, bias }}, kept, 6);
+            const [into, slopes] = [new Float64Array(30), {{ weight: weight.slice(), bias: bias.slice() }}];
+            normBack(into, from, {{ weight }}, kept, slopes, 6);
+            return [kept.out, into, slopes.weight, slopes.bias].flatMap((part) => Array.from(part)); }}"""
         expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *slopes)])
         yield Call(both, [x.ravel(), bias, shift.detach().numpy(), back.ravel()], expected)
 
@@ -401,7 +403,8 @@ def of_page_run() -> Iterator[Call]:
         for (let n = 0; n < until; n++) run.train();
         other.restore(run.kept());
         for (let n = 0; n < more; n++) for (const each of [run, other]) each.train();
-        return [other.step, other.size === run.size, other.losses.every((loss, n) => loss === run.losses[n])]; }"""
+        const same = other.weights.all.every((weight, i) => weight === run.weights.all[i]);
+        return [other.step, same, other.losses.every((loss, n) => loss === run.losses[n])]; }"""
     for case in ("rotary", "learned", "copy in two layers"):
         yield Call(again, [SETTINGS | CASES[case], 3, 3], [6, True, True], exactly=True)
     inside = """(settings) => {

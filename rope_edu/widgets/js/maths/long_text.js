@@ -2,8 +2,6 @@
 import { TURN } from "./frequencies.js";
 import * as scaling from "./scaling.js";
 
-/** @typedef {{invFreq: Vector, attentionFactor: number}} Rotation */
-
 // The rotation that the figure's settings make; see rope_edu/widgets/maths/long_text.py.
 /** @type {(rule: string, length: number, headDim: number, base: number, settings: State) => Rotation} */
 export function pageRope(rule, length, headDim, base, settings) {

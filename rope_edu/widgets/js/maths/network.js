@@ -3,7 +3,7 @@ import { blockBack, blockForward, Kept } from "./block.js";
 import { normAll, normBack } from "./norms.js";
 import { addedTo, biasOfDistances, bucketsBack, turnsOfPlaces } from "./page_doors.js";
 import { HEADS, WIDTH } from "./page_weights.js";
-import { along, down, product } from "./products.js";
+import { linearAll, linearBack } from "./products.js";
 import { steadyExp, steadyLog } from "./steady.js";
 
 /** @import { Texts } from "./page_tasks.js" */
@@ -25,7 +25,7 @@ export class Network extends Kept {
   forward(words) {
     const { tokens, model, shape } = this;
     const { of } = model.weights;
-    const x = this.room("x", tokens * WIDTH);
+    const x = this.room("x", WIDTH);
     const table = model.encoding === "learned" ? of[TABLE] : this.added;
     for (let t = 0; t < tokens; t++) {
       const [word, place] = [words[t] * WIDTH, (t % shape.seq) * WIDTH];
@@ -34,16 +34,15 @@ export class Network extends Kept {
     }
     this.doors = { ...this.turns, bias: biasOfDistances(model.encoding, shape.seq, of[TABLE]) };
     for (let n = 0; n < model.layers; n++) blockForward(this, `blocks.${n}`, x);
-    const { of: weights, kept } = this.norm("norm");
-    normAll(x, weights, kept, tokens);
-    const logits = this.room("logits", tokens * this.vocab);
-    product(logits, tokens, this.vocab, WIDTH, along(kept.out, WIDTH), along(of["head.weight"], WIDTH));
+    const kept = this.normed("norm");
+    normAll(x, this.layer("norm"), kept, tokens);
+    const logits = this.room("logits", this.vocab);
+    linearAll(logits, kept.out, this.layer("head"), tokens);
     return logits;
   }
 
-  // The mean loss over the places that count, nats; leaves the slopes of the logits, and with `back` those of all weights.
-  /** @type {(texts: Texts, back?: boolean) => number} */
-  loss({ tokens: words, targets, counts }, back = true) {
+  /** The mean loss over the places that count, nats; leaves the slopes of all weights. */
+  loss(/** @type {Texts} */ { tokens: words, targets, counts }) {
     const { vocab } = this;
     const logits = this.forward(words);
     const counted = counts.reduce((sum, one) => sum + one, 0);
@@ -58,23 +57,20 @@ export class Network extends Kept {
       for (let i = 0; i < vocab; i++) logits[at + i] *= weight / sum;
       logits[at + targets[t]] -= weight;
     }
-    if (back) this.#back(words, logits);
+    this.#back(words, logits);
     return loss;
   }
 
-  /**
-   * @param {Int32Array} words
-   * @param {Float64Array} logits their slopes
-   */
+  /** From the slopes of the logits to those of all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
   #back(words, logits) {
-    const { tokens, model, shape, vocab } = this;
+    const { tokens, model, shape } = this;
     const { of } = model.slopes;
-    const { kept } = this.norm("norm");
-    const [from, into] = [this.room("from", tokens * WIDTH), this.room("into", tokens * WIDTH)];
-    product(of["head.weight"], vocab, WIDTH, tokens, down(logits, vocab), down(kept.out, WIDTH));
-    product(from, tokens, WIDTH, vocab, along(logits, vocab), down(model.weights.of["head.weight"], WIDTH));
+    const slopes = (/** @type {string} */ name) => this.layer(name, model.slopes);
+    const kept = this.normed("norm");
+    const [from, into] = [this.room("from", WIDTH), this.room("into", WIDTH)];
+    linearBack(from, logits, kept.out, this.layer("head"), slopes("head"), tokens);
     into.fill(0);
-    normBack(into, from, model.weights.of["norm.weight"], kept, this.norm("norm", model.slopes).of, tokens);
+    normBack(into, from, this.layer("norm"), kept, slopes("norm"), tokens);
     const biasSlope = model.encoding === "t5" ? new Float64Array(HEADS * shape.seq) : undefined;
     for (let n = model.layers - 1; n >= 0; n--) blockBack(this, `blocks.${n}`, into, from, biasSlope);
     if (biasSlope) bucketsBack(of[TABLE], biasSlope, shape.seq);

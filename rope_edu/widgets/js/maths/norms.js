@@ -3,10 +3,10 @@
 const EPSILON = 1e-5; // of torch's LayerNorm
 
 // LayerNorm of each token; keeps the normed numbers and the scale, which the way back needs.
-/** @type {(x: Float64Array, norm: {gain: Float64Array, shift: Float64Array},
+/** @type {(x: Float64Array, norm: {weight: Float64Array, bias: Float64Array},
  *   kept: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void} */
-export function normAll(x, { gain, shift }, { out, normed, scale }, tokens) {
-  const width = gain.length;
+export function normAll(x, { weight, bias }, { out, normed, scale }, tokens) {
+  const width = weight.length;
   for (let t = 0; t < tokens; t++) {
     const at = t * width;
     let [mean, square] = [0, 0];
@@ -16,31 +16,31 @@ export function normAll(x, { gain, shift }, { out, normed, scale }, tokens) {
     scale[t] = 1 / Math.sqrt(square / width + EPSILON);
     for (let i = 0; i < width; i++) {
       normed[at + i] = (x[at + i] - mean) * scale[t];
-      out[at + i] = normed[at + i] * gain[i] + shift[i];
+      out[at + i] = normed[at + i] * weight[i] + bias[i];
     }
   }
 }
 
-// The way back through LayerNorm: adds to `into` what x gets; sets the gradients of gain and shift.
-/** @type {(into: Float64Array, from: Float64Array, gain: Float64Array,
- *   kept: {normed: Float64Array, scale: Float64Array}, slopes: {gain: Float64Array, shift: Float64Array},
+// The way back through LayerNorm: adds to `into` what x gets; sets the gradients of weight and bias.
+/** @type {(into: Float64Array, from: Float64Array, layer: {weight: Float64Array},
+ *   kept: {normed: Float64Array, scale: Float64Array}, slopes: {weight: Float64Array, bias: Float64Array},
  *   tokens: number) => void} */
-export function normBack(into, from, gain, { normed, scale }, slopes, tokens) {
-  const width = gain.length;
-  slopes.gain.fill(0);
-  slopes.shift.fill(0);
+export function normBack(into, from, { weight }, { normed, scale }, slopes, tokens) {
+  const width = weight.length;
+  slopes.weight.fill(0);
+  slopes.bias.fill(0);
   for (let t = 0; t < tokens; t++) {
     const at = t * width;
     let [mean, along] = [0, 0];
     for (let i = 0; i < width; i++) {
       const slope = from[at + i];
-      slopes.gain[i] += slope * normed[at + i];
-      slopes.shift[i] += slope;
-      mean += slope * gain[i];
-      along += slope * gain[i] * normed[at + i];
+      slopes.weight[i] += slope * normed[at + i];
+      slopes.bias[i] += slope;
+      mean += slope * weight[i];
+      along += slope * weight[i] * normed[at + i];
     }
     mean /= width;
     along /= width;
-    for (let i = 0; i < width; i++) into[at + i] += scale[t] * (from[at + i] * gain[i] - mean - normed[at + i] * along);
+    for (let i = 0; i < width; i++) into[at + i] += scale[t] * (from[at + i] * weight[i] - mean - normed[at + i] * along);
   }
 }

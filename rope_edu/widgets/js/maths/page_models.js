@@ -1,7 +1,7 @@
 // The trained models that run in the page: the same as rope_edu/results/page_models.py.
 import { PAGE_MODELS } from "../data/page_models.js";
 import { memo } from "../lib/memo.js";
-import { makeModel, Reader } from "./transformer.js";
+import { makeModel } from "./transformer.js";
 
 /** @import { Weight } from "./layers.js" */
 /** @import { Model } from "./transformer.js" */
@@ -31,10 +31,3 @@ export const pageModel = memo((task) => {
   const [texts, answers] = [rows(stored.texts), rows(stored.answers)];
   return { ...stored, headDim, texts, answers, model: makeModel(Object.fromEntries(named), heads) };
 });
-
-// The logits of a text, one row a token.
-/** @type {(model: Model, tokens: Vector, rope: {invFreq: Vector, attentionFactor: number}) => number[][]} */
-export function logitsOf(model, tokens, rope) {
-  const reader = new Reader(model, rope);
-  return tokens.map((token) => Array.from(reader.read(token)));
-}

@@ -1,34 +1,45 @@
-// Products of matrices and biases over many tokens at once, on typed arrays: numbers of one token stand side by side.
+// Linear layers over many tokens at once, on typed arrays: numbers of one token are side by side.
 
-/** Numbers of a matrix, and how far apart those of two rows and of two terms of a sum stand. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
+/** A weight row by row, as torch keeps it, and its bias. @typedef {{weight: Float64Array, bias?: Float64Array}} Layer */
+/** Numbers of a matrix, and how far apart those of two rows and of two terms of a sum are. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
 
-// Row by row, as torch keeps a weight: sums go along a row.
-/** @type {(values: Float64Array, columns: number) => Strided} */
-export const along = (values, columns) => ({ values, row: columns, deep: 1 });
+/** Row by row: sums go along a row. @type {(values: Float64Array, columns: number) => Strided} */
+const along = (values, columns) => ({ values, row: columns, deep: 1 });
 
 /** The same matrix, sums going down its columns. @type {(values: Float64Array, columns: number) => Strided} */
-export const down = (values, columns) => ({ values, row: 1, deep: columns });
+const down = (values, columns) => ({ values, row: 1, deep: columns });
+
+/** out = x Wᵀ + b for each token. @type {(out: Float64Array, x: Float64Array, layer: Layer, tokens: number) => void} */
+export function linearAll(out, x, { weight, bias }, tokens) {
+  const [rows, columns] = [out.length / tokens, x.length / tokens];
+  product(out, tokens, rows, columns, along(x, columns), along(weight, columns));
+  if (!bias) return;
+  for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
+}
+
+// The way back: from the slopes of `out`, `from`, to those of x, `into`, and of the layer.
+/** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, slopes: Layer, tokens: number) => void} */
+export function linearBack(into, from, x, { weight }, slopes, tokens) {
+  const [rows, columns] = [from.length / tokens, x.length / tokens];
+  if (slopes.bias) sumTokens(slopes.bias, from, tokens);
+  product(slopes.weight, rows, columns, tokens, down(from, rows), down(x, columns));
+  product(into, tokens, columns, rows, along(from, rows), down(weight, columns));
+}
+
+/** @type {(bias: Float64Array, from: Float64Array, tokens: number) => void} */
+function sumTokens(bias, from, tokens) {
+  const width = bias.length;
+  bias.fill(0);
+  for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) bias[i] += from[t * width + i];
+}
 
 // out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which a processor holds in registers.
 /** @type {(out: Float64Array, rows: number, columns: number, depth: number, a: Strided, b: Strided) => void} */
-export function product(out, rows, columns, depth, a, b) {
+function product(out, rows, columns, depth, a, b) {
   const [evenRows, wholeColumns] = [rows - (rows % 2), columns - (columns % 4)];
   for (let r = 0; r < evenRows; r += 2) {
     for (let c = 0; c < wholeColumns; c += 4) {
-      block(
-        out,
-        r * columns + c,
-        columns,
-        depth,
-        a.values,
-        r * a.row,
-        a.row,
-        a.deep,
-        b.values,
-        c * b.row,
-        b.row,
-        b.deep,
-      );
+      block(out, r * columns + c, columns, depth, a, r * a.row, b, c * b.row);
     }
   }
   for (let r = 0; r < rows; r++) {
@@ -40,10 +51,9 @@ export function product(out, rows, columns, depth, a, b) {
   }
 }
 
-// Eight sums side by side.
-/** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
- *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void} */
-function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
+// Eight sums side by side, of rows of a from its number i on and of b from j on.
+/** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Strided, i: number, b: Strided, j: number) => void} */
+function block(out, at, columns, depth, { values: a, row: aRow, deep: aDeep }, i, { values: b, row: bRow, deep: bDeep }, j) {
   let s0 = 0;
   let s1 = 0;
   let s2 = 0;
@@ -78,18 +88,4 @@ function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
   out[at + columns + 1] = t1;
   out[at + columns + 2] = t2;
   out[at + columns + 3] = t3;
-}
-
-/** Add a bias to each token's numbers. @type {(out: Float64Array, bias: Float64Array, tokens: number) => void} */
-export function addBias(out, bias, tokens) {
-  const width = bias.length;
-  for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) out[t * width + i] += bias[i];
-}
-
-// What each number of a bias adds up to over all tokens.
-/** @type {(bias: Float64Array, from: Float64Array, tokens: number) => void} */
-export function sumTokens(bias, from, tokens) {
-  const width = bias.length;
-  bias.fill(0);
-  for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) bias[i] += from[t * width + i];
 }

@@ -1,11 +1,6 @@
 // More than one coordinate: the same as rope_edu/encodings/spatial.py.
 import { range } from "../lib/numbers.js";
 
-// By which angle each pair turns at a place: Σ_k x_k F_ki, radians.
-export function spatialAngles(/** @type {Vector} */ place, /** @type {Matrix} */ frequencies) {
-  return frequencies[0].map((_, i) => place.reduce((sum, x, axis) => sum + x * frequencies[axis][i], 0));
-}
-
 // A block of pairs for every axis, each with the frequencies of a head as wide as the block.
 /** @type {(headDim: number, axes?: number, base?: number) => Matrix} */
 export function axialFrequencies(headDim, axes = 2, base = 10000) {

@@ -31,7 +31,7 @@ export function makeModel(weights, heads) {
 
 /** One text as a model reads it, a token at a time, with the keys and values of all that it has read. */
 export class Reader {
-  constructor(/** @type {Model} */ model, /** @type {{invFreq: Vector, attentionFactor: number}} */ rope) {
+  constructor(/** @type {Model} */ model, /** @type {Rotation} */ rope) {
     this.model = model;
     this.rope = rope;
     this.width = model.embedding.columns;
