@@ -26,21 +26,21 @@ function toHash(figures) {
 }
 
 /** Whether an address may hold a control's value: a text that was pasted stays in the page. */
-const isPublic = (/** @type {Controls} */ controls) => (/** @type {string} */ name) => controls[name].kind !== "paste";
+const isPublic = (/** @type {Control} */ { kind }) => kind !== "paste";
 
 /** What differs from the first picture, as texts. @type {(controls: Controls, state: State) => Texts} */
 function textsOf(controls, state) {
-  const own = Object.keys(controls).filter((name) => !same(state[name], controls[name].initial));
-  const changed = own.filter(isPublic(controls));
-  return Object.fromEntries(changed.map((name) => [name, String(state[name])]));
+  const own = Object.values(controls).filter(isPublic);
+  const changed = own.filter(({ name, initial }) => !same(state[name], initial));
+  return Object.fromEntries(changed.map(({ name }) => [name, String(state[name])]));
 }
 
 // The state in an address's texts: the first picture, and what they change in it.
 export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ texts) {
   const state = initialOf(controls);
-  for (const [name, control] of Object.entries(controls)) {
-    if (Object.hasOwn(texts, name) && isPublic(controls)(name))
-      state[name] = allowed(control, parsed(control, texts[name]), control.initial);
+  for (const control of Object.values(controls).filter(isPublic)) {
+    const { name, initial } = control;
+    if (Object.hasOwn(texts, name)) state[name] = allowed(control, parsed(control, texts[name]), initial);
   }
   return state;
 }

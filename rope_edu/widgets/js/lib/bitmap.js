@@ -1,4 +1,5 @@
 // A field of numbers as a picture.
+import { toBase64 } from "./base64.js";
 import { viridis } from "./colour.js";
 import { clamp } from "./numbers.js";
 
@@ -25,7 +26,5 @@ export function bitmap(rows, columns, shadeAt, colours = viridis) {
     const base = start + stride * (rows - 1 - r);
     for (let c = 0; c < columns; c++) bytes[base + c] = Math.round(clamp(shadeAt(r, c), 0, 1) * 255);
   }
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  return `data:image/bmp;base64,${btoa(text)}`;
+  return `data:image/bmp;base64,${toBase64(bytes)}`;
 }

@@ -2,7 +2,6 @@
 // state as a line of Python and as a link; the figure itself holds no state.
 import { makeAddress } from "./address.js";
 import { answerQuestions } from "./answer.js";
-import { hasFailed, makeAttempt } from "./attempt.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
 import { html, keepKeys } from "./dom.js";
@@ -11,6 +10,7 @@ import { makeGlide, makeHand } from "./glide.js";
 import { namedBy, viewOf } from "./leads.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
+import { phrase } from "./phrase.js";
 import { inUse } from "./rules.js";
 import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
@@ -114,4 +114,26 @@ const makeRoot = ({ name, title }, small) =>
 function takeAway(root, parts) {
   for (const part of parts) part?.stop();
   root.remove();
+}
+
+const FAILED = phrase`This figure failed to draw these values; the picture shows an earlier state. Reset brings it back.`;
+
+const hasFailed = (/** @type {HTMLElement} */ root) => "failed" in root.dataset;
+
+// {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
+function makeAttempt(/** @type {HTMLElement} */ root, /** @type {Tell} */ show) {
+  function fail(/** @type {unknown} */ error) {
+    if (!root.dataset.ready) throw error;
+    root.dataset.failed = "";
+    show(`${FAILED} (${error})`);
+    reportError(error);
+  }
+  function attempt(/** @type {() => void} */ act) {
+    try {
+      act();
+    } catch (error) {
+      fail(error);
+    }
+  }
+  return { attempt, fail };
 }

@@ -1,12 +1,11 @@
 // Scores against distance: the same as rope_edu/encodings/decay.py.
+import { timesConj } from "./complex.js";
 
 // Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary].
 /** @type {(q: Vector, k: Vector) => Pair[]} */
 export function pairProducts(q, k) {
-  return Array.from({ length: q.length / 2 }, (_, i) => {
-    const [a, b, c, d] = [q[2 * i], q[2 * i + 1], k[2 * i], k[2 * i + 1]];
-    return [a * c + b * d, b * c - a * d];
-  });
+  const pair = (/** @type {Vector} */ x, /** @type {number} */ i) => /** @type {Pair} */ (x.slice(2 * i, 2 * i + 2));
+  return Array.from({ length: q.length / 2 }, (_, i) => timesConj(pair(q, i), pair(k, i)));
 }
 
 // A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so

@@ -1,4 +1,5 @@
 // One head with any encoding: the same as rope_edu/attention/encoding.py.
+import { memo } from "../lib/memo.js";
 import { sinusoidal } from "./absolute.js";
 import { dot, matVec } from "./dot_product.js";
 import { invFreq, ropeAngles } from "./frequencies.js";
@@ -13,20 +14,17 @@ export function makeHead(rows, head, encoding, causal) {
   const width = head.wQuery.length;
   const [queries, keys] = [head.wQuery, head.wKey].map((matrix) => rows.map((row) => matVec(matrix, row)));
   const frequencies = invFreq(width);
-  /** @type {Map<number, [Vector, Vector]>} */
-  const projected = new Map(); // position → [W_q p, W_k p]: what its sinusoidal vector adds to query and key
-  const added = (/** @type {number} */ position) => {
-    const known = projected.get(position);
-    if (known) return known;
+  const added = memo((/** @type {number} */ position) => {
     const vector = sinusoidal(position, head.wQuery[0].length);
-    projected.set(position, [matVec(head.wQuery, vector), matVec(head.wKey, vector)]);
-    return added(position);
-  };
+    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // what it adds to query and key
+  }, Infinity);
   /** @type {(content: Matrix, which: 0 | 1, k: number) => Matrix} */
   const placed = (content, which, k) =>
     content.map((x, m) => {
-      if (encoding === "sinusoidal") return x.map((value, i) => value + added(k + m)[which][i]);
-      return encoding === "rotary" ? applyRope(x, ropeAngles(k + m, frequencies)) : x;
+      if (encoding === "rotary") return applyRope(x, ropeAngles(k + m, frequencies));
+      if (encoding !== "sinusoidal") return x;
+      const more = added(k + m)[which];
+      return x.map((value, i) => value + more[i]);
     });
   /** @type {(query: Vector, relative: number) => number} */
   const bias = (query, relative) => {

@@ -37,34 +37,28 @@ export function readingRope(settings, length) {
   return pageRope(rule, length, WIDE, base, { ...ramp, ...changed });
 }
 
+/** Cosines and sines of every place and pair. @type {(frequencies: Vector, seq: number) => {cos: Float64Array, sin: Float64Array}} */
+function turnsOf(frequencies, seq) {
+  const pairs = frequencies.length;
+  const [cos, sin] = [new Float64Array(seq * pairs), new Float64Array(seq * pairs)];
+  for (let n = 0; n < cos.length; n++) [cos[n], sin[n]] = steadyTurn(Math.floor(n / pairs) * frequencies[n % pairs]);
+  return { cos, sin };
+}
+
 // Vectors that are added to the embeddings, place after place; nothing where an encoding adds none.
 /** @type {(encoding: string, base: number, seq: number) => Float64Array | undefined} */
 export function addedTo(encoding, base, seq) {
   if (encoding !== "sinusoidal") return undefined;
-  const [out, frequencies] = [new Float64Array(seq * WIDTH), steadyFreq(WIDTH, base)];
-  for (let place = 0; place < seq; place++) {
-    frequencies.forEach((frequency, i) => {
-      const [c, s] = steadyTurn(place * frequency);
-      out.set([s, c], place * WIDTH + 2 * i);
-    });
-  }
-  return out;
+  const { cos, sin } = turnsOf(steadyFreq(WIDTH, base), seq);
+  return Float64Array.from({ length: 2 * cos.length }, (_, n) => (n % 2 ? cos : sin)[Math.floor(n / 2)]);
 }
 
-// Cosines and sines of every place and pair, times the attention factor.
+// Cosines and sines of every place and pair, times the attention factor, where an encoding rotates.
 /** @type {(encoding: string, rope: Rotation, seq: number) => Doors} */
 export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
   if (!ROTATE.includes(encoding)) return {};
-  const pairs = invFreq.length;
-  const [cos, sin] = [new Float64Array(seq * pairs), new Float64Array(seq * pairs)];
-  for (let place = 0; place < seq; place++) {
-    invFreq.forEach((frequency, i) => {
-      const [c, s] = steadyTurn(place * frequency);
-      cos[place * pairs + i] = attentionFactor * c;
-      sin[place * pairs + i] = attentionFactor * s;
-    });
-  }
-  return { cos, sin };
+  const { cos, sin } = turnsOf(invFreq, seq);
+  return { cos: cos.map((c) => attentionFactor * c), sin: sin.map((s) => attentionFactor * s) };
 }
 
 // The bias of each head at each distance, from T5's table or ALiBi's slopes; nothing for the others.

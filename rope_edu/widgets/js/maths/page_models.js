@@ -1,5 +1,6 @@
 // The trained models that run in the page: the same as rope_edu/results/page_models.py.
 import { PAGE_MODELS } from "../data/page_models.js";
+import { fromBase64 } from "../lib/base64.js";
 import { memo } from "../lib/memo.js";
 import { makeModel } from "./transformer.js";
 
@@ -9,12 +10,10 @@ import { makeModel } from "./transformer.js";
 
 const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 
-/** @param {string} text */
-const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
-
 // A weight from 8 bits a number: each row's whole numbers times its scale.
 export function unpacked(/** @type {{scales: string, codes: string}} */ stored) {
-  const [scales, codes] = [new Float32Array(bytesOf(stored.scales)), new Int8Array(bytesOf(stored.codes))];
+  const scales = new Float32Array(fromBase64(stored.scales).buffer);
+  const codes = new Int8Array(fromBase64(stored.codes).buffer);
   const columns = codes.length / scales.length;
   return { columns, values: Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]) };
 }

@@ -2,8 +2,9 @@
 import { streamOf, uniformAt, wholeAt } from "./draws.js";
 import { partOf, prose } from "./page_prose.js";
 
-/** Tokens and targets row by row, and whether each place counts. @typedef {{rows: number, seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
+/** Tokens and targets row by row, and whether each place counts. @typedef {{seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
 /** Where one row is written, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
+/** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
 const BACK = 5; // places
@@ -44,23 +45,17 @@ export function drawTexts(name, { split, seed, step }, rows, length) {
   const { vocab, seq, draw } = pageTask(name);
   const keys = [SPLITS.indexOf(split), seed, step, length];
   const stream = (/** @type {number} */ n) => streamOf([...keys, n]);
-  const n = split === "train" ? shortened(stream(3), length) : length;
-  const [long, wide] = [name === "copy" ? n : length, rows];
+  const long = name === "copy" && split === "train" ? shortened(stream(3), length) : length;
   const places = seq(long);
-  const tokens = new Int32Array(wide * places);
-  const targets = new Int32Array(wide * places);
-  const counts = new Uint8Array(wide * places);
-  for (let row = 0; row < wide; row++) {
-    tokens[row * places] = vocab - 1;
-    const part = { row, tokens: rowOf(tokens, row), targets: rowOf(targets, row), counts: rowOf(counts, row) };
-    draw(part, long, stream, split);
+  const [tokens, targets] = [new Int32Array(rows * places), new Int32Array(rows * places)];
+  const counts = new Uint8Array(rows * places);
+  for (let row = 0; row < rows; row++) {
+    const [first, end] = [row * places, (row + 1) * places];
+    tokens[first] = vocab - 1;
+    const [said, answers] = [tokens, targets].map((all) => all.subarray(first + 1, end));
+    draw({ row, tokens: said, targets: answers, counts: counts.subarray(first + 1, end) }, long, stream, split);
   }
-  return { rows: wide, seq: places, tokens, targets, counts };
-
-  /** @template {Int32Array | Uint8Array} Some @param {Some} all @param {number} row @returns {Some} */
-  function rowOf(all, row) {
-    return /** @type {Some} */ (all.subarray(row * places + 1, (row + 1) * places));
-  }
+  return { seq: places, tokens, targets, counts };
 }
 
 /** A length from half of it to all. @type {(stream: number, length: number) => number} */
@@ -70,7 +65,7 @@ function shortened(stream, length) {
 }
 
 // Say at every place the token that stood five places before.
-/** @type {(row: Row, length: number, stream: (n: number) => number) => void} */
+/** @type {Draw} */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
   for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
@@ -80,7 +75,7 @@ function drawBack({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/** Say a sequence again after the separator. @type {(row: Row, n: number, stream: (n: number) => number) => void} */
+/** Say a sequence again after the separator. @type {Draw} */
 function drawCopy({ row, tokens, targets, counts }, n, stream) {
   const first = stream(0);
   for (let i = 0; i < n; i++) {
@@ -93,7 +88,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
 }
 
 // Say the letter that stands as far back as the number just read tells.
-/** @type {(row: Row, length: number, stream: (n: number) => number) => void} */
+/** @type {Draw} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {
@@ -111,7 +106,7 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
 }
 
 // Say the next character of the prose, from a place that is drawn.
-/** @type {(row: Row, length: number, stream: (n: number) => number, split: string) => void} */
+/** @type {Draw} */
 function drawText({ row, tokens, targets, counts }, length, stream, split) {
   const part = partOf(split);
   const start = wholeAt(stream(0), row, part.length - length);

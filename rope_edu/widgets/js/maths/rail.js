@@ -1,5 +1,6 @@
 // Five words on a rail, each with an arrow that turns by its place: the same as rope_edu/widgets/maths/rail.py.
 import { RAIL } from "../data/rail.js";
+import { clamp, range } from "../lib/numbers.js";
 import { dot } from "./dot_product.js";
 import { rotatePair } from "./rotary.js";
 
@@ -8,9 +9,7 @@ const LAST = RAIL.places - 1;
 // The places of "the", "chases" and "the": the first three of the rail that are a whole place from dog and pig.
 export function otherPlaces(/** @type {number} */ dog, /** @type {number} */ pig) {
   const free = (/** @type {number} */ place) => Math.abs(place - dog) >= 1 && Math.abs(place - pig) >= 1;
-  return Array.from({ length: RAIL.places }, (_, place) => place)
-    .filter(free)
-    .slice(0, 3);
+  return range(0, LAST).filter(free).slice(0, 3);
 }
 
 /** A word's arrow, turned by its position in the text. @type {(word: string, position: number) => Pair} */
@@ -28,7 +27,7 @@ export const railScore = (distance) => dot(turnedArrow("dog", 0), turnedArrow("p
 export function strolled(dog, pig, start, words) {
   const way = [0, 1, 0, -1][Math.floor(start / RAIL.stay) % 4];
   const [low, high] = pig > dog || dog < 1 ? [dog + 1, LAST] : [0, dog - 1];
-  return Math.min(high, Math.max(low, pig + way * RAIL.pace * words));
+  return clamp(pig + way * RAIL.pace * words, low, high);
 }
 
 // A place for a word that was moved onto another one: beyond it, or before it at the end of the rail.
@@ -45,6 +44,6 @@ export function passed(moved, before, other) {
 export function keptApart(moved, other) {
   const way = other > moved ? 1 : -1;
   const [low, high] = way > 0 ? [0, LAST - RAIL.apart] : [RAIL.apart, LAST];
-  const place = Math.min(high, Math.max(low, Math.floor(moved + 0.5)));
+  const place = clamp(Math.floor(moved + 0.5), low, high);
   return [place, place + way * RAIL.apart];
 }
