@@ -5,9 +5,7 @@ export const SVG = "http://www.w3.org/2000/svg";
 // Create an element: html("label", {class: "…"}, child, …); an attribute that is undefined is left out.
 /** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
  * @param {(Node | string)[]} children @returns {HTMLElementTagNameMap[Tag]} */
-export function html(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
-}
+export const html = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
 
 // The same for an element of a picture.
 /** @template {keyof SVGElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]

@@ -3,9 +3,7 @@ import { range } from "./numbers.js";
 
 // The point at an angle and a distance from (cx, cy).
 /** @type {(cx: number, cy: number, angle: number, far: number) => Pair} */
-export function polar(cx, cy, angle, far) {
-  return [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
-}
+export const polar = (cx, cy, angle, far) => [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
 
 // Points of a circular arc about (cx, cy) from angle a to angle b, which may pass full turns.
 /** @type {(cx: number, cy: number, r: number, a: number, b: number) => Pair[]} */

@@ -11,8 +11,7 @@ const NAMED = LEADS;
 
 export const namedBy = (/** @type {string} */ figure) => NAMED[figure] ?? {};
 
-// A control with the options that a small form offers.
-/** @type {(control: Control, few: any[] | undefined) => Control} */
+/** A control with the options of a small form. @type {(control: Control, few: any[] | undefined) => Control} */
 export const withFew = (control, few) =>
   few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
 

@@ -37,8 +37,7 @@ const KINDS = {
 const rulesOf = (/** @type {Controls} */ controls) =>
   Object.values(controls).flatMap(({ name, rules = [] }) => rules.map((rule) => ({ name, rule })));
 
-// What changes once `held` is set in the state `before`.
-/** @type {(controls: Controls, before: State, held: State) => State} */
+/** What changes once `held` is set in a state. @type {(controls: Controls, before: State, held: State) => State} */
 export function settle(controls, before, held) {
   const more = {};
   for (const { name, rule } of rulesOf(controls))

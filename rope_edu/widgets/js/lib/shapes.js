@@ -3,9 +3,7 @@ import { polar } from "./geometry.js";
 import { range } from "./numbers.js";
 
 /** How far apart two points are. @type {(from: Pair, to: Pair) => number} */
-export function gap([x0, y0], [x1, y1]) {
-  return Math.hypot(x1 - x0, y1 - y0);
-}
+export const gap = ([x0, y0], [x1, y1]) => Math.hypot(x1 - x0, y1 - y0);
 
 /** The two axes through the middle of a square. @type {(x: number, y: number, side: number) => Segment[]} */
 export function crossOf(x, y, side) {
@@ -32,7 +30,6 @@ export function planeOf(cx, cy, unit) {
   return { at, back };
 }
 
-// A sector of a circle from angle a to angle b.
 /** @type {(cx: number, cy: number, r: number, a: number, b: number, steps: number) => Pair[]} */
 export function sector(cx, cy, r, a, b, steps) {
   return [[cx, cy], ...range(0, steps).map((s) => polar(cx, cy, a + ((b - a) * s) / steps, r))];

@@ -78,8 +78,7 @@ export function initialOf(controls) {
   return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.initial]));
 }
 
-// The Python line that makes this state.
-/** @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
+/** The state as Python. @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
 export function pythonLine(figure, controls, state, only) {
   const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
   const small = only ? [`only=(${only.map(python).join(", ")}${only.length === 1 ? "," : ""})`] : [];

@@ -1,8 +1,7 @@
 // Scores against distance: the same as rope_edu/encodings/decay.py.
 import { timesConj } from "./complex.js";
 
-// Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary].
-/** @type {(q: Vector, k: Vector) => Pair[]} */
+/** h_i = q_i · conj(k_i) of each interleaved pair, [real, imaginary]. @type {(q: Vector, k: Vector) => Pair[]} */
 export function pairProducts(q, k) {
   const pair = (/** @type {Vector} */ x, /** @type {number} */ i) => /** @type {Pair} */ (x.slice(2 * i, 2 * i + 2));
   return Array.from({ length: q.length / 2 }, (_, i) => timesConj(pair(q, i), pair(k, i)));
@@ -73,9 +72,7 @@ export function roformerBound(q, k, frequencies, distances, turns = makeTurns(fr
 }
 
 /** Σ|h_i|: what no score of q and k can pass. @type {(q: Vector, k: Vector) => number} */
-export function trivialBound(q, k) {
-  return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
-}
+export const trivialBound = (q, k) => pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 
 // Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
 export function meanCosine(/** @type {Vector} */ frequencies, /** @type {Vector} */ distances) {

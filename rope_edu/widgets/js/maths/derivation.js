@@ -23,14 +23,10 @@ const CANDIDATES = {
 };
 
 /** f(z, m) of a candidate with θ radians per token. @type {(candidate: string, theta: number) => Encoder} */
-export function encoder(candidate, theta) {
-  return (z, m) => CANDIDATES[candidate](z, m, theta);
-}
+export const encoder = (candidate, theta) => (z, m) => CANDIDATES[candidate](z, m, theta);
 
 /** The angle from each position to the next, radians in (−π, π]. @type {(f: Encoder, z: Pair) => number[]} */
-export function stepsOf(f, z) {
-  return PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
-}
+export const stepsOf = (f, z) => PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
 
 // How far the pair has turned at each position since it was z, followed without jumps.
 export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {

@@ -8,9 +8,7 @@ export function dot(a, b) {
 }
 
 /** Matrix times column. @type {(matrix: Matrix, x: Vector) => number[]} */
-export function matVec(matrix, x) {
-  return matrix.map((row) => dot(row, x));
-}
+export const matVec = (matrix, x) => matrix.map((row) => dot(row, x));
 
 /** Softmax over an array; −Infinity is weight 0. @type {(scores: Vector) => number[]} */
 export function softmax(scores) {

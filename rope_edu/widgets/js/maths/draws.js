@@ -16,8 +16,7 @@ export const streamOf = (keys) => keys.reduce((state, key) => mixed((state ^ key
 /** The n-th number of a stream, from 0 up to, not including, 1. @type {(stream: number, n: number) => number} */
 export const uniformAt = (stream, n) => mixed((stream + Math.imul(n + 1, STEP)) | 0) / 4294967296;
 
-// The n-th whole number of a stream, from 0 to most − 1.
-/** @type {(stream: number, n: number, most: number) => number} */
+/** The n-th whole number of a stream, below `most`. @type {(stream: number, n: number, most: number) => number} */
 export const wholeAt = (stream, n, most) => Math.floor(uniformAt(stream, n) * most);
 
 // The n-th number of a stream with mean 0 and spread 1: twelve uniform numbers less 6, almost a normal one (Irwin and Hall).

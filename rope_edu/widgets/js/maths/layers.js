@@ -41,8 +41,7 @@ export function dotAt(a, i, b, j, count) {
   return i === end ? even + odd + a[i] * b[j] : even + odd;
 }
 
-// Matrix times column, plus a bias where one is given.
-/** @type {(weight: Weight, x: ArrayLike<number>, bias?: Weight) => Float64Array} */
+/** Matrix times column, plus a bias. @type {(weight: Weight, x: ArrayLike<number>, bias?: Weight) => Float64Array} */
 export function linear({ columns, values }, x, bias) {
   const out = new Float64Array(values.length / columns);
   for (let row = 0; row < out.length; row++) {

@@ -1,7 +1,6 @@
 // Which features pair: the same as rope_edu/encodings/layouts.py.
 
-// The two features that pair i turns: neighbours, or a half apart.
-/** @type {(i: number, pairs: number, layout?: string) => Pair} */
+/** The features of pair i: neighbours, or a half apart. @type {(i: number, pairs: number, layout?: string) => Pair} */
 export function pairFeatures(i, pairs, layout = "interleaved") {
   return layout === "interleaved" ? [2 * i, 2 * i + 1] : [i, i + pairs];
 }

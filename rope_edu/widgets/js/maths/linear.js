@@ -3,9 +3,7 @@ import { dot } from "./dot_product.js";
 import { applyRope } from "./rotary.js";
 
 /** Positive features: x + 1 above 0, e^x below, number by number. @type {(x: Vector) => number[]} */
-export function eluPlusOne(x) {
-  return x.map((value) => (value > 0 ? value + 1 : Math.exp(value)));
-}
+export const eluPlusOne = (x) => x.map((value) => (value > 0 ? value + 1 : Math.exp(value)));
 
 // The sum Σ_n (R_n φ(k_n)) v_nᵀ of linear attention: a row for each feature of the keys, a column for each of the values.
 /** @type {(keys: Vector[], values: Vector[], angles: Vector[]) => number[][]} */

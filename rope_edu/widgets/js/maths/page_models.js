@@ -18,8 +18,7 @@ export function unpacked(/** @type {{scales: string, codes: string}} */ stored) 
   return { columns, values: Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]) };
 }
 
-// Tokens from characters; −1 for one that is not in the alphabet.
-/** @type {(text: string, alphabet: string) => number[]} */
+/** Tokens from characters; −1 for an unknown one. @type {(text: string, alphabet: string) => number[]} */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 
 /** The model of a task, unpacked once. @type {(task: string) => PageModel} */

@@ -16,8 +16,7 @@ const [KEEP, KEEP_SQUARE, TINY] = [0.9, 0.98, 1e-8]; // of Adam
 const DECAY = 0.01;
 const CLIP = 1;
 
-// A base times itself: `**` rounds otherwise in another engine.
-/** @type {(base: number, times: number) => number} */
+/** A base times itself: `**` rounds otherwise in another engine. @type {(base: number, times: number) => number} */
 const power = (base, times) => Array(times).fill(base).reduce((all, one) => all * one, 1);
 
 /** A model and its training so far. */

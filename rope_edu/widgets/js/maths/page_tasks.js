@@ -64,8 +64,7 @@ function shortened(stream, length) {
   return half + wholeAt(stream, 0, length - half + 1);
 }
 
-// Say at every place the token that stood five places before.
-/** @type {Draw} */
+/** Say at every place the token of five places before. @type {Draw} */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
   for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
@@ -87,8 +86,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
   tokens[n] = 16;
 }
 
-// Say the letter that stands as far back as the number just read tells.
-/** @type {Draw} */
+/** Say the letter that is as far back as the number just read tells. @type {Draw} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {
@@ -105,8 +103,7 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-// Say the next character of the prose, from a place that is drawn.
-/** @type {Draw} */
+/** Say the next character of the prose, from a place that is drawn. @type {Draw} */
 function drawText({ row, tokens, targets, counts }, length, stream, split) {
   const part = partOf(split);
   const start = wholeAt(stream(0), row, part.length - length);

@@ -1,8 +1,7 @@
 // The angle between two arrows that turn with their positions: the same as rope_edu/widgets/maths/pair_angle.py.
 import { angleOf, wrapped } from "./complex.js";
 
-// The content's part of the angle from k to q, φ: radians, at most half a turn either way.
-/** @type {(q: Pair, k: Pair) => number} */
+/** φ, the angle from k to q by their content: radians in [−π, π]. @type {(q: Pair, k: Pair) => number} */
 export const contentAngle = (q, k) => wrapped(angleOf(q) - angleOf(k));
 
 // The angle from the turned k to the turned q, φ + (m − n)θ, whole turns included.

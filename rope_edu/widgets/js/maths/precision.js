@@ -27,9 +27,7 @@ function toFloat16(/** @type {number} */ x) {
 const ROUND = { float64: (x) => x, float32: Math.fround, bfloat16: toBfloat16, float16: toFloat16 };
 
 // The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even.
-export function roundTo(/** @type {number} */ x, /** @type {string} */ numberFormat) {
-  return ROUND[numberFormat](x);
-}
+export const roundTo = (/** @type {number} */ x, /** @type {string} */ numberFormat) => ROUND[numberFormat](x);
 
 /** @type {Record<string, number>} */
 const BITS = PRECISION.significandBits;

@@ -3,8 +3,7 @@ import { TURN } from "./frequencies.js";
 
 const EDGE = 1 + 1e-12; // an angle at the very edge has been seen, however it was rounded
 
-// Which pairs make a full turn in the trained length.
-/** @type {(frequencies: Vector, trainedLength: number) => boolean[]} */
+/** Which pairs make a full turn in training. @type {(frequencies: Vector, trainedLength: number) => boolean[]} */
 export function completesTurn(frequencies, trainedLength) {
   return frequencies.map((frequency) => trainedLength * frequency >= TURN);
 }

@@ -6,8 +6,7 @@ import { dotAt, gelu, layerNorm, linear, shares } from "./layers.js";
 /** @typedef {{norm1: Norm, qkv: Weight, out: Weight, norm2: Norm, up: Weight, upBias: Weight, down: Weight, downBias: Weight}} Layer */
 /** @typedef {{heads: number, embedding: Weight, layers: Layer[], norm: Norm, head: Weight}} Model */
 
-// A model from its weights by name, as torch calls them.
-/** @type {(weights: Record<string, Weight>, heads: number) => Model} */
+/** A model from its weights by torch's names. @type {(weights: Record<string, Weight>, heads: number) => Model} */
 export function makeModel(weights, heads) {
   /** @type {(name: string) => Norm} */
   const norm = (name) => ({ gain: weights[`${name}.weight`], shift: weights[`${name}.bias`] });
