@@ -138,6 +138,8 @@ interface Live {
   listen(f: () => void): () => void; // call f when something else than a hand changes a value; returns what ends it
 }
 
+type Pen = import("./lib/pen.js").Pen;
+
 /** How much of a figure is shown: a small form has few controls, and often not all parts of the picture. */
 type View = { small: boolean; shows(part: string): boolean };
 
@@ -148,7 +150,7 @@ interface Figure {
   height(width: number, state: State, view: View): number;
   /** Draws the whole picture; `way` on the way from another state. */
   draw(
-    pen: import("./lib/pen.js").Pen,
+    pen: Pen,
     state: State,
     size: { width: number; height: number; way?: Way } & View,
   ): Grasp | void;

@@ -23,8 +23,7 @@ function ofKernel(model) {
     takes[id] = take;
     model.send?.({ pick: { id, names } });
   }
-  /** @type {Record<string, ((name: string) => void) | undefined>} */
-  const takes = {};
+  const takes = /** @type {Record<string, ((name: string) => void) | undefined>} */ ({});
   model.on("msg:custom", (content) => takes[content?.picked?.id]?.(content.picked.name));
   return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }

@@ -14,8 +14,7 @@ const ASKED = QUESTIONS;
 
 /** The questions of all chapters, or of those that were read. @param {boolean} all */
 function namesOf(all) {
-  /** @type {unknown} */
-  let read = [];
+  let read = /** @type {unknown} */ ([]);
   try {
     read = JSON.parse(localStorage.getItem(READ) ?? "{}").read;
   } catch {
@@ -46,8 +45,7 @@ function save(text, name) {
 /** @param {ReturnType<typeof makeMemory>} memory @param {() => string[]} names */
 function makeSitting(memory, names) {
   const today = () => dayOf(new Date());
-  /** @type {string[]} */
-  let queue = [];
+  let queue = /** @type {string[]} */ ([]);
   function begin() {
     queue = dueOn(names(), memory.cards(), today(), MOST);
   }

@@ -1,5 +1,5 @@
-// The page's address holds the state of its figures, so that it can be linked: #live=RotatePair&position=9&live=Clocks&n=3.
-// The figure that a hand moved last stands first; a link shows that one.
+// The page's address holds the state of its figures, the one that a hand moved last first: a link shows that one.
+// #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
 import { keepInView } from "./view.js";
@@ -10,8 +10,7 @@ const REST = 300; // ms after the last move
 
 /** The figures in an address: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
 function sections(hash) {
-  /** @type {[string, Texts][]} */
-  const found = [];
+  const found = /** @type {[string, Texts][]} */ ([]);
   for (const [key, text] of new URLSearchParams(hash.slice(1))) {
     if (key === "live") found.push([text, {}]);
     else if (found.length) found[found.length - 1][1][key] = text;
@@ -57,8 +56,7 @@ const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKe
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
 // {recall(), remember(), link, follow(use), stop()} of a figure in a page: recall takes the state from the address and shows the
-// figure, link gives the state's address. A link in the text to a state of this figure moves it where the reader is;
-// `use(link)` then keeps the picture in sight.
+// figure. A link in the text to a state of it moves it where the reader is; `use(link)` then keeps the picture in sight.
 /** @param {string} figure @param {Live} state @param {HTMLElement} root @param {Moved} leapt
  * @param {AbortSignal} signal */
 export function makeAddress(figure, state, root, leapt, signal) {

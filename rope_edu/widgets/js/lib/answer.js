@@ -1,11 +1,11 @@
 // A figure that is asked by the questions below it.
 import { initialOf } from "./state.js";
 
-// What the questions below a figure ask of it: its state; to be in another (what differs from the first picture); to be clicked at
-// one of some places. In a page they ask by events, in a kernel by way of Python.
-/** @type {(root: HTMLElement, state: Live,
- *   figure: {model: Model, moved: Moved, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void},
- *   signal: AbortSignal) => void} */
+// Questions ask for the figure's state, or for another, or for a click at one of some places; in a page by events, in a kernel by
+// way of Python.
+/** @param {HTMLElement} root @param {Live} state
+ * @param {{model: Model, moved: Moved, picture: {ask: (wanted: Wanted) => boolean}, remember: () => void}} figure
+ * @param {AbortSignal} signal */
 export function answerQuestions(root, state, { model, moved, picture, remember }, signal) {
   const first = (/** @type {State} */ changes) => ({ ...initialOf(state.controls), ...changes });
   function pick(/** @type {Wanted} */ wanted) {

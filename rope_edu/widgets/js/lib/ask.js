@@ -5,6 +5,8 @@ import { joined, phrase, phraseOf } from "./phrase.js";
 import { rich } from "./rich.js";
 import { WAYS } from "./ways.js";
 
+/** @typedef {(asked: Asked, given: any, right: boolean, first: boolean) => void} Answered */
+
 const SAID = ["ask", "because", "otherwise", "unit"];
 
 /** A question in the language of the page; names that are compared stay. @type {(asked: Asked) => Asked} */
@@ -21,10 +23,8 @@ function inPage(asked) {
   };
 }
 
-// {element, stop()}: a question. `answered(asked, given, right, first)` is called at each answer, `now()` has the state of the figure
-// beside it; `link()` makes what leads on from a reply, or nothing; `pick` lets the figure be clicked, see ways.js.
-/** @param {Asked} given
- * @param {Omit<Around, "tell"> & {answered: (asked: Asked, given: any, right: boolean, first: boolean) => void}} around */
+// {element, stop()}: a question. `answered(asked, given, right, first)` is called at each answer; `link()` leads on from a reply.
+/** @param {Asked} given @param {Omit<Around, "tell"> & {answered: Answered}} around */
 export function makeAsk(given, { answered, now, link = () => undefined, pick }) {
   const asked = inPage(given);
   const reply = html("div", { class: "rl-reply", role: "status" });

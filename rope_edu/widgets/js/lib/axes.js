@@ -2,7 +2,6 @@
 import { ink, note } from "./colour.js";
 import { clamp, ticks } from "./numbers.js";
 
-/** @import { Pen } from "./pen.js" */
 /** @typedef {{xLabel?: string, yLabel?: string, xTicks?: number[], yTicks?: number[], xLog?: boolean,
  *   xFormat?: (value: number) => unknown, yFormat?: (value: number) => unknown}} Options */
 

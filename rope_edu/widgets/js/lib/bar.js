@@ -49,8 +49,7 @@ const asLink = (/** @type {Link} */ link) => ({
   },
 });
 
-// {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks. A small form has no
-// more than Play, where it has its control.
+// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. A small form has no more than Play.
 /** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
  * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
 export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {

@@ -3,8 +3,7 @@ import { toBase64 } from "./base64.js";
 import { viridis } from "./colour.js";
 import { clamp } from "./numbers.js";
 
-// A field of numbers in 0 … 1, rows from the top, as a data: URL of an 8-bit bitmap (256 colours, rows from the bottom,
-// padded to 4 bytes).
+// A field of numbers in 0 … 1, rows from the top, as a data: URL of a bitmap of 256 colours, whose rows go up, padded to 4 bytes.
 /** @type {(rows: number, columns: number, shadeAt: (row: number, column: number) => number, colours?: Matrix) => string} */
 export function bitmap(rows, columns, shadeAt, colours = viridis) {
   const stride = (columns + 3) & ~3;

@@ -2,8 +2,6 @@
 import { ink } from "./colour.js";
 import { centred } from "./labels.js";
 
-/** @import { Pen } from "./pen.js" */
-
 const BOLD = { anchor: "middle", fill: ink.positionWords, weight: 600 };
 
 // The line of a place in a chart, and above the box its words, whole within the picture's width.

@@ -17,8 +17,8 @@ function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   return to > from ? Math.ceil(held) : Math.floor(held);
 }
 
-// A state on the way from one to another: share from 0 to 1. Sliders and points glide; what is chosen is the target's. The
-// rules of the controls hold on the way. Whole numbers named in `smooth` may be fractions there.
+// A state on the way from one to another. Sliders and points glide; what is chosen is the target's; the rules of the controls
+// hold. Whole numbers named in `smooth` may be fractions there.
 /** @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State} */
 export function between(controls, from, to, share, smooth = []) {
   if (share >= 1) return to;
@@ -40,14 +40,12 @@ export function between(controls, from, to, share, smooth = []) {
 /** Whether a change may be shown on its way: not to those who ask for less motion, nor where nobody looks. */
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// {start(from, to), shown(state), way(), busy(), stop()}: start sets off; shown is what is drawn of a state now; `draw()` is called at
-// every frame on the way, `arrived()` at its end.
+// {start(from, to), shown(state), way(), busy(), stop()}: shown is what is drawn of a state now; `draw()` is called at every frame.
 /** @param {Controls} controls @param {{smooth?: string[], time?: number}} figure
  * @param {{draw: () => void, arrived: () => void}} calls */
 export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) {
   let [frame, since] = [0, 0];
-  /** @type {State} */
-  let from = {};
+  let from = /** @type {State} */ ({});
 
   const share = () => clamp((performance.now() - since) / time, 0, 1);
   const shown = (/** @type {State} */ state) =>
@@ -75,19 +73,16 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
 }
 
 // {moved, leapt}: what a hand moves that is still on it, at once; and what a button, a choice or a link sets, the picture after it.
-/** @type {(state: Live, glide: ReturnType<typeof makeGlide>,
- *   calls: {change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}) =>
- *   {moved: Moved, leapt: Moved}} */
+/** @param {Live} state @param {ReturnType<typeof makeGlide>} glide
+ * @param {{change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}} calls */
 export function makeHand(state, glide, { change, paint, isSteady, remember }) {
-  /** @type {Moved} */
-  function moved(changes) {
+  function moved(/** @type {State} */ changes) {
     glide.stop();
     state.move(changes);
     change();
     remember();
   }
-  /** @type {Moved} */
-  function leapt(changes) {
+  function leapt(/** @type {State} */ changes) {
     const before = glide.shown(state.read());
     moved(changes);
     if (isSteady()) return;

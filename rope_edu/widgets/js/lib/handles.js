@@ -23,8 +23,7 @@ function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: own },
 /** @type {(picture: SVGSVGElement, moved: Moved, signal: AbortSignal) => {element: SVGGElement, place: (wanted: Record<string, Handle>) => void}} */
 export function makeHandles(picture, moved, signal) {
   const element = svg("g");
-  /** @type {Record<string, Handle>} */
-  let handles = {};
+  let handles = /** @type {Record<string, Handle>} */ ({});
   /** @type {{name: string, pointer: number} | undefined} */
   let held; // what is dragged
 

@@ -1,15 +1,11 @@
 // A second thread that answers questions, made from the text of a script: no file of its own is needed.
 
-/**
- * {ask(question) → promise of the answer, works()}; where no worker can be made, or the page's policy stops it, `works` says false
- * after the first question, which is then refused.
- * @param {string} script a script that sets `answer`, a function
- */
-export function makeHelper(script) {
+// {ask(question) → promise of the answer, works()} of a script that sets the function `answer`; where no worker can be made, or the
+// page's policy stops it, `works` says false after the first question, which is then refused.
+export function makeHelper(/** @type {string} */ script) {
   /** @type {Worker | undefined} */
   let worker;
   let broken = false;
-
   let asked = 0;
   /** @type {Map<number, {resolve: (answer: any) => void, reject: (reason: unknown) => void}>} */
   const open = new Map();

@@ -1,8 +1,6 @@
 // A legend: the signs of a picture with their words, in lines that fit its width.
 import { inLines } from "./labels.js";
 
-/** @import { Pen } from "./pen.js" */
-
 // Words and their sign: a line of a style, a box, or what `sign` draws from the left of its place, level with its middle.
 /** @typedef {{words: string, style?: Style, box?: Style, sign?: (pen: Pen, x: number, y: number) => void}} Entry */
 

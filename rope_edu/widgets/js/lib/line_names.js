@@ -86,8 +86,7 @@ function bestPlace(dots, half, all, mine, free) {
 export function placeLineNames(lines, box, size = 12) {
   const dots = lines.map(([, path]) => walk(path, CELL));
   const all = counter(dots.flat(), box);
-  /** @type {LineName[]} */
-  const placed = [];
+  const placed = /** @type {LineName[]} */ ([]);
   lines.forEach(([name], own) => {
     const half = textWidth(name, size) / 2;
     const mine = counter(dots[own], box);

@@ -2,8 +2,6 @@
 import { ink, onShade, shade } from "./colour.js";
 import { diamond } from "./shapes.js";
 
-/** @import { Pen } from "./pen.js" */
-
 export const SEEN = { fill: ink.position, opacity: 0.28 };
 export const UNSEEN = { fill: ink.other, opacity: 0.8 };
 export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a field of places or lengths that training never reached

@@ -51,8 +51,7 @@ export function readCards(text) {
 
 /** {cards(), note(id, right), clear()}: the cards of this browser; where nothing may be kept they last as long as the page. */
 export function makeMemory() {
-  /** @type {Cards} */
-  let own = {};
+  let own = /** @type {Cards} */ ({});
   function cards() {
     try {
       return readCards(localStorage.getItem(KEY));

@@ -18,8 +18,7 @@ export function spotOf(picture, event) {
  * @param {(element: Kind, wanted: Wanted, name: string) => void} put
  */
 export function makeLayer(group, make, put) {
-  /** @type {Record<string, Kind>} */
-  const made = {};
+  const made = /** @type {Record<string, Kind>} */ ({});
   return (/** @type {Record<string, Wanted>} */ wanted) => {
     /** @type {Kind | null} */
     let next = null;

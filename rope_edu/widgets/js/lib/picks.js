@@ -17,8 +17,7 @@ const away = ([px, py], { x, y, w, h }) => Math.hypot(px - x - w / 2, py - y - h
 // returns whether all of its places are there.
 export function makePicks(/** @type {SVGSVGElement} */ picture, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-picks" });
-  /** @type {Record<string, Box>} */
-  let marks = {};
+  let marks = /** @type {Record<string, Box>} */ ({});
   /** @type {Wanted | undefined} */
   let asked;
   let pressed = [0, 0];

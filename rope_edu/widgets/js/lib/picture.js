@@ -18,15 +18,14 @@ const EDGES = 2; // pixels of that: its border
 
 // How much of a picture of this width and height is seen where it is held, in so much room: its leading panel from top to
 // bottom, or as much of it as keeps its words legible.
-/** @type {(size: {width: number, height: number}, panel: Pair | undefined,
- *   place: {across: number, room: number}) => Box} */
+/** @param {{width: number, height: number}} size @param {Pair | undefined} panel @param {{across: number, room: number}} place */
 export function heldBox({ width, height }, [top, bottom] = [0, height], { across, room }) {
   const most = room / Math.min(LEAST, across / width);
   return { x: 0, y: top, w: width, h: Math.min(bottom - top, most) };
 }
 
-// {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room) → only
-// the leading panel is seen, in so many pixels; all of it with no room, ask(wanted) → see picks.js}
+// {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room) → only the
+// leading panel is seen, in so many pixels; all of it with none, ask(wanted) → see picks.js}
 /** @param {Figure} figure @param {View} view @param {{moved: Moved, leapt: Moved}} hand @param {AbortSignal} signal */
 export function makePicture({ title, height, draw, panel }, view, { moved, leapt }, signal) {
   const group = svg("g");

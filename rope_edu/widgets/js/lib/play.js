@@ -2,11 +2,13 @@
 import { button, html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
 
+/** @typedef {NonNullable<Figure["play"]>} Play */
+
 const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style draws the sign before them: not every font has one
 
-// How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
-/** @type {(play: {perSecond: number}, control: Control) =>
- *   (milliseconds: number, value: number, speed: number) => number | undefined} */
+// Where a slider is after some milliseconds; nothing while it is where it was. Who asks for less motion gets a step a second.
+/** @typedef {(milliseconds: number, value: number, speed: number) => number | undefined} Clock */
+/** @type {(play: Play, control: Control) => Clock} */
 function makeClock({ perSecond }, { low, high, step, whole }) {
   let carried = 0;
   return function after(milliseconds, value, speed) {
@@ -26,10 +28,8 @@ function makeSpeed(/** @type {number[]} */ speeds) {
   return { element, speed: () => Number(element.value) };
 }
 
-// {elements, playing(), stop()}; play: {trait, perSecond, speeds}; `rested()` is called when it stops. It stops by itself when the figure
-// leaves the page.
-/** @param {{trait: string, perSecond: number, speeds?: number[]}} play @param {Live} state @param {Moved} moved
- * @param {(() => void)} rested */
+// {elements, playing(), stop()}; `rested()` is called when a reader stops it. It stops by itself when the figure leaves the page.
+/** @param {Play} play @param {Live} state @param {Moved} moved @param {() => void} rested */
 export function makePlay(play, state, moved, rested) {
   const element = button(PLAY, toggle, { class: "rl-play" });
   const chosen = play.speeds && makeSpeed(play.speeds);

@@ -6,8 +6,7 @@ import { makeLayer, spotOf } from "./overlay.js";
 // while a question asks for a place in it.
 export function makeTaps(/** @type {Moved} */ leapt, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-taps" });
-  /** @type {Record<string, Tap>} */
-  let taps = {};
+  let taps = /** @type {Record<string, Tap>} */ ({});
 
   function make(/** @type {string} */ name) {
     const box = svg("rect", { rx: 5 });

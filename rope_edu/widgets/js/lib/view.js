@@ -50,11 +50,10 @@ function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ sign
   return () => share >= ENOUGH;
 }
 
-// While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the
-// control is not; its place in the page stays. Who scrolls or touches something else has the page back. {use(element)}: so it
-// is for an element elsewhere in the page that has just moved the figure.
-/** @type {(root: Element, picture: {element: HTMLElement, hold: (room: number) => void}, paint: () => void,
- *   signal: AbortSignal) => {use: (control: Element) => void}} */
+// While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the control is
+// not. Who scrolls or touches something else has the page back. {use(element)}: an element elsewhere has just moved the figure.
+/** @param {Element} root @param {{element: HTMLElement, hold: (room: number) => void}} picture @param {() => void} paint
+ * @param {AbortSignal} signal */
 export function keepInSight(root, { element, hold: crop }, paint, signal) {
   const inSight = watched(element, signal);
   /** @type {Element | undefined} */

@@ -78,8 +78,7 @@ function several({ items = [] }, give) {
 
 /** @type {Make} */
 function order({ items = [] }, give) {
-  /** @type {string[]} */
-  let placed = [];
+  let placed = /** @type {string[]} */ ([]);
   const so = html("p", { class: "rl-placed" });
   const buttons = items.map((item) => choice(phraseOf(item), () => place(item)));
   const again = button(phrase`Begin again`, () => show([]));

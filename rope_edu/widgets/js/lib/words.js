@@ -64,8 +64,7 @@ const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // before a space, and before a Chine
 // The text in lines that fit a width, broken at spaces and between Chinese characters.
 /** @type {(text: string, space: number, size?: number) => string[]} */
 export function wrapped(text, space, size = 13) {
-  /** @type {string[]} */
-  const lines = [];
+  const lines = /** @type {string[]} */ ([]);
   for (const piece of text.split(BREAK)) {
     const last = lines.length - 1;
     const longer = last < 0 ? piece : lines[last] + piece;

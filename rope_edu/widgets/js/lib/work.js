@@ -11,14 +11,13 @@ const inSight = () =>
   });
 
 // {start(state), busy(), finish(), stop()}; `work(state, whole)` gives the steps that are left to do for a state, each far shorter than
-// a slice, or is nothing. A step that is a promise is waited for; with `whole` none may be. A new start ends the one before, and
-// nothing is done in a hidden page. `shown()` is called when there is more to see, `failed(error)` when a step throws.
+// a slice. A step that is a promise is waited for; with `whole` none may be. A new start ends the one before, and nothing is done
+// in a hidden page. `shown()` is called when there is more to see.
 /** @param {Figure['work']} work @param {() => void} shown @param {(error: unknown) => void} failed */
 export function makeWork(work, shown, failed) {
   /** @type {Iterator<unknown> | undefined} */
   let steps;
-  /** @type {State} */
-  let now = {};
+  let now = /** @type {State} */ ({});
   /** @type {number | undefined} */
   let waiting;
   let last = 0;

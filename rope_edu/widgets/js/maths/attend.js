@@ -2,11 +2,10 @@
 import { dotAt } from "./layers.js";
 import { steadyExp } from "./steady.js";
 
-/** Sizes of a batch: texts, places in each, heads, features of a head. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
+/** Sizes of a batch: texts, places in each, heads, features of a head; the numbers of a token are query, key, value. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
 /** What the encoding does in attention: cosines and sines by place and pair, a bias by head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
 
-// Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back. Numbers of a token: query,
-// key, value.
+// Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back.
 /** @type {(qkv: Float64Array, doors: Doors, shape: Shape, sense: 1 | -1) => void} */
 export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   if (!cos || !sin) return;

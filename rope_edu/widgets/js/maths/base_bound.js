@@ -2,17 +2,13 @@
 
 const DOUBT = 1e-9; // far above what rounding adds up to on a walk
 
-/**
- * The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0; nothing where there is none.
- *
- * Most distances need no look. Let the i fastest pairs be as low as they can, −1 each: the sum stays above 0 as long as the
- * others sum to more than i. Theirs is S now, with slope S′, and bends by at most C = Σ θ²: δ tokens on it is at least
- * S + S′δ − Cδ²/2. The best i says how far to leap. A leap is a power of two, so that the turns of all leaps are known and a
- * step multiplies where it would take cosines.
- * @param {Vector} frequencies falling
- * @param {number} limit
- * @returns {number | null}
- */
+// The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0, the frequencies falling; nothing where there is none.
+//
+// Most distances need no look. Let the i fastest pairs be as low as they can, −1 each: the sum stays above 0 as long as the
+// others sum to more than i. Theirs is S now, with slope S′, and bends by at most C = Σ θ²: δ tokens on it is at least
+// S + S′δ − Cδ²/2. The best i says how far to leap. A leap is a power of two, so that the turns of all leaps are known and a
+// step multiplies where it would take cosines.
+/** @type {(frequencies: Vector, limit: number) => number | null} */
 export function firstNegativeDistance(frequencies, limit) {
   const rates = Float64Array.from(frequencies);
   const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may stand still

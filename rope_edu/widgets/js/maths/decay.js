@@ -1,18 +1,19 @@
 // Scores against distance: the same as rope_edu/encodings/decay.py.
 import { timesConj } from "./complex.js";
 
+/** [cos, sin, cos, sin, …] of distance·θ_i. @typedef {(distance: number) => Vector} Turns */
+
 /** h_i = q_i · conj(k_i) of each interleaved pair, [real, imaginary]. @type {(q: Vector, k: Vector) => Pair[]} */
 export function pairProducts(q, k) {
   const pair = (/** @type {Vector} */ x, /** @type {number} */ i) => /** @type {Pair} */ (x.slice(2 * i, 2 * i + 2));
   return Array.from({ length: q.length / 2 }, (_, i) => timesConj(pair(q, i), pair(k, i)));
 }
 
-// A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so
-// that curves and bounds share it; to 1024 a row is the product of the rows at its two halves, which is cheap.
+// The turns at whole distances from 0. They are kept, so that curves and bounds share them; to 1024 a row is the product of the
+// rows at its two halves, which is cheap.
 export function makeTurns(/** @type {Vector} */ frequencies) {
-  /** @type {Map<number, Vector>} */
-  const rows = new Map();
-  /** @type {(distance: number) => Vector} */
+  const rows = /** @type {Map<number, Vector>} */ (new Map());
+  /** @type {Turns} */
   function turns(distance) {
     const known = rows.get(distance);
     if (known) return known;
@@ -35,8 +36,7 @@ export function makeTurns(/** @type {Vector} */ frequencies) {
 }
 
 // Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
-/** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
- *   turns?: (distance: number) => Vector) => number[]} */
+/** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector, turns?: Turns) => number[]} */
 export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
   return distances.map((distance) => {
@@ -50,8 +50,7 @@ export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequ
 }
 
 // RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
-/** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
- *   turns?: (distance: number) => Vector) => number[]} */
+/** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector, turns?: Turns) => number[]} */
 export function roformerBound(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
   let step = 0;

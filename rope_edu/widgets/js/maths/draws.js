@@ -1,5 +1,4 @@
-// Random numbers that are the same in Python and in every engine: the n-th number of a stream is a mix of n and the
-// stream's keys, so nothing need be drawn in order. The same as rope_edu/widgets/maths/draws.py.
+// Random numbers, the same in every engine and in rope_edu/widgets/maths/draws.py: the n-th of a stream is a mix of n and its keys.
 
 const STEP = 0x9e3779b9; // 2^32 over the golden ratio
 

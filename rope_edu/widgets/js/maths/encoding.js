@@ -6,9 +6,8 @@ import { invFreq, ropeAngles } from "./frequencies.js";
 import { shawIndex, t5Bucket } from "./relative.js";
 import { applyRope } from "./rotary.js";
 
-// A function k → scaled scores of one head over `rows` (word vectors), the first of which stands at position k; −Infinity where
-// `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary. head: wQuery, wKey, slope (ALiBi), t5 (a bias
-// for each bucket), shaw (a vector for each relative position).
+// A function k → scaled scores of one head over `rows` (word vectors), the first of which is at position k; −Infinity where
+// `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary.
 /** @type {(rows: Matrix, head: Head, encoding: string, causal: boolean) => (k: number) => Matrix} */
 export function makeHead(rows, head, encoding, causal) {
   const width = head.wQuery.length;

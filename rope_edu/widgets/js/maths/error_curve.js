@@ -74,8 +74,7 @@ export function makeErrorBound(frequencies, pipeline, step) {
 /** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]} */
 export function errorCurve(frequencies, pipeline, step) {
   const boundAt = makeErrorBound(frequencies, pipeline, step);
-  /** @type {Pair[]} */
-  const curve = [];
+  const curve = /** @type {Pair[]} */ ([]);
   let most = 0;
   for (const m of positionsFor(pipeline)) {
     const bound = boundAt(m);

@@ -16,8 +16,7 @@ export function wordDirection(/** @type {string} */ word) {
 export function readWords(/** @type {string[]} */ words, /** @type {boolean} */ causal, /** @type {number} */ layers) {
   /** @type {Matrix} */
   let outputs = words.map(wordDirection);
-  /** @type {Matrix} */
-  let weights = [];
+  let weights = /** @type {Matrix} */ ([]);
   for (let layer = 0; layer < layers; layer++) {
     const of = (/** @type {Matrix} */ matrix) => outputs.map((row) => matVec(matrix, row));
     ({ weights, outputs } = attention(of(ORDER.query), of(ORDER.key), of(ORDER.value), causal));

@@ -1,5 +1,4 @@
 // Where a model that the page trains learns of places: vectors that are added, a rotation, or a bias for each distance.
-
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";
@@ -23,12 +22,8 @@ export function trainedRope(/** @type {State} */ { encoding, base, first_pair: f
   return { invFreq, attentionFactor: 1 };
 }
 
-/**
- * The rotation under which it reads: a rule of Part IV may have changed the frequencies after the training.
- * @param {State} settings
- * @param {number} length tokens of a trained text
- * @returns {Rotation}
- */
+// The rotation under which it reads: a rule of Part IV may have changed it after training on texts of `length` tokens.
+/** @type {(settings: State, length: number) => Rotation} */
 export function readingRope(settings, length) {
   const { encoding, rule, times, base, first_pair, last_pair } = settings;
   if (encoding !== "rotary" || rule === "none" || times === 1) return trainedRope(settings);

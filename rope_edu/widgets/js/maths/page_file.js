@@ -24,12 +24,8 @@ export function fileOf(settings, kept) {
   return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);
 }
 
-/**
- * What a file holds; an Error with a sentence where it is no such file, or broken.
- * @param {string} text
- * @param {(settings: State) => number} sizeOf how many weights these settings have; an Error where they are none
- * @returns {{settings: State, kept: Kept}}
- */
+// What a file holds; an Error with a sentence where it is no such file, or broken. `sizeOf` says how many weights settings have.
+/** @type {(text: string, sizeOf: (settings: State) => number) => {settings: State, kept: Kept}} */
 export function readFile(text, sizeOf) {
   let all;
   try {

@@ -65,8 +65,7 @@ export const sizeOf = ({ task, encoding, layers, length }) =>
 /** Room for these weights, all 0. @type {(named: Named[]) => Weights} */
 export function roomFor(named) {
   const all = new Float64Array(named.reduce((sum, { rows, columns }) => sum + rows * columns, 0));
-  /** @type {Record<string, Float64Array>} */
-  const of = {};
+  const of = /** @type {Record<string, Float64Array>} */ ({});
   let start = 0;
   for (const { name, rows, columns } of named) {
     of[name] = all.subarray(start, start + rows * columns);

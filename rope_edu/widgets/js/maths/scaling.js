@@ -1,6 +1,8 @@
-// Frequencies beyond the trained length: the same as rope_edu/encodings/scaling. Each rule gives
-// {invFreq, attentionFactor}; `factor` is the stretch s, wanted length over trained length.
+// Frequencies beyond the trained length, as in rope_edu/encodings/scaling; `factor` is the stretch s, wanted over trained length.
 import { invFreq } from "./frequencies.js";
+
+/** Turns in the trained length between which a rule blends, and whether it does so between whole pairs.
+ * @typedef {{betaSlow?: number, betaFast?: number, truncate?: boolean, base?: number}} Ramp */
 
 /** Plain RoPE. @type {(headDim: number, base?: number) => Rotation} */
 export const plainRope = (headDim, base = 10000) => rotation(invFreq(headDim, base));
@@ -27,10 +29,8 @@ export function dynamicNtk(headDim, length, trainedLength, factor = 1, base = 10
   return ntkAware(headDim, (factor * longest) / trainedLength - (factor - 1), base);
 }
 
-// NTK-by-parts, the paper's ramp: pairs that turn betaFast times in the trained length stay, those that turn
-// betaSlow times are divided by s.
-/** @type {(headDim: number, factor: number, trainedLength: number,
- *   settings?: {betaSlow?: number, betaFast?: number, base?: number}) => Rotation} */
+// NTK-by-parts, the paper's ramp: pairs that turn betaFast times stay, those that turn betaSlow times are divided by s.
+/** @type {(headDim: number, factor: number, trainedLength: number, ramp?: Ramp) => Rotation} */
 export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaFast = 32, base = 10000 } = {}) {
   const frequencies = invFreq(headDim, base);
   return rotation(blend(frequencies, factor, keptByTurns(frequencies, trainedLength, betaSlow, betaFast)));
@@ -47,8 +47,7 @@ export function llama3(headDim, factor, trainedLength, settings = {}) {
 // YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor.
 // Python refuses settings whose ramp would run backwards: `rampEnds` then gives low > high.
 /** @type {(headDim: number, factor: number, trainedLength: number,
- *   settings?: {ramp?: string, betaFast?: number, betaSlow?: number, truncate?: boolean, mscale?: number,
- *   mscaleAllDim?: number, attentionFactor?: number, base?: number}) => Rotation} */
+ *   settings?: Ramp & {ramp?: string, mscale?: number, mscaleAllDim?: number, attentionFactor?: number}) => Rotation} */
 export function yarn(headDim, factor, trainedLength, settings = {}) {
   const { ramp = "index", betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;
   const { mscale = 1, mscaleAllDim = 0 } = settings;
@@ -61,11 +60,9 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
   return rotation(blend(frequencies, factor, kept), settings.attentionFactor ?? own);
 }
 
-// LongRoPE: each frequency divided by its entry of a list, one for texts to the trained length, one beyond;
-// a = √(1 + ln s / ln L).
-/** @type {(headDim: number, factor: number, trainedLength: number,
- *   settings: {length: number, shortFactor: Vector, longFactor: Vector, attentionFactor?: number, base?: number}) =>
- *   Rotation} */
+// LongRoPE: frequencies divided by a list, one for texts to the trained length, one beyond; a = √(1 + ln s / ln L).
+/** @type {(headDim: number, factor: number, trainedLength: number, settings: {length: number, shortFactor: Vector,
+ *   longFactor: Vector, attentionFactor?: number, base?: number}) => Rotation} */
 export function longrope(headDim, factor, trainedLength, settings) {
   const { length, shortFactor, longFactor, base = 10000 } = settings;
   const divisors = length > trainedLength ? longFactor : shortFactor;
@@ -94,10 +91,9 @@ export function keptByIndex(/** @type {number} */ pairs, /** @type {Pair} */ [lo
 }
 
 // [low, high]: between which pairs, by index, YaRN's code blends.
-/** @type {(headDim: number, trainedLength: number,
- *   settings?: {betaFast?: number, betaSlow?: number, truncate?: boolean, base?: number}) => Pair} */
-export function rampEnds(headDim, trainedLength, settings = {}) {
-  const { betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;
+/** @type {(headDim: number, trainedLength: number, ramp?: Ramp) => Pair} */
+export function rampEnds(headDim, trainedLength, ramp = {}) {
+  const { betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = ramp;
   const [low, high] = [betaFast, betaSlow].map(
     (turns) => (headDim * Math.log(trainedLength / (turns * 2 * Math.PI))) / (2 * Math.log(base)),
   );

@@ -1,5 +1,4 @@
 // A tiny decoder-only transformer that reads a text token by token: the same as rope_edu/nn/transformer.py.
-
 import { dotAt, gelu, layerNorm, linear, shares } from "./layers.js";
 
 /** @import { Norm, Weight } from "./layers.js" */
@@ -10,8 +9,7 @@ import { dotAt, gelu, layerNorm, linear, shares } from "./layers.js";
 export function makeModel(weights, heads) {
   /** @type {(name: string) => Norm} */
   const norm = (name) => ({ gain: weights[`${name}.weight`], shift: weights[`${name}.bias`] });
-  /** @type {Layer[]} */
-  const layers = [];
+  const layers = /** @type {Layer[]} */ ([]);
   for (let n = 0; `blocks.${n}.norm_1.weight` in weights; n++) {
     const part = (/** @type {string} */ name) => weights[`blocks.${n}.${name}`];
     layers.push({
@@ -69,13 +67,8 @@ export class Reader {
     return linear(model.head, layerNorm(x, model.norm));
   }
 
-  /**
-   * How much the token at a place attended to each up to itself.
-   * @param {number} layer
-   * @param {number} head
-   * @param {number} place
-   * @param {Float64Array} [scores] where they are written
-   */
+  // How much the token at a place attended to each up to itself, written into `scores`.
+  /** @param {number} layer @param {number} head @param {number} place @param {Float64Array} [scores] */
   weights(layer, head, place, scores = new Float64Array(place + 1)) {
     const { queries, keys } = this.kept[layer];
     const [width, wide] = [this.width, this.width / this.model.heads];

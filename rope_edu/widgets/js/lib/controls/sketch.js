@@ -23,8 +23,7 @@ export const sketch = {
   parse: (text) => (text.trim() === "" ? [] : text.split(",").map(Number)),
 
   make({ label, most }, move) {
-    /** @type {number[]} */
-    let line = [];
+    let line = /** @type {number[]} */ ([]);
     /** @type {(words: string, low: number, high: number) => [HTMLElement, HTMLInputElement, HTMLElement]} */
     function part(words, low, high) {
       const shown = html("span", { class: "rl-value", "aria-hidden": "true" });
