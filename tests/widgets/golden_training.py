@@ -109,9 +109,9 @@ def of_page_look() -> Iterator[Call]:
         qkv = RNG.normal(size=(seq, 3, page.HEADS, page.WIDTH // page.HEADS))
         expected = page.sway_of_pairs(qkv[:, 0, head], qkv[:, 1, head])
         yield Call(sway, [qkv.ravel(), seq, head], expected)
-    inside = f"""(of, encoding, layers, which, rope) => {{
+    inside = f"""(of, encoding, which, rope) => {{
         for (const name in of) of[name] = {TYPED}(of[name]);
-        const model = {{ weights: {{ of }}, encoding, base: 10000, layers }};
+        const model = {{ weights: {{ of }}, encoding, base: 10000 }};
         const {{ seq, weights, pairs }} = lookInside(model, which, rope);
         return [seq, ...weights, ...pairs]; }}"""
     for case, head in [("rotary", 1), ("t5", 2), ("copy in two layers", 2)]:
@@ -122,7 +122,7 @@ def of_page_look() -> Iterator[Call]:
         rope = {"invFreq": spec_of(settings).inv_freq, "attentionFactor": 1}
         which = {"task": settings["task"], "length": settings["length"], "head": head}
         expected = np.concatenate([[len(weights)], weights.ravel(), pairs])
-        yield Call(inside, [of, settings["encoding"], settings["layers"], which, rope], expected)
+        yield Call(inside, [of, settings["encoding"], which, rope], expected)
 
 
 @room
@@ -197,6 +197,7 @@ def of_products() -> Iterator[Call]:
         yield Call(forward, [*given, bias, tokens], (out + bias).ravel())
         expected = np.concatenate([(slope @ weight).ravel(), (slope.T @ x).ravel(), slope.sum(0)])
         yield Call(back, [*given, slope.ravel(), tokens], expected)
+        yield Call("dotAt", [weight[-1], 0, x[0], 0, columns], float(weight[-1] @ x[0]))
 
 
 @room
@@ -231,10 +232,13 @@ def of_attend() -> Iterator[Call]:
         const [weights, mixed] = [room(seq), room(wide)];
         turnAll(qkv, doors, shape, 1);
         attendAll(qkv, weights, mixed, doors, shape);
+        const last = new Float64Array(heads * wide); // of the first text
+        for (let head = 0; head < heads; head++)
+            attendOne(qkv, seq - 1, head, new Float64Array(seq), last, shape, doors.bias.subarray(head * seq));
         const [into, biasSlope] = [new Float64Array(qkv.length), new Float64Array(heads * seq)];
         attendBack(into, {TYPED}(slopes), {{ qkv, weights, biasSlope }}, shape);
         turnAll(into, doors, shape, -1);
-        return [mixed, into, biasSlope].flatMap((part) => Array.from(part)); }}"""
+        return [mixed, last, into, biasSlope].flatMap((part) => Array.from(part)); }}"""
     for rows, seq, heads, wide in [(1, 4, 1, 2), (2, 5, 2, 4), (3, 7, 2, 16), (2, 6, 3, 2)]:
         numbers, slopes = (
             RNG.normal(size=(rows, seq, 3, heads, wide)),
@@ -250,7 +254,8 @@ def of_attend() -> Iterator[Call]:
         weights = scores.masked_fill(mask, -torch.inf).softmax(-1)
         mixed = (weights @ v).transpose(1, 2).reshape(rows, seq, heads * wide)
         back = torch.autograd.grad(mixed, [qkv, table], torch.tensor(slopes))
-        expected = np.concatenate([part.detach().numpy().ravel() for part in (mixed, *back)])
+        parts = (mixed, mixed[0, -1], *back)
+        expected = np.concatenate([part.detach().numpy().ravel() for part in parts])
         doors = {"cos": np.cos(angles).ravel(), "sin": np.sin(angles).ravel(), "bias": bias.ravel()}
         shape = {"rows": rows, "seq": seq, "heads": heads, "wide": wide}
         yield Call(both, [numbers.ravel(), slopes.ravel(), shape, doors], expected)
@@ -349,8 +354,7 @@ def of_block() -> Iterator[Call]:
     both = f"""(of, numbers, from, rows, seq) => {{
         for (const name in of) of[name] = {TYPED}(of[name]);
         const slopes = Object.fromEntries(Object.entries(of).map(([name, part]) => [name, part.slice()]));
-        const model = {{ weights: {{ of }}, slopes: {{ of: slopes }} }};
-        const kept = new Kept(model, {{ rows, seq, heads: 2, wide: 16 }});
+        const kept = new Kept(of, {{ rows, seq, heads: 2, wide: 16 }}, slopes);
         const [x, into] = [{TYPED}(numbers), {TYPED}(from)];
         blockForward(kept, "blocks.0", x);
         blockBack(kept, "blocks.0", into, into.slice());
@@ -370,9 +374,9 @@ def of_block() -> Iterator[Call]:
 
 @room
 def of_network() -> Iterator[Call]:
-    made = f"""(of, encoding, layers, words, rope) => {{
+    made = f"""(of, encoding, words, rope) => {{
         for (const name in of) of[name] = {TYPED}(of[name]);
-        const model = {{ weights: {{ of }}, encoding, base: 10000, layers }};
+        const model = {{ weights: {{ of }}, encoding, base: 10000 }};
         const network = new Network(model, words.length, words[0].length, rope);
         return Array.from(network.forward(Int32Array.from(words.flat()))); }}"""
     for case in ("rotary", "learned", "t5", "sinusoidal", "copy in two layers"):
@@ -382,7 +386,7 @@ def of_network() -> Iterator[Call]:
         rope = {"invFreq": spec_of(settings).inv_freq, "attentionFactor": 1}
         with torch.no_grad():
             logits = model(torch.tensor(words)).numpy().ravel()
-        yield Call(made, [weights, settings["encoding"], settings["layers"], words, rope], logits)
+        yield Call(made, [weights, settings["encoding"], words, rope], logits)
 
 
 @room

@@ -1,5 +1,5 @@
 // Causal attention over many texts at once, forward and backward, with a rotation and a bias for each distance.
-import { dotAt } from "./layers.js";
+import { dotAt } from "./products.js";
 import { steadyExp } from "./steady.js";
 
 /** Sizes of a batch: texts, places in each, heads, features of a head; the numbers of a token are query, key, value. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
@@ -28,36 +28,43 @@ export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   }
 }
 
+// One query of a head over the keys up to its own place: writes its weights, and adds the values that it mixes.
+/** @type {(qkv: Float64Array, place: number, head: number, weights: Float64Array, mixed: Float64Array,
+ *   shape: {heads: number, wide: number}, bias?: Float64Array) => void} */
+export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bias) {
+  const [step, own, root] = [3 * heads * wide, head * wide, 1 / Math.sqrt(wide)];
+  const [query, key, value] = [place * step + own, heads * wide + own, 2 * heads * wide + own];
+  let top = -Infinity;
+  for (let j = 0; j <= place; j++) {
+    let score = root * dotAt(qkv, query, qkv, j * step + key, wide);
+    if (bias) score += bias[place - j];
+    weights[j] = score;
+    if (score > top) top = score;
+  }
+  let sum = 0;
+  for (let j = 0; j <= place; j++) {
+    weights[j] = steadyExp(weights[j] - top);
+    sum += weights[j];
+  }
+  for (let j = 0; j <= place; j++) {
+    weights[j] /= sum;
+    const [weight, at] = [weights[j], j * step + value];
+    for (let f = 0; f < wide; f++) mixed[own + f] += weight * qkv[at + f];
+  }
+}
+
 // Attend: writes the weights (text, head, query, key) and the mixed values of each token.
 /** @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void} */
-export function attendAll(qkv, weights, mixed, { bias }, { rows, seq, heads, wide }) {
+export function attendAll(qkv, weights, mixed, { bias }, shape) {
+  const { rows, seq, heads, wide } = shape;
   const width = heads * wide;
-  const root = 1 / Math.sqrt(wide);
-  mixed.fill(0, 0, rows * seq * width);
+  mixed.fill(0);
   for (let each = 0; each < rows * heads; each++) {
     const [first, head] = [Math.floor(each / heads) * seq, each % heads];
+    const [text, biases] = [qkv.subarray(first * 3 * width), bias?.subarray(head * seq)];
     for (let i = 0; i < seq; i++) {
-      const at = (each * seq + i) * seq;
-      const query = (first + i) * 3 * width + head * wide;
-      let top = -Infinity;
-      for (let j = 0; j <= i; j++) {
-        let score = root * dotAt(qkv, query, qkv, (first + j) * 3 * width + width + head * wide, wide);
-        if (bias) score += bias[head * seq + i - j];
-        weights[at + j] = score;
-        if (score > top) top = score;
-      }
-      let sum = 0;
-      for (let j = 0; j <= i; j++) {
-        weights[at + j] = steadyExp(weights[at + j] - top);
-        sum += weights[at + j];
-      }
-      const out = (first + i) * width + head * wide;
-      for (let j = 0; j <= i; j++) {
-        weights[at + j] /= sum;
-        const weight = weights[at + j];
-        const value = (first + j) * 3 * width + 2 * width + head * wide;
-        for (let f = 0; f < wide; f++) mixed[out + f] += weight * qkv[value + f];
-      }
+      const [row, token] = [weights.subarray((each * seq + i) * seq), mixed.subarray((first + i) * width)];
+      attendOne(text, i, head, row, token, shape, biases);
     }
   }
 }
@@ -69,7 +76,7 @@ export function attendBack(into, from, { qkv, weights, biasSlope }, { rows, seq,
   const width = heads * wide;
   const root = 1 / Math.sqrt(wide);
   const slopes = new Float64Array(seq);
-  into.fill(0, 0, 3 * rows * seq * width);
+  into.fill(0);
   for (let each = 0; each < rows * heads; each++) {
     const [first, head] = [Math.floor(each / heads) * seq, each % heads];
     for (let i = 0; i < seq; i++) {

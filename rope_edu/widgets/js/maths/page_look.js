@@ -3,7 +3,7 @@ import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 
-/** @import { Model } from "./block.js" */
+/** @import { Model } from "./network.js" */
 
 const WIDE = WIDTH / HEADS;
 
@@ -38,7 +38,7 @@ export function lookInside(model, { task, length, head }, rope) {
   const { seq, tokens } = drawTexts(task, { split: "test", seed: 0, step: 0 }, 1, length);
   const network = new Network(model, 1, seq, rope);
   network.forward(tokens);
-  const block = `blocks.${model.layers - 1}`;
+  const block = `blocks.${network.layers - 1}`;
   const all = network.room(`${block}.weights`, 0);
   const n = head - 1;
   return {

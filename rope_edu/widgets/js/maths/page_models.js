@@ -2,9 +2,7 @@
 import { PAGE_MODELS } from "../data/page_models.js";
 import { fromBase64 } from "../lib/base64.js";
 import { memo } from "../lib/memo.js";
-import { makeModel } from "./transformer.js";
 
-/** @import { Weight } from "./layers.js" */
 /** @import { Model } from "./transformer.js" */
 /** @typedef {{model: Model, length: number, headDim: number, base: number, alphabet: string, texts: Vector[], answers: Vector[], reached: {accuracy: number, loss: number}}} PageModel */
 
@@ -15,7 +13,7 @@ export function unpacked(/** @type {{scales: string, codes: string}} */ stored) 
   const scales = new Float32Array(fromBase64(stored.scales).buffer);
   const codes = new Int8Array(fromBase64(stored.codes).buffer);
   const columns = codes.length / scales.length;
-  return { columns, values: Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]) };
+  return Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]);
 }
 
 /** Tokens from characters; −1 for an unknown one. @type {(text: string, alphabet: string) => number[]} */
@@ -27,5 +25,5 @@ export const pageModel = memo((task) => {
   const named = Object.entries(weights).map(([name, weight]) => [name, unpacked(weight)]);
   const rows = (/** @type {string[]} */ texts) => texts.map((text) => tokensOf(text, stored.alphabet));
   const [texts, answers] = [rows(stored.texts), rows(stored.answers)];
-  return { ...stored, headDim, texts, answers, model: makeModel(Object.fromEntries(named), heads) };
+  return { ...stored, headDim, texts, answers, model: { of: Object.fromEntries(named), heads } };
 });

@@ -28,7 +28,7 @@ export class Run {
     this.settings = settings;
     this.weights = drawWeights(named, seed);
     this.slopes = roomFor(named);
-    this.model = { weights: this.weights, slopes: this.slopes, encoding, base, layers };
+    this.model = { weights: this.weights, slopes: this.slopes, encoding, base };
     this.network = memo((seq) => new Network(this.model, ROWS, seq, trainedRope(settings)), Infinity);
     this.means = new Float64Array(this.weights.all.length);
     this.squares = new Float64Array(this.weights.all.length);

@@ -12,7 +12,8 @@ const down = (values, columns) => ({ values, row: 1, deep: columns });
 /** out = x Wᵀ + b for each token. @type {(out: Float64Array, x: Float64Array, layer: Layer, tokens: number) => void} */
 export function linearAll(out, x, { weight, bias }, tokens) {
   const [rows, columns] = [out.length / tokens, x.length / tokens];
-  product(out, tokens, rows, columns, along(x, columns), along(weight, columns));
+  if (tokens > 1) product(out, tokens, rows, columns, along(x, columns), along(weight, columns));
+  else for (let i = 0; i < rows; i++) out[i] = dotAt(weight, i * columns, x, 0, columns);
   if (!bias) return;
   for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
 }
@@ -31,6 +32,18 @@ function sumTokens(bias, from, tokens) {
   const width = bias.length;
   bias.fill(0);
   for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) bias[i] += from[t * width + i];
+}
+
+// Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds side by side.
+/** @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number} */
+export function dotAt(a, i, b, j, count) {
+  let [even, odd] = [0, 0];
+  const end = i + count - 1;
+  for (; i < end; i += 2, j += 2) {
+    even += a[i] * b[j];
+    odd += a[i + 1] * b[j + 1];
+  }
+  return i === end ? even + odd + a[i] * b[j] : even + odd;
 }
 
 // out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which a processor holds in registers.
