@@ -178,7 +178,12 @@ def _of_files_as_readers_keep_them() -> Iterator[Call]:
 
 
 @room
-def of_products() -> Iterator[Call]:
+def of_layers() -> Iterator[Call]:
+    yield from linear()
+    yield from norms()
+
+
+def linear() -> Iterator[Call]:
     forward = f"""(x, weight, bias, tokens) => {{
         const layer = {{ weight: {TYPED}(weight), bias: bias && {TYPED}(bias) }};
         const out = new Float64Array((tokens * weight.length * tokens) / x.length);
@@ -200,8 +205,7 @@ def of_products() -> Iterator[Call]:
         yield Call("dotAt", [weight[-1], 0, x[0], 0, columns], float(weight[-1] @ x[0]))
 
 
-@room
-def of_norms() -> Iterator[Call]:
+def norms() -> Iterator[Call]:
     for _ in range(4):
         x, bias = RNG.normal(size=(6, 5)), RNG.normal(size=5)
         given, gain, shift, back = (
@@ -370,6 +374,12 @@ def of_block() -> Iterator[Call]:
         expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *slopes)])
         weights = {name: weight.detach().numpy().ravel() for name, weight in named.items()}
         yield Call(both, [weights, x.detach().numpy().ravel(), back.ravel(), rows, seq], expected)
+
+
+@room
+def of_back() -> Iterator[Call]:
+    for each in (norms, of_attend, of_block):
+        yield from each()
 
 
 @room

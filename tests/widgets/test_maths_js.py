@@ -42,6 +42,10 @@ def is_numbers(value: Any) -> bool:
 ELSEWHERE = {"LAST", "HOLDS", "FARTHEST", "LOST", "errorCurve"}
 
 
+# what calls of others use as well
+BESIDE = ("dot_product", "page_prose", "transformer", "attend", "block", "back", "layers")
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_the_maths_answers_as_python_by_every_name(name):
     calls = list(golden.ROOMS[name]())
@@ -49,7 +53,7 @@ def test_a_file_of_the_maths_answers_as_python_by_every_name(name):
     called = " ".join(call.function for call in calls)
     uncalled = {each for each in module(f"maths/{name}").gives if not re.search(rf"\b{each}\b", called)}
     assert uncalled <= ELSEWHERE
-    with scripts(f"maths/{name}", "maths/dot_product", "maths/page_prose", "maths/transformer") as v8:
+    with scripts(*(f"maths/{each}" for each in (name, *BESIDE))) as v8:
         answers = v8.answer([(call.function, call.arguments) for call in calls])
     for found, call in zip(answers, calls, strict=True):
         if isinstance(call.value, list) and call.value and isinstance(call.value[0], dict):

@@ -1,5 +1,5 @@
-// Causal attention over many texts at once, forward and backward, with a rotation and a bias for each distance.
-import { dotAt } from "./products.js";
+// Causal attention over many texts at once, with a rotation and a bias for each distance.
+import { dotAt } from "./layers.js";
 import { steadyExp } from "./steady.js";
 
 /** Sizes of a batch: texts, places in each, heads, features of a head; the numbers of a token are query, key, value. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
@@ -65,40 +65,6 @@ export function attendAll(qkv, weights, mixed, { bias }, shape) {
     for (let i = 0; i < seq; i++) {
       const [row, token] = [weights.subarray((each * seq + i) * seq), mixed.subarray((first + i) * width)];
       attendOne(text, i, head, row, token, shape, biases);
-    }
-  }
-}
-
-// The way back: from the slopes of the mixed values to those of queries, keys and values, and of the bias.
-/** @type {(into: Float64Array, from: Float64Array,
- *   kept: {qkv: Float64Array, weights: Float64Array, biasSlope?: Float64Array}, shape: Shape) => void} */
-export function attendBack(into, from, { qkv, weights, biasSlope }, { rows, seq, heads, wide }) {
-  const width = heads * wide;
-  const root = 1 / Math.sqrt(wide);
-  const slopes = new Float64Array(seq);
-  into.fill(0);
-  for (let each = 0; each < rows * heads; each++) {
-    const [first, head] = [Math.floor(each / heads) * seq, each % heads];
-    for (let i = 0; i < seq; i++) {
-      const at = (each * seq + i) * seq;
-      const [query, out] = [(first + i) * 3 * width + head * wide, (first + i) * width + head * wide];
-      let mean = 0;
-      for (let j = 0; j <= i; j++) {
-        const value = (first + j) * 3 * width + 2 * width + head * wide;
-        const weight = weights[at + j];
-        slopes[j] = dotAt(from, out, qkv, value, wide);
-        mean += weight * slopes[j];
-        for (let f = 0; f < wide; f++) into[value + f] += weight * from[out + f];
-      }
-      for (let j = 0; j <= i; j++) {
-        const slope = weights[at + j] * (slopes[j] - mean);
-        if (biasSlope) biasSlope[head * seq + i - j] += slope;
-        const [key, part] = [(first + j) * 3 * width + width + head * wide, root * slope];
-        for (let f = 0; f < wide; f++) {
-          into[query + f] += part * qkv[key + f];
-          into[key + f] += part * qkv[query + f];
-        }
-      }
     }
   }
 }

@@ -1,7 +1,6 @@
-// The blocks of the tiny transformer of rope_edu/nn/transformer.py, forward and back, and what a step keeps between the two.
-import { attendAll, attendBack, turnAll } from "./attend.js";
-import { normAll, normBack } from "./norms.js";
-import { linearAll, linearBack } from "./products.js";
+// The blocks of the tiny transformer of rope_edu/nn/transformer.py, and what a step keeps for the way back.
+import { attendAll, turnAll } from "./attend.js";
+import { linearAll, normAll } from "./layers.js";
 import { geluAll } from "./steady.js";
 
 /** @import { Doors, Shape } from "./attend.js" */
@@ -83,28 +82,4 @@ export function blockForward(kept, name, x) {
   geluAll(up, active, room("slope", hidden), up.length);
   linearAll(part, active, layer("mlp.2"), tokens);
   add();
-}
-
-// The way back through a block: `into` holds the slopes of what leaves it, and then of what enters it.
-/** @type {(kept: Kept, name: string, into: Float64Array, from: Float64Array, biasSlope?: Float64Array) => void} */
-export function blockBack(kept, name, into, from, biasSlope) {
-  const { tokens, shape } = kept;
-  const left = (/** @type {string} */ of) => kept.room(`${name}.${of}`, 0);
-  const layer = (/** @type {string} */ of) => kept.layer(`${name}.${of}`);
-  const slopes = (/** @type {string} */ of) => kept.slopes(`${name}.${of}`);
-  const [first, second] = ["norm_1", "norm_2"].map((norm) => kept.normed(`${name}.${norm}`));
-  /** @type {(of: string, x: Float64Array, out: Float64Array, back: Float64Array) => void} */
-  const linear = (of, x, out, back) => linearBack(back, out, x, layer(of), slopes(of), tokens);
-  const up = kept.room("up", 0);
-  linear("mlp.2", left("active"), into, up);
-  const bend = left("slope");
-  for (let i = 0; i < up.length; i++) up[i] *= bend[i];
-  linear("mlp.0", second.out, up, from);
-  normBack(into, from, layer("norm_2"), second, slopes("norm_2"), tokens);
-  linear("attention.w_o", left("mixed"), into, from);
-  const wide = kept.room("wide", 3 * kept.width);
-  attendBack(wide, from, { qkv: left("qkv"), weights: left("weights"), biasSlope }, shape);
-  turnAll(wide, kept.doors, shape, -1);
-  linear("attention.w_qkv", first.out, wide, from);
-  normBack(into, from, layer("norm_1"), first, slopes("norm_1"), tokens);
 }

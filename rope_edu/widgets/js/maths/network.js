@@ -1,9 +1,9 @@
 // The tiny transformer of rope_edu/nn/transformer.py over a batch of texts: forward, loss, and the way back by hand.
-import { blockBack, Kept } from "./block.js";
-import { normBack } from "./norms.js";
+import { blockBack, normBack } from "./back.js";
+import { Kept } from "./block.js";
+import { linearBack } from "./layers.js";
 import { addedTo, biasOfDistances, bucketsBack, turnsOfPlaces } from "./page_doors.js";
 import { HEADS, WIDTH } from "./page_weights.js";
-import { linearBack } from "./products.js";
 import { steadyExp, steadyLog } from "./steady.js";
 
 /** @import { Texts } from "./page_tasks.js" */

@@ -1,4 +1,4 @@
-// Linear layers over many tokens at once, on typed arrays: numbers of one token are side by side.
+// Linear layers and LayerNorm over many tokens at once, on typed arrays: numbers of one token are side by side.
 
 /** A weight row by row, as torch keeps it, and its bias. @typedef {{weight: Float64Array, bias?: Float64Array}} Layer */
 /** Numbers of a matrix, and how far apart those of two rows and of two terms of a sum are. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
@@ -101,4 +101,25 @@ function block(out, at, columns, depth, { values: a, row: aRow, deep: aDeep }, i
   out[at + columns + 1] = t1;
   out[at + columns + 2] = t2;
   out[at + columns + 3] = t3;
+}
+
+const EPSILON = 1e-5; // of torch's LayerNorm
+
+// LayerNorm of each token; keeps the normed numbers and the scale, which the way back needs.
+/** @type {(x: Float64Array, norm: {weight: Float64Array, bias: Float64Array},
+ *   kept: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void} */
+export function normAll(x, { weight, bias }, { out, normed, scale }, tokens) {
+  const width = weight.length;
+  for (let t = 0; t < tokens; t++) {
+    const at = t * width;
+    let [mean, square] = [0, 0];
+    for (let i = 0; i < width; i++) mean += x[at + i];
+    mean /= width;
+    for (let i = 0; i < width; i++) square += (x[at + i] - mean) * (x[at + i] - mean);
+    scale[t] = 1 / Math.sqrt(square / width + EPSILON);
+    for (let i = 0; i < width; i++) {
+      normed[at + i] = (x[at + i] - mean) * scale[t];
+      out[at + i] = normed[at + i] * weight[i] + bias[i];
+    }
+  }
 }
