@@ -60,8 +60,7 @@ const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKe
 /** @param {string} figure @param {Live} state @param {HTMLElement} root @param {Moved} leapt
  * @param {AbortSignal} signal */
 export function makeAddress(figure, state, root, leapt, signal) {
-  /** @type {number | undefined} */
-  let writing;
+  let writing = 0;
   const stop = () => clearTimeout(writing);
   const name = () => nameIn(document, root, figure);
 
@@ -84,6 +83,7 @@ export function makeAddress(figure, state, root, leapt, signal) {
     if (linked[0]?.[0] === name()) keepInView(root, signal);
   }
   function follow(/** @type {(link: Element) => void} */ use) {
+    document.addEventListener("click", clicked, { signal });
     function clicked(/** @type {MouseEvent} */ event) {
       const chip = event.target instanceof Element && event.target.closest('a[href^="#live="]');
       const linked = chip instanceof HTMLAnchorElement ? sections(chip.hash)[0] : undefined;
@@ -92,7 +92,6 @@ export function makeAddress(figure, state, root, leapt, signal) {
       leapt(stateOf(state.controls, linked[1]));
       use(chip);
     }
-    document.addEventListener("click", clicked, { signal });
   }
   addEventListener("hashchange", recall, { signal });
   return { recall, remember, link, follow, stop };

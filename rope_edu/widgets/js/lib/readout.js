@@ -9,8 +9,7 @@ const REST = 500; // ms: a screen reader hears the words once the hand rests
 export function makeReadout() {
   const words = html("p", { class: "rl-readout" });
   const spoken = html("p", { class: "rl-spoken", role: "status" });
-  /** @type {number | undefined} */
-  let speaking;
+  let speaking = 0;
   const stop = () => clearTimeout(speaking);
   /** @type {Tell} */
   function tell(text) {

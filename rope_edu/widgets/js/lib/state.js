@@ -53,9 +53,7 @@ export function makeState(model, follow) {
   }
 
   function listen(/** @type {() => void} */ f) {
-    const heard = () => {
-      if (!byHand) f();
-    };
+    const heard = () => byHand || f();
     for (const name of names) model.on(`change:${name}`, heard);
     return () => {
       for (const name of names) model.off(`change:${name}`, heard);
@@ -65,9 +63,8 @@ export function makeState(model, follow) {
 }
 
 /** The values with which the figure was made. @type {(controls: Controls) => State} */
-export function initialOf(controls) {
-  return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.initial]));
-}
+export const initialOf = (controls) =>
+  Object.fromEntries(Object.entries(controls).map(([name, { initial }]) => [name, initial]));
 
 /** The state as Python. @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
 export function pythonLine(figure, controls, state, only) {

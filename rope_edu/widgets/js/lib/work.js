@@ -18,9 +18,7 @@ export function makeWork(work, shown, failed) {
   /** @type {Iterator<unknown> | undefined} */
   let steps;
   let now = /** @type {State} */ ({});
-  /** @type {number | undefined} */
-  let waiting;
-  let last = 0;
+  let [waiting, last] = [0, 0];
 
   function stumbled(/** @type {unknown} */ error) {
     steps = undefined;
@@ -38,9 +36,7 @@ export function makeWork(work, shown, failed) {
   }
   function later(/** @type {Promise<unknown> | undefined} */ pause) {
     const mine = steps;
-    const goOn = () => {
-      if (steps === mine) slice();
-    };
+    const goOn = () => steps === mine && slice();
     if (pause) pause.then(goOn, (error) => steps === mine && stumbled(error));
     else waiting = setTimeout(goOn);
   }

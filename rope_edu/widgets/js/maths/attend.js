@@ -32,8 +32,12 @@ export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
 /** @type {(qkv: Float64Array, place: number, head: number, weights: Float64Array, mixed: Float64Array,
  *   shape: {heads: number, wide: number}, bias?: Float64Array) => void} */
 export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bias) {
-  const [step, own, root] = [3 * heads * wide, head * wide, 1 / Math.sqrt(wide)];
-  const [query, key, value] = [place * step + own, heads * wide + own, 2 * heads * wide + own];
+  const step = 3 * heads * wide;
+  const own = head * wide;
+  const root = 1 / Math.sqrt(wide);
+  const query = place * step + own;
+  const key = heads * wide + own;
+  const value = 2 * heads * wide + own;
   let top = -Infinity;
   for (let j = 0; j <= place; j++) {
     let score = root * dotAt(qkv, query, qkv, j * step + key, wide);
@@ -48,7 +52,8 @@ export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bia
   }
   for (let j = 0; j <= place; j++) {
     weights[j] /= sum;
-    const [weight, at] = [weights[j], j * step + value];
+    const weight = weights[j];
+    const at = j * step + value;
     for (let f = 0; f < wide; f++) mixed[own + f] += weight * qkv[at + f];
   }
 }

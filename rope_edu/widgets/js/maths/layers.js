@@ -52,7 +52,20 @@ function product(out, rows, columns, depth, a, b) {
   const [evenRows, wholeColumns] = [rows - (rows % 2), columns - (columns % 4)];
   for (let r = 0; r < evenRows; r += 2) {
     for (let c = 0; c < wholeColumns; c += 4) {
-      block(out, r * columns + c, columns, depth, a, r * a.row, b, c * b.row);
+      block(
+        out,
+        r * columns + c,
+        columns,
+        depth,
+        a.values,
+        r * a.row,
+        a.row,
+        a.deep,
+        b.values,
+        c * b.row,
+        b.row,
+        b.deep,
+      );
     }
   }
   for (let r = 0; r < rows; r++) {
@@ -65,8 +78,9 @@ function product(out, rows, columns, depth, a, b) {
 }
 
 // Eight sums side by side, of rows of a from its number i on and of b from j on.
-/** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Strided, i: number, b: Strided, j: number) => void} */
-function block(out, at, columns, depth, { values: a, row: aRow, deep: aDeep }, i, { values: b, row: bRow, deep: bDeep }, j) {
+/** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
+ *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void} */
+function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
   let s0 = 0;
   let s1 = 0;
   let s2 = 0;

@@ -61,4 +61,8 @@ export function lossOf(logits, answer) {
 }
 
 /** The token with the largest logit. @type {(logits: ArrayLike<number>) => number} */
-export const likeliest = (logits) => Array.from(logits).reduce((best, v, i, all) => (v > all[best] ? i : best), 0);
+export function likeliest(logits) {
+  let best = 0;
+  for (let i = 1; i < logits.length; i++) if (logits[i] > logits[best]) best = i;
+  return best;
+}

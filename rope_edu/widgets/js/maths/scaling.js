@@ -39,10 +39,8 @@ export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaF
 // Llama 3.1's rule: by parts, between lowFreqFactor and highFreqFactor turns.
 /** @type {(headDim: number, factor: number, trainedLength: number,
  *   settings?: {lowFreqFactor?: number, highFreqFactor?: number, base?: number}) => Rotation} */
-export function llama3(headDim, factor, trainedLength, settings = {}) {
-  const { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = settings;
-  return ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
-}
+export const llama3 = (headDim, factor, trainedLength, { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = {}) =>
+  ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
 
 // YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor.
 // Python refuses settings whose ramp would run backwards: `rampEnds` then gives low > high.
