@@ -35,13 +35,9 @@ function ofPage(root) {
   const tell = (/** @type {Asked} */ asked, /** @type {string} */ type, /** @type {any} */ detail) =>
     figure(asked)?.dispatchEvent(new CustomEvent(type, { detail }));
   function now(/** @type {Asked} */ asked) {
-    /** @type {State | undefined} */
-    let state;
-    const take = (/** @type {State} */ found) => {
-      state = found;
-    };
-    tell(asked, "rl-ask", { take });
-    return state;
+    const found = /** @type {State[]} */ ([]);
+    tell(asked, "rl-ask", { take: (/** @type {State} */ state) => found.push(state) });
+    return found.at(0);
   }
   /** @type {(asked: Asked, words?: string) => HTMLElement | undefined} */
   function link(asked, words = phrase`See it in the figure`) {
@@ -89,14 +85,14 @@ function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     model.save_changes();
     if (asked.figure) figure.show(asked);
   }
-  const asks = questions.map((asked) => {
-    return makeAsk(asked, {
+  const asks = questions.map((asked) =>
+    makeAsk(asked, {
       answered,
       now: () => figure.now(asked),
       link: (words) => figure.link(asked, words),
       pick: (names, take) => figure.pick(asked, names, take),
-    });
-  });
+    }),
+  );
   const elements = asks.map(({ element }) => element);
   root.append(...elements, ...(asks.length > 1 ? [makeTurns(elements)] : []));
   keepKeys(root);

@@ -102,13 +102,10 @@ function lend(root, work, take, draw) {
 }
 
 /** @type {(figure: Figure, small: boolean) => HTMLElement} */
-const makeRoot = ({ name, title }, small) =>
-  html("div", {
-    class: small ? "rope-live rl-small" : "rope-live",
-    role: "group",
-    "aria-label": title,
-    "data-live": name,
-  });
+function makeRoot({ name, title }, small) {
+  const kind = small ? "rope-live rl-small" : "rope-live";
+  return html("div", { class: kind, role: "group", "aria-label": title, "data-live": name });
+}
 
 /** @type {(root: HTMLElement, parts: ({stop: () => void} | undefined)[]) => void} */
 function takeAway(root, parts) {

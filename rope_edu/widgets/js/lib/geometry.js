@@ -1,8 +1,7 @@
 // What the pen draws as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
 import { range } from "./numbers.js";
 
-// The point at an angle and a distance from (cx, cy).
-/** @type {(cx: number, cy: number, angle: number, far: number) => Pair} */
+/** The point at an angle and a distance. @type {(cx: number, cy: number, angle: number, far: number) => Pair} */
 export const polar = (cx, cy, angle, far) => [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
 
 // Points of a circular arc about (cx, cy) from angle a to angle b, which may pass full turns.

@@ -20,7 +20,7 @@ function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: own },
 }
 
 // {element, place(wanted)} over a picture; `moved(changes)` is called when a hand drags.
-/** @type {(picture: SVGSVGElement, moved: Moved, signal: AbortSignal) => {element: SVGGElement, place: (wanted: Record<string, Handle>) => void}} */
+/** @param {SVGSVGElement} picture @param {Moved} moved @param {AbortSignal} signal */
 export function makeHandles(picture, moved, signal) {
   const element = svg("g");
   let handles = /** @type {Record<string, Handle>} */ ({});

@@ -54,8 +54,7 @@ export function range(low, high, step = 1) {
 /** `count` + 1 numbers that grow by one factor. @type {(low: number, high: number, count: number) => number[]} */
 export const geometric = (low, high, count) => range(0, count).map((i) => low * (high / low) ** (i / count));
 
-// Round numbers that divide [low, high] into about `count` parts.
-/** @type {(low: number, high: number, count?: number) => number[]} */
+/** About `count` round numbers in [low, high]. @type {(low: number, high: number, count?: number) => number[]} */
 export function ticks(low, high, count = 5) {
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));

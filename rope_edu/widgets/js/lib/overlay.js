@@ -8,15 +8,10 @@ export function spotOf(picture, event) {
   return [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
 }
 
-/**
- * A function that takes what is wanted by name: it makes what is new, puts each in its place, and removes the rest. Their order
- * stays, whatever comes and goes: of two that overlap, a hand takes the later one.
- * @template {SVGElement} Kind
- * @template Wanted
- * @param {SVGGElement} group
- * @param {(name: string) => Kind} make
- * @param {(element: Kind, wanted: Wanted, name: string) => void} put
- */
+// A function that takes what is wanted by name: it makes what is new, puts each in its place, and removes the rest. Their order
+// stays, whatever comes and goes: of two that overlap, a hand takes the later one.
+/** @template {SVGElement} Kind @template Wanted @param {SVGGElement} group @param {(name: string) => Kind} make
+ * @param {(element: Kind, wanted: Wanted, name: string) => void} put */
 export function makeLayer(group, make, put) {
   const made = /** @type {Record<string, Kind>} */ ({});
   return (/** @type {Record<string, Wanted>} */ wanted) => {

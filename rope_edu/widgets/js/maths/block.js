@@ -19,7 +19,7 @@ export class Kept {
     this.kept = /** @type {Map<string, Float64Array>} */ (new Map());
   }
 
-  /** So many numbers of each token, left for the next part of a step. @type {(name: string, each: number) => Float64Array} */
+  /** So many numbers of each token, kept for later. @type {(name: string, each: number) => Float64Array} */
   room(name, each) {
     const room = this.kept.get(name) ?? new Float64Array(this.tokens * each);
     this.kept.set(name, room);
@@ -40,7 +40,7 @@ export class Kept {
     return { out, normed, scale: this.room(`${name}.scale`, 1) };
   }
 
-  /** Attention of a block: from queries, keys and values to what they mix. @type {(name: string, qkv: Float64Array, mixed: Float64Array) => void} */
+  /** What the heads of a block mix. @type {(name: string, qkv: Float64Array, mixed: Float64Array) => void} */
   attend(name, qkv, mixed) {
     const { heads, seq } = this.shape;
     attendAll(qkv, this.room(`${name}.weights`, seq * heads), mixed, this.doors, this.shape);

@@ -10,8 +10,7 @@ export const LAST = 8; // every line is tried at positions 0 … LAST
 export const HOLDS = 1e-9; // what rounding may leave of a line that holds
 export const PLACES = range(0, LAST);
 
-// f(z, m): the pair z at position m, with θ radians per token.
-/** @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
+/** The pair z at position m, θ radians a token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
 const CANDIDATES = {
   turn: (z, m, theta) => rotatePair(z, m * theta),
   head_start: (z, m, theta) => rotatePair(z, m * theta + 0.5),

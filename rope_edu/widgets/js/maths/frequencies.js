@@ -25,6 +25,5 @@ export function withinTurn(angle) {
   return rest < 0 ? rest + TURN : rest;
 }
 
-// How far a pair's hand goes within a context: radians, at most a turn.
-/** @type {(context: number, frequency: number) => number} */
+/** How far a pair turns in a context, radians, at most a turn. @type {(context: number, frequency: number) => number} */
 export const reachWithin = (context, frequency) => Math.min(context * frequency, TURN);

@@ -9,8 +9,7 @@ import { steadyPower, steadyTurn } from "./steady.js";
 const WIDE = WIDTH / HEADS;
 const ROTATE = ["rotary", "p-rope"];
 
-// Frequencies of a head, radians per token, from powers that are the same in every engine.
-/** @type {(wide: number, base: number) => number[]} */
+/** Frequencies, radians per token, the same in every engine. @type {(wide: number, base: number) => number[]} */
 export const steadyFreq = (wide, base) =>
   Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
 
@@ -32,7 +31,8 @@ export function readingRope(settings, length) {
   return pageRope(rule, length, WIDE, base, { ...ramp, ...changed });
 }
 
-/** Cosines and sines of every place and pair. @type {(frequencies: Vector, seq: number) => {cos: Float64Array, sin: Float64Array}} */
+// Cosines and sines of every place and pair.
+/** @type {(frequencies: Vector, seq: number) => {cos: Float64Array, sin: Float64Array}} */
 function turnsOf(frequencies, seq) {
   const pairs = frequencies.length;
   const [cos, sin] = [new Float64Array(seq * pairs), new Float64Array(seq * pairs)];

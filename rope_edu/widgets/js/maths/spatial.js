@@ -18,8 +18,7 @@ export function sectionAxes(sections, order = "contiguous") {
   return runs.map((_, i) => (Math.floor(i / axes) < sections[i % axes] ? i % axes : 0));
 }
 
-// One row of frequencies, dealt to several axes.
-/** @type {(row: Vector, sections: Vector, order?: string) => number[][]} */
+/** A row of frequencies, dealt to the axes. @type {(row: Vector, sections: Vector, order?: string) => number[][]} */
 export function sectionFrequencies(row, sections, order = "contiguous") {
   const whose = sectionAxes(sections, order);
   return sections.map((_, axis) => row.map((frequency, i) => (whose[i] === axis ? frequency : 0)));

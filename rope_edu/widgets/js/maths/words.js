@@ -17,8 +17,7 @@ export function normals(/** @type {number} */ seed, /** @type {number} */ count)
   });
 }
 
-// A word's vector, made from its letters (FNV-1a hash, then normals); capitals do not count.
-/** @type {(word: string, width?: number) => number[]} */
+/** A word's vector, from its letters, capitals like small ones. @type {(word: string, width?: number) => number[]} */
 export function wordVector(word, width = WORDS.width) {
   let seed = 0x811c9dc5;
   for (const letter of word.toLowerCase()) seed = Math.imul(seed ^ Number(letter.codePointAt(0)), 0x01000193);
