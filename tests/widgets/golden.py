@@ -975,8 +975,6 @@ def of_spatial():
         row = rope_edu.inv_freq(2 * sum(sections))
         dealt = spatial.section_frequencies(row, sections, deal)
         yield Call("sectionFrequencies", [row, sections, deal], dealt)
-        for place in ([0, 0, 0], [3, 1, 40], [7, 7, 7]):
-            yield Call("spatialAngles", [place, dealt], spatial.spatial_angles([place], dealt)[0])
     yield from patches()
 
 

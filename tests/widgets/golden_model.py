@@ -25,6 +25,9 @@ SETTINGS = [
     {"first_pair": 5, "last_pair": 0},
 ]
 RULES = ["none", "pi", "ntk-aware", "dynamic-ntk", "by-parts", "yarn", "llama3", "abf"]
+LOGITS = """(task, tokens, rope) => {
+    const reader = new Reader(pageModel(task).model, rope);
+    return tokens.map((token) => Array.from(reader.read(token))); }"""
 TINY = {"d_model": 8, "n_layers": 2, "n_heads": 2, "d_ff": 12}
 
 
@@ -32,12 +35,9 @@ def turning(spec: RopeSpec) -> dict[str, Any]:
     return {"invFreq": spec.inv_freq, "attentionFactor": spec.attention_factor}
 
 
-def weights_of(model: TinyTransformer) -> dict[str, dict]:
+def weights_of(model: TinyTransformer) -> dict[str, np.ndarray]:
     """Return the weights as the scripts take them: rows one after another."""
-    return {
-        name: {"columns": weight.shape[-1], "values": weight.flatten().numpy()}
-        for name, weight in model.state_dict().items()
-    }
+    return {name: weight.flatten().numpy() for name, weight in model.state_dict().items()}
 
 
 @torch.no_grad()
@@ -61,30 +61,9 @@ def attention_of(model: TinyTransformer, tokens: np.ndarray, layer: int) -> np.n
 
 
 @room
-def of_layers() -> Iterator[Call]:
-    for x in [-30.0, -9.5, -8.9, -6.0, -2.5, -1.0, -1e-9, 0.0, 0.3, 1.0, 4.0, 8.9, 9.1, 40.0]:
-        below = torch.special.ndtr(torch.tensor(x, dtype=torch.float64))
-        yield Call("normalBelow", [x], float(below))
-        yield Call("gelu", [x], float(torch.nn.functional.gelu(torch.tensor(x, dtype=torch.float64))))
-    for rows, columns in [(1, 5), (4, 3), (7, 64)]:
-        weight, x, bias = RNG.normal(size=(rows, columns)), RNG.normal(size=columns), RNG.normal(size=rows)
-        given = {"columns": columns, "values": weight.ravel()}
-        yield Call("(...all) => Array.from(linear(...all))", [given, x], weight @ x)
-        yield Call("dotAt", [weight[-1], 0, x, 0, columns], float(weight[-1] @ x))
-        one = {"columns": rows, "values": bias}
-        yield Call("(...all) => Array.from(linear(...all))", [given, x, one], weight @ x + bias)
-        gain, shift = RNG.normal(size=(2, columns))
-        norm = {"gain": {"values": gain}, "shift": {"values": shift}}
-        expected = torch.nn.functional.layer_norm(
-            torch.tensor(x), x.shape, torch.tensor(gain), torch.tensor(shift)
-        )
-        yield Call("layerNorm", [x, norm], expected.numpy())
-        yield Call("shares", [x * 30], torch.tensor(x * 30).softmax(-1).numpy())
-
-
-@room
 def of_transformer() -> Iterator[Call]:
-    read = "const reader = new Reader(makeModel(weights, 2), rope);"
+    read = "for (const name in weights) weights[name] = Float64Array.from(weights[name]);"
+    read += "const reader = new Reader({ of: weights, heads: 2 }, rope);"
     read += "const out = tokens.map((token) => [...reader.read(token)]);"
     logits = f"(weights, tokens, rope) => {{ {read} return out; }}"
     weights = (
@@ -107,10 +86,10 @@ def of_transformer() -> Iterator[Call]:
 @room
 def of_page_models() -> Iterator[Call]:
     stored = read_page_models()["models"]
-    values = "(stored) => { const { columns, values } = unpacked(stored); return [columns, ...values]; }"
+    values = "(stored) => Array.from(unpacked(stored))"
     for weight in [RNG.normal(size=(3, 4)), RNG.normal(size=5), np.zeros((2, 2))]:
         given = packed(weight)
-        yield Call(values, [given], [weight.shape[-1], *unpacked(given).ravel()])
+        yield Call(values, [given], unpacked(given).ravel())
     facts = "(task) => { const { texts, answers, length, headDim, base } = pageModel(task); "
     for task, model in MODELS.items():
         text = stored[task]["texts"][0]
@@ -123,8 +102,7 @@ def of_page_models() -> Iterator[Call]:
             spec = long_text.page_rope(rule, model.length, model.head_dim, model.base, **settings)
             tokens = model.texts[0][: 2 * model.length + 1]
             logits = logits_of(restore(model, spec), tokens)
-            call = "(task, tokens, rope) => logitsOf(pageModel(task).model, tokens, rope)"
-            yield Call(call, [task, tokens, turning(spec)], logits)
+            yield Call(LOGITS, [task, tokens, turning(spec)], logits)
 
 
 @room

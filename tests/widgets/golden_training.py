@@ -109,9 +109,9 @@ def of_page_look() -> Iterator[Call]:
         qkv = RNG.normal(size=(seq, 3, page.HEADS, page.WIDTH // page.HEADS))
         expected = page.sway_of_pairs(qkv[:, 0, head], qkv[:, 1, head])
         yield Call(sway, [qkv.ravel(), seq, head], expected)
-    inside = f"""(of, encoding, layers, which, rope) => {{
+    inside = f"""(of, encoding, which, rope) => {{
         for (const name in of) of[name] = {TYPED}(of[name]);
-        const model = {{ weights: {{ of }}, encoding, base: 10000, layers }};
+        const model = {{ weights: {{ of }}, encoding, base: 10000 }};
         const {{ seq, weights, pairs }} = lookInside(model, which, rope);
         return [seq, ...weights, ...pairs]; }}"""
     for case, head in [("rotary", 1), ("t5", 2), ("copy in two layers", 2)]:
@@ -122,7 +122,7 @@ def of_page_look() -> Iterator[Call]:
         rope = {"invFreq": spec_of(settings).inv_freq, "attentionFactor": 1}
         which = {"task": settings["task"], "length": settings["length"], "head": head}
         expected = np.concatenate([[len(weights)], weights.ravel(), pairs])
-        yield Call(inside, [of, settings["encoding"], settings["layers"], which, rope], expected)
+        yield Call(inside, [of, settings["encoding"], which, rope], expected)
 
 
 @room
@@ -178,27 +178,34 @@ def _of_files_as_readers_keep_them() -> Iterator[Call]:
 
 
 @room
-def of_products() -> Iterator[Call]:
-    start = f"(a, b, rows, columns, depth) => {{ const [x, y] = [{TYPED}(a), {TYPED}(b)]; "
-    start += "const out = new Float64Array(rows * columns); product(out, rows, columns, depth, "
-    for rows, columns, depth in [(4, 8, 5), (5, 7, 3), (1, 3, 2), (2, 4, 1), (3, 17, 32)]:
-        a, b = RNG.normal(size=(rows, depth)), RNG.normal(size=(columns, depth))
-        sizes, out = [rows, columns, depth], (a @ b.T).ravel()
-        end = "return Array.from(out); }"
-        across = f"{start} along(x, depth), along(y, depth)); {end}"
-        yield Call(across, [a.ravel(), b.ravel(), *sizes], out)
-        yield Call(
-            f"{start} down(x, rows), down(y, columns)); {end}", [a.T.ravel(), b.T.ravel(), *sizes], out
-        )
-    x, bias = RNG.normal(size=(6, 5)), RNG.normal(size=5)
-    added = f"(x, b) => {{ const out = {TYPED}(x); addBias(out, {TYPED}(b), 6); return Array.from(out); }}"
-    yield Call(added, [x.ravel(), bias], (x + bias).ravel())
-    summed = f"(x) => {{ const b = new Float64Array(5); sumTokens(b, {TYPED}(x), 6); return Array.from(b); }}"
-    yield Call(summed, [x.ravel()], x.sum(0))
+def of_layers() -> Iterator[Call]:
+    yield from linear()
+    yield from norms()
 
 
-@room
-def of_norms() -> Iterator[Call]:
+def linear() -> Iterator[Call]:
+    forward = f"""(x, weight, bias, tokens) => {{
+        const layer = {{ weight: {TYPED}(weight), bias: bias && {TYPED}(bias) }};
+        const out = new Float64Array((tokens * weight.length * tokens) / x.length);
+        linearAll(out, {TYPED}(x), layer, tokens);
+        return Array.from(out); }}"""
+    back = f"""(x, weight, from, tokens) => {{
+        const [into, w] = [{TYPED}(x), {TYPED}(weight)];
+        const slopes = {{ weight: w.slice(), bias: new Float64Array(from.length / tokens) }};
+        linearBack(into, {TYPED}(from), {TYPED}(x), {{ weight: w }}, slopes, tokens);
+        return [into, slopes.weight, slopes.bias].flatMap((part) => Array.from(part)); }}"""
+    for tokens, rows, columns in [(4, 8, 5), (5, 7, 3), (1, 3, 2), (2, 4, 1), (3, 17, 32), (6, 5, 4)]:
+        x, weight = RNG.normal(size=(tokens, columns)), RNG.normal(size=(rows, columns))
+        bias, slope = RNG.normal(size=rows), RNG.normal(size=(tokens, rows))
+        given, out = [x.ravel(), weight.ravel()], x @ weight.T
+        yield Call(forward, [*given, None, tokens], out.ravel())
+        yield Call(forward, [*given, bias, tokens], (out + bias).ravel())
+        expected = np.concatenate([(slope @ weight).ravel(), (slope.T @ x).ravel(), slope.sum(0)])
+        yield Call(back, [*given, slope.ravel(), tokens], expected)
+        yield Call("dotAt", [weight[-1], 0, x[0], 0, columns], float(weight[-1] @ x[0]))
+
+
+def norms() -> Iterator[Call]:
     for _ in range(4):
         x, bias = RNG.normal(size=(6, 5)), RNG.normal(size=5)
         given, gain, shift, back = (
@@ -209,12 +216,12 @@ def of_norms() -> Iterator[Call]:
         )
         out = torch.nn.functional.layer_norm(given, (5,), gain, shift)
         slopes = torch.autograd.grad(out, [given, gain, shift], torch.tensor(back))
-        both = f"""(...all) => {{ const [x, gain, shift, from] = all.map((part) => {TYPED}(part));
+        both = f"""(...all) => {{ const [x, weight, bias, from] = all.map((part) => {TYPED}(part));
             const kept = {{ out: x.slice(), normed: x.slice(), scale: new Float64Array(6) }};
-            normAll(x, {{ gain, shift }}, kept, 6);
-            const [into, slopes] = [new Float64Array(30), {{ gain: gain.slice(), shift: gain.slice() }}];
-            normBack(into, from, gain, kept, slopes, 6);
-            return [kept.out, into, slopes.gain, slopes.shift].flatMap((part) => Array.from(part)); }}"""
+            normAll(x, {{ weight, bias }}, kept, 6);
+            const [into, slopes] = [new Float64Array(30), {{ weight: weight.slice(), bias: bias.slice() }}];
+            normBack(into, from, {{ weight }}, kept, slopes, 6);
+            return [kept.out, into, slopes.weight, slopes.bias].flatMap((part) => Array.from(part)); }}"""
         expected = np.concatenate([part.detach().numpy().ravel() for part in (out, *slopes)])
         yield Call(both, [x.ravel(), bias, shift.detach().numpy(), back.ravel()], expected)
 
@@ -229,10 +236,13 @@ def of_attend() -> Iterator[Call]:
         const [weights, mixed] = [room(seq), room(wide)];
         turnAll(qkv, doors, shape, 1);
         attendAll(qkv, weights, mixed, doors, shape);
+        const last = new Float64Array(heads * wide); // of the first text
+        for (let head = 0; head < heads; head++)
+            attendOne(qkv, seq - 1, head, new Float64Array(seq), last, shape, doors.bias.subarray(head * seq));
         const [into, biasSlope] = [new Float64Array(qkv.length), new Float64Array(heads * seq)];
         attendBack(into, {TYPED}(slopes), {{ qkv, weights, biasSlope }}, shape);
         turnAll(into, doors, shape, -1);
-        return [mixed, into, biasSlope].flatMap((part) => Array.from(part)); }}"""
+        return [mixed, last, into, biasSlope].flatMap((part) => Array.from(part)); }}"""
     for rows, seq, heads, wide in [(1, 4, 1, 2), (2, 5, 2, 4), (3, 7, 2, 16), (2, 6, 3, 2)]:
         numbers, slopes = (
             RNG.normal(size=(rows, seq, 3, heads, wide)),
@@ -248,7 +258,8 @@ def of_attend() -> Iterator[Call]:
         weights = scores.masked_fill(mask, -torch.inf).softmax(-1)
         mixed = (weights @ v).transpose(1, 2).reshape(rows, seq, heads * wide)
         back = torch.autograd.grad(mixed, [qkv, table], torch.tensor(slopes))
-        expected = np.concatenate([part.detach().numpy().ravel() for part in (mixed, *back)])
+        parts = (mixed, mixed[0, -1], *back)
+        expected = np.concatenate([part.detach().numpy().ravel() for part in parts])
         doors = {"cos": np.cos(angles).ravel(), "sin": np.sin(angles).ravel(), "bias": bias.ravel()}
         shape = {"rows": rows, "seq": seq, "heads": heads, "wide": wide}
         yield Call(both, [numbers.ravel(), slopes.ravel(), shape, doors], expected)
@@ -347,8 +358,7 @@ def of_block() -> Iterator[Call]:
     both = f"""(of, numbers, from, rows, seq) => {{
         for (const name in of) of[name] = {TYPED}(of[name]);
         const slopes = Object.fromEntries(Object.entries(of).map(([name, part]) => [name, part.slice()]));
-        const model = {{ weights: {{ of }}, slopes: {{ of: slopes }} }};
-        const kept = new Kept(model, {{ rows, seq, heads: 2, wide: 16 }});
+        const kept = new Kept(of, {{ rows, seq, heads: 2, wide: 16 }}, slopes);
         const [x, into] = [{TYPED}(numbers), {TYPED}(from)];
         blockForward(kept, "blocks.0", x);
         blockBack(kept, "blocks.0", into, into.slice());
@@ -367,10 +377,16 @@ def of_block() -> Iterator[Call]:
 
 
 @room
+def of_back() -> Iterator[Call]:
+    for each in (norms, of_attend, of_block):
+        yield from each()
+
+
+@room
 def of_network() -> Iterator[Call]:
-    made = f"""(of, encoding, layers, words, rope) => {{
+    made = f"""(of, encoding, words, rope) => {{
         for (const name in of) of[name] = {TYPED}(of[name]);
-        const model = {{ weights: {{ of }}, encoding, base: 10000, layers }};
+        const model = {{ weights: {{ of }}, encoding, base: 10000 }};
         const network = new Network(model, words.length, words[0].length, rope);
         return Array.from(network.forward(Int32Array.from(words.flat()))); }}"""
     for case in ("rotary", "learned", "t5", "sinusoidal", "copy in two layers"):
@@ -380,7 +396,7 @@ def of_network() -> Iterator[Call]:
         rope = {"invFreq": spec_of(settings).inv_freq, "attentionFactor": 1}
         with torch.no_grad():
             logits = model(torch.tensor(words)).numpy().ravel()
-        yield Call(made, [weights, settings["encoding"], settings["layers"], words, rope], logits)
+        yield Call(made, [weights, settings["encoding"], words, rope], logits)
 
 
 @room
@@ -401,7 +417,8 @@ def of_page_run() -> Iterator[Call]:
         for (let n = 0; n < until; n++) run.train();
         other.restore(run.kept());
         for (let n = 0; n < more; n++) for (const each of [run, other]) each.train();
-        return [other.step, other.size === run.size, other.losses.every((loss, n) => loss === run.losses[n])]; }"""
+        const same = other.weights.all.every((weight, i) => weight === run.weights.all[i]);
+        return [other.step, same, other.losses.every((loss, n) => loss === run.losses[n])]; }"""
     for case in ("rotary", "learned", "copy in two layers"):
         yield Call(again, [SETTINGS | CASES[case], 3, 3], [6, True, True], exactly=True)
     inside = """(settings) => {

@@ -42,6 +42,10 @@ def is_numbers(value: Any) -> bool:
 ELSEWHERE = {"LAST", "HOLDS", "FARTHEST", "LOST", "errorCurve"}
 
 
+# what calls of others use as well
+BESIDE = ("dot_product", "page_prose", "transformer", "attend", "block", "back", "layers")
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_the_maths_answers_as_python_by_every_name(name):
     calls = list(golden.ROOMS[name]())
@@ -49,7 +53,7 @@ def test_a_file_of_the_maths_answers_as_python_by_every_name(name):
     called = " ".join(call.function for call in calls)
     uncalled = {each for each in module(f"maths/{name}").gives if not re.search(rf"\b{each}\b", called)}
     assert uncalled <= ELSEWHERE
-    with scripts(f"maths/{name}", "maths/dot_product", "maths/page_prose") as v8:
+    with scripts(*(f"maths/{each}" for each in (name, *BESIDE))) as v8:
         answers = v8.answer([(call.function, call.arguments) for call in calls])
     for found, call in zip(answers, calls, strict=True):
         if isinstance(call.value, list) and call.value and isinstance(call.value[0], dict):
@@ -144,7 +148,6 @@ def test_a_figure_does_no_mathematics_of_its_own(script):
 
 
 LONGEST = 16  # times the trained length
-LOGITS = "(task, tokens, rope) => logitsOf(pageModel(task).model, tokens, rope)"
 
 
 @pytest.mark.parametrize("task", golden_model.MODELS)
@@ -153,7 +156,7 @@ def test_logits_at_sixteen_times_the_trained_length_are_torchs(task, rule):
     model = golden_model.MODELS[task]
     spec = page_rope(rule, model.length, model.head_dim, model.base, times=LONGEST, factor=float(LONGEST))
     tokens = model.texts[1]
-    with scripts("maths/page_models") as v8:
-        (found,) = v8.answer([(LOGITS, [task, tokens, golden_model.turning(spec)])])
+    with scripts("maths/page_models", "maths/transformer") as v8:
+        (found,) = v8.answer([(golden_model.LOGITS, [task, tokens, golden_model.turning(spec)])])
     expected = golden_model.logits_of(restore(model, spec), tokens)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)

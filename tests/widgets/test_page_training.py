@@ -13,7 +13,7 @@ STEPS = 50
 FIRST = """(settings) => {
     const run = new Run(settings);
     const texts = drawTexts(settings.task, { split: "train", seed: settings.seed, step: 0 }, 16, settings.length);
-    const loss = run.network(16, texts.seq, trainedRope(settings)).loss(texts);
+    const loss = run.network(texts.seq).loss(texts);
     const slopes = Object.entries(run.slopes.of).map(([name, values]) => [name, Array.from(values)]);
     return [loss, Object.fromEntries(slopes)];
 }"""
@@ -26,7 +26,7 @@ LOSSES = """(settings, steps) => {
 @pytest.fixture(scope="module")
 def engine():
     """The engine in V8."""
-    with scripts("maths/page_run", "maths/page_doors", "maths/page_tasks", "maths/page_prose") as v8:
+    with scripts("maths/page_run", "maths/page_tasks", "maths/page_prose") as v8:
         v8.answer([("(text) => holdProse(text) ?? 0", [page.PROSE.read_text(encoding="ascii")])])
         yield v8
 

@@ -32,6 +32,20 @@ const write = (value) => JSON.stringify(value, (_, part) => (typeof part === "nu
 """
 
 
+BTOA = """
+globalThis.btoa ??= (text) => {
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let [out, bits, count] = ["", 0, 0];
+    for (const byte of text) {
+        [bits, count] = [(bits << 8) | byte.charCodeAt(0), count + 8];
+        while (count >= 6) out += letters[(bits >> (count -= 6)) & 63];
+    }
+    if (count) out += letters[(bits << (6 - count)) & 63];
+    return out.padEnd(4 * Math.ceil(out.length / 4), "=");
+};
+"""
+
+
 class Scripts:
     """Modules of ``js/`` in V8, their exports in scope."""
 
@@ -39,7 +53,7 @@ class Scripts:
         names = {outside: each for each in modules for outside in module(each).gives if outside != "default"}
         taken = "".join(f"const {name} = {constant(each)}.{name};\n" for name, each in names.items())
         self.engine = MiniRacer()
-        self.engine.eval(f"{scopes(*modules)}\n{taken}{START}0")
+        self.engine.eval(f"{scopes(*modules)}\n{taken}{START}{BTOA}0")
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of an expression."""

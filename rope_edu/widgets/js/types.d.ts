@@ -6,63 +6,30 @@ type Vector = number[];
 type Matrix = number[][];
 
 /** A rectangle in pixels. */
-interface Box {
-  x: number;
-  y: number;
-  w: number;
-  h: number;
-}
-
-/** How a rule turns a head: radians per token of each pair, and the factor on cosine and sine. */
-interface Rotation {
-  invFreq: Vector;
-  attentionFactor: number;
-}
+type Box = { x: number; y: number; w: number; h: number };
 
 /** A line or a box by its ends in pixels: [x1, y1, x2, y2]. */
 type Segment = [number, number, number, number];
 
+/** How a rule turns a head: radians per token of each pair, and the factor on cosine and sine. */
+type Rotation = { invFreq: Vector; attentionFactor: number };
+
 /** Attributes of an element; one that is undefined is left out. */
 type Attributes = Record<string, string | number | undefined>;
 
-/** An element of a picture that the next drawing uses again. */
-interface Slot {
-  tag: string;
-  element: SVGElement;
-  attributes: Attributes;
-  text?: string;
-  inside?: { group: SVGElement; slots: Slot[]; next: number };
-}
-
-interface AxesOptions {
-  xLabel?: string;
-  yLabel?: string;
-  xTicks?: number[];
-  yTicks?: number[];
-  xLog?: boolean;
-  xFormat?: (value: number) => unknown;
-  yFormat?: (value: number) => unknown;
-}
-
 /** How a shape is drawn; opacity from 0 to 1, the rest as in SVG. */
-interface Style {
-  stroke?: string;
-  width?: number;
-  dash?: string;
-  opacity?: number;
-  fill?: string;
-}
-interface TextStyle {
+type Style = { stroke?: string; width?: number; dash?: string; opacity?: number; fill?: string };
+type TextStyle = {
   fill?: string;
   size?: number;
-  anchor?: string;
+  anchor?: string; // start, middle, end
   weight?: number;
-  turn?: number;
+  turn?: number; // degrees
   opacity?: number;
-}
+};
 
 /** Where a picture can be taken, and the value that a place in pixels means. */
-interface Handle {
+type Handle = {
   x: number;
   y: number;
   at: (px: number, py: number) => unknown;
@@ -71,23 +38,19 @@ interface Handle {
   box?: number[]; // its width and height, where it is no dot
   ring?: number; // radius of what is seen, where its thing is larger or smaller than a dot
   trait?: string; // what it moves, where that is not its name
-}
+};
 
 /** A box of a picture that can be clicked, and what a click sets, wherever it is or by its place. */
-interface Tap {
-  x: number;
-  y: number;
-  w: number;
-  h: number;
-  set?: State;
-  at?: (px: number, py: number) => State;
-}
+type Tap = Box & { set?: State; at?: (px: number, py: number) => State };
+
+/** What can be taken in a picture: things to drag by name, boxes to click, and boxes for which a question may ask. */
+type Grasp = { [name: string]: any; taps?: Record<string, Tap>; marks?: Record<string, Box> };
 
 /** Between two states: the first one, and the share of the way, from 0 to 1. */
-interface Way {
-  from: State;
-  share: number;
-}
+type Way = { from: State; share: number };
+
+/** {trait: value}; each figure knows its own. */
+type State = Record<string, any>;
 
 /** A trait as `describe` in _traits.py tells it; what a kind lacks is left out there. */
 interface Control {
@@ -110,6 +73,7 @@ interface Control {
   letters: string;
   rules?: ControlRule[];
 }
+type Controls = Record<string, Control>;
 
 /** A rule between controls as `describe` in _rules.py tells it; a kind lacks what others have. */
 interface ControlRule {
@@ -125,10 +89,6 @@ interface ControlRule {
   table: Record<string, State>;
   own: string;
 }
-type Controls = Record<string, Control>;
-
-/** {trait: value}; each figure knows its own. */
-type State = Record<string, any>;
 
 /** The part of a Jupyter widget model that figures use. */
 interface Model {
@@ -142,34 +102,10 @@ interface Model {
 }
 
 /** The number format of each step from position to turn. */
-interface Pipeline {
-  frequencies: string;
-  positions: string;
-  angles: string;
-  cos_sin: string;
-}
-
-/** f(z, m): the pair z at position m. */
-type Encoder = (z: Pair, m: number) => Pair;
-
-/** The numbers of a learned table of biases. */
-interface BiasTable {
-  numBuckets: number;
-  maxDistance: number;
-  clip: number;
-}
+type Pipeline = { frequencies: string; positions: string; angles: string; cos_sin: string };
 
 /** What one head holds: matrices, ALiBi's slope, T5's bias for each bucket, Shaw's vector for each relative position. */
-interface Head {
-  wQuery: Matrix;
-  wKey: Matrix;
-  slope: number;
-  t5: Vector;
-  shaw: Matrix;
-}
-
-/** Texts of an address by name. */
-type Texts = Record<string, string>;
+type Head = { wQuery: Matrix; wKey: Matrix; slope: number; t5: Vector; shaw: Matrix };
 
 /** Called when a hand moves something: {trait: value}, not yet held to what is allowed. */
 type Moved = (changes: State) => void;
@@ -178,15 +114,12 @@ type Moved = (changes: State) => void;
 type Tell = (text: string) => void;
 
 /** The address of a state, and how to show it to a reader. */
-interface Link {
-  text(): string;
-  show(): void;
-}
+type Link = { text(): string; show(): void };
 
-/** A kind of control: the nearest value that it allows, what a text in an address means, and its element. */
+/** A kind of control: the nearest value that it allows, what a text in an address means (itself, where it says nothing), and its element. */
 interface ControlKind {
   allowed(control: Control, value: any, current: any): any;
-  parse(text: string): any;
+  parse?(text: string): any;
   make(
     control: Control,
     move: (value: any) => void,
@@ -195,46 +128,44 @@ interface ControlKind {
   ): { element: HTMLElement; show(value: any): void };
 }
 
-/** A figure's state in its model; see lib/state.js. */
+/** A figure's state in its model. */
 interface Live {
   controls: Controls;
   names: string[];
   read(): State;
-  set(values: State): void;
-  move(changes: State): void;
-  listen(f: () => void): () => void;
+  set(values: State): void; // take values that are allowed
+  move(changes: State): void; // take what a hand has moved, held to what is allowed
+  listen(f: () => void): () => void; // call f when something else than a hand changes a value; returns what ends it
 }
+
+type Pen = import("./lib/pen.js").Pen;
 
 /** How much of a figure is shown: a small form has few controls, and often not all parts of the picture. */
-interface View {
-  small: boolean;
-  shows(part: string): boolean;
-}
+type View = { small: boolean; shows(part: string): boolean };
 
-/** What can be taken in a picture: things to drag by name, boxes to click, and boxes for which a question may ask. */
-type Grasp = { [name: string]: any; taps?: Record<string, Tap>; marks?: Record<string, Box> };
-
-/** What a figure gives; see lib/figure.js. */
+/** What a figure gives. */
 interface Figure {
-  name: string;
-  title: string;
+  name: string; // of its class, the same in Python
+  title: string; // what the picture is, in a few words
   height(width: number, state: State, view: View): number;
+  /** Draws the whole picture; `way` on the way from another state. */
   draw(
-    pen: import("./lib/pen.js").Pen,
+    pen: Pen,
     state: State,
     size: { width: number; height: number; way?: Way } & View,
   ): Grasp | void;
-  readout(state: State, view: View): string;
-  follow?(before: State, changes: State): State;
-  uses?(state: State): string[];
-  work?(state: State, whole?: boolean): Iterator<unknown>;
-  play?: { trait: string; perSecond: number; speeds?: number[] };
-  panel?(width: number, state: State, view: View): Pair;
-  smooth?: string[];
-  time?: number;
-  unfolds?: boolean;
+  readout(state: State, view: View): string; // what the picture says, in one to three sentences
+  follow?(before: State, changes: State): State; // what else a hand moves, where no rule of the controls says so
+  uses?(state: State): string[]; // names of controls that mean something now, where no rule of the controls says so
+  work?(state: State, whole?: boolean): Iterator<unknown>; // steps that bring nearer what is shown; see lib/work.js
+  play?: { trait: string; perSecond: number; speeds?: number[] }; // a button that moves a slider by itself
+  panel?(width: number, state: State, view: View): Pair; // top and bottom of what is seen where there is little room
+  smooth?: string[]; // whole numbers that the picture draws between two whole ones too, on their way
+  time?: number; // milliseconds from one state to another, where 400 are too few to follow
+  unfolds?: boolean; // "More" opens when a choice gives a control in it a meaning
+  /** A file of the reader's own. */
   files?: { name: string; save(state: State): Promise<string>; load(text: string, controls: Controls): Promise<State> };
-  buttons?: { label: string; move(state: State): State }[];
+  buttons?: { label: string; move(state: State): State }[]; // moves that no single control makes
 }
 
 /** A question as rope_edu/widgets/_questions.py has it, and what is said of an answer. */
@@ -264,33 +195,20 @@ interface Asked {
   places?: string[];
   control?: string;
 }
+
 /** The numbers of an answer by name, and rules: [a condition as a tree, a sentence with {0}, {1}, …, [tree, format] for each of them]. */
-interface Ruled {
-  values: string[];
-  rules: [any, string, any[][]][];
-}
+type Ruled = { values: string[]; rules: [any, string, any[][]][] };
+
 type Give = (given: any) => void;
+type Verdict = { right: boolean; why: string };
 
 /** What a question asks of a picture: a click on one of these places; without names, no more. */
-interface Wanted {
-  id?: string;
-  names?: string[];
-  take?: (name: string) => void;
-}
+type Wanted = { id?: string; names?: string[]; take?: (name: string) => void };
 
-/** What is around a question: the state of its figure, a button that leads to it, clicks in it, and a way to say something. */
+/** What is around a question. */
 interface Around {
-  now?: () => State | undefined;
-  link?: (words?: string) => HTMLElement | undefined;
-  pick?: (names?: string[], take?: (name: string) => void) => void;
-  tell: (words: string) => void;
-}
-interface Verdict {
-  right: boolean;
-  why: string;
-}
-/** What is kept of a question: days between the last answer and the next, and the day on which it is due. */
-interface Card {
-  days: number;
-  due: number;
+  now?: () => State | undefined; // the state of its figure
+  link?: (words?: string) => HTMLElement | undefined; // a button that leads to it
+  pick?: (names?: string[], take?: (name: string) => void) => void; // clicks in it
+  tell: Tell;
 }

@@ -1,22 +1,16 @@
 import { makeAsk } from "../lib/ask.js";
-import { html, say } from "../lib/dom.js";
+import { button, html, keepKeys, say } from "../lib/dom.js";
 import { makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
-import { button } from "../lib/ways.js";
 
-/**
- * The figure above an element: the nearest one of that class before it in the page.
- * @type {(element: Element, name: string) => Element | undefined}
- */
-function above(element, name) {
+// The figure above an element: the nearest one of that class before it in the page.
+function above(/** @type {Element} */ element, /** @type {string} */ name) {
   const all = [...document.querySelectorAll(`[data-live="${name}"]`)];
   return all.findLast((each) => each.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 
-/**
- * The figure beside the questions in a kernel, by way of Python: {now(asked), show(asked), pick(asked, names, take)}.
- * @param {Model} model
- */
+// The figure beside the questions in a kernel, by way of Python: {now(asked), show(asked), pick(asked, names, take)}.
+/** @param {Model} model */
 function ofKernel(model) {
   let turn = 0;
   function show(/** @type {Asked} */ { id, show: state }) {
@@ -29,28 +23,21 @@ function ofKernel(model) {
     takes[id] = take;
     model.send?.({ pick: { id, names } });
   }
-  /** @type {Record<string, ((name: string) => void) | undefined>} */
-  const takes = {};
+  const takes = /** @type {Record<string, ((name: string) => void) | undefined>} */ ({});
   model.on("msg:custom", (content) => takes[content?.picked?.id]?.(content.picked.name));
   return { now: () => model.get("_now"), show, link: () => undefined, pick };
 }
 
-/**
- * The same in a page; `link(asked)` is a button that brings the figure into view, where it is out of sight on a small window.
- * @param {HTMLElement} root
- */
+// The same in a page; `link(asked)` is a button that brings the figure into view, where it is out of sight on a small window.
+/** @param {HTMLElement} root */
 function ofPage(root) {
   const figure = (/** @type {Asked} */ asked) => above(root, asked.figure ?? "");
   const tell = (/** @type {Asked} */ asked, /** @type {string} */ type, /** @type {any} */ detail) =>
     figure(asked)?.dispatchEvent(new CustomEvent(type, { detail }));
   function now(/** @type {Asked} */ asked) {
-    /** @type {State | undefined} */
-    let state;
-    const take = (/** @type {State} */ found) => {
-      state = found;
-    };
-    tell(asked, "rl-ask", { take });
-    return state;
+    const found = /** @type {State[]} */ ([]);
+    tell(asked, "rl-ask", { take: (/** @type {State} */ state) => found.push(state) });
+    return found.at(0);
   }
   /** @type {(asked: Asked, words?: string) => HTMLElement | undefined} */
   function link(asked, words = phrase`See it in the figure`) {
@@ -83,8 +70,7 @@ function makeTurns(asks) {
   return html("div", { class: "rl-bar" }, back, next, word);
 }
 
-/** @type {(place: {model: Model, el: HTMLElement}) => () => void} */
-function render({ model, el }) {
+function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
   /** @type {Asked[]} */
   const questions = model.get("questions");
   const label = questions.length > 1 ? phrase`Questions` : phrase`A question`;
@@ -99,16 +85,17 @@ function render({ model, el }) {
     model.save_changes();
     if (asked.figure) figure.show(asked);
   }
-  const asks = questions.map((asked) => {
-    return makeAsk(asked, {
+  const asks = questions.map((asked) =>
+    makeAsk(asked, {
       answered,
       now: () => figure.now(asked),
       link: (words) => figure.link(asked, words),
       pick: (names, take) => figure.pick(asked, names, take),
-    });
-  });
+    }),
+  );
   const elements = asks.map(({ element }) => element);
   root.append(...elements, ...(asks.length > 1 ? [makeTurns(elements)] : []));
+  keepKeys(root);
   el.append(root);
   root.dataset.ready = "true";
   return () => {

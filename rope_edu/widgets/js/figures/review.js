@@ -1,10 +1,9 @@
 import { QUESTIONS } from "../data/questions.js";
 import { makeAsk } from "../lib/ask.js";
 import { deckOf } from "../lib/deck.js";
-import { html, say } from "../lib/dom.js";
+import { button, html, say } from "../lib/dom.js";
 import { dayOf, dueOn, makeMemory } from "../lib/memory.js";
 import { phrase } from "../lib/phrase.js";
-import { button } from "../lib/ways.js";
 import { counted } from "../lib/words.js";
 
 const READ = "rope-turn-by-turn"; // where progress.js keeps which pages were read
@@ -15,8 +14,7 @@ const ASKED = QUESTIONS;
 
 /** The questions of all chapters, or of those that were read. @param {boolean} all */
 function namesOf(all) {
-  /** @type {unknown} */
-  let read = [];
+  let read = /** @type {unknown} */ ([]);
   try {
     read = JSON.parse(localStorage.getItem(READ) ?? "{}").read;
   } catch {
@@ -43,15 +41,11 @@ function save(text, name) {
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
 
-/**
- * A sitting: what is due now, the next question first. One that is missed comes once more in the same sitting.
- * @param {ReturnType<typeof makeMemory>} memory
- * @param {() => string[]} names
- */
+// A sitting: what is due now, the next question first. One that is missed comes once more in the same sitting.
+/** @param {ReturnType<typeof makeMemory>} memory @param {() => string[]} names */
 function makeSitting(memory, names) {
   const today = () => dayOf(new Date());
-  /** @type {string[]} */
-  let queue = [];
+  let queue = /** @type {string[]} */ ([]);
   function begin() {
     queue = dueOn(names(), memory.cards(), today(), MOST);
   }
@@ -93,8 +87,7 @@ function makeParts({ show, begin, write, clear }) {
   return { root, all, status, place, next, again, deck, forget };
 }
 
-/** @type {(place: {el: HTMLElement}) => () => void} */
-function render({ el }) {
+function render(/** @type {{el: HTMLElement}} */ { el }) {
   const memory = makeMemory();
   const names = () => namesOf(all.checked);
   const sitting = makeSitting(memory, names);

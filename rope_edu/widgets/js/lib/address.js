@@ -1,15 +1,16 @@
-// The page's address holds the state of its figures, so that it can be linked: #live=RotatePair&position=9&live=Clocks&n=3.
-// The figure that a hand moved last stands first; a link shows that one.
+// The page's address holds the state of its figures, the one that a hand moved last first: a link shows that one.
+// #live=RotatePair&position=9&live=Clocks&n=3
 import { allowed, parsed } from "./controls.js";
 import { initialOf, same } from "./state.js";
 import { keepInView } from "./view.js";
+
+/** Texts by name. @typedef {Record<string, string>} Texts */
 
 const REST = 300; // ms after the last move
 
 /** The figures in an address: [[figure, {name: text}], …]. @type {(hash: string) => [string, Texts][]} */
 function sections(hash) {
-  /** @type {[string, Texts][]} */
-  const found = [];
+  const found = /** @type {[string, Texts][]} */ ([]);
   for (const [key, text] of new URLSearchParams(hash.slice(1))) {
     if (key === "live") found.push([text, {}]);
     else if (found.length) found[found.length - 1][1][key] = text;
@@ -24,32 +25,27 @@ function toHash(figures) {
 }
 
 /** Whether an address may hold a control's value: a text that was pasted stays in the page. */
-const isPublic = (/** @type {Controls} */ controls) => (/** @type {string} */ name) => controls[name].kind !== "paste";
+const isPublic = (/** @type {Control} */ { kind }) => kind !== "paste";
 
 /** What differs from the first picture, as texts. @type {(controls: Controls, state: State) => Texts} */
 function textsOf(controls, state) {
-  const own = Object.keys(controls).filter((name) => !same(state[name], controls[name].initial));
-  const changed = own.filter(isPublic(controls));
-  return Object.fromEntries(changed.map((name) => [name, String(state[name])]));
+  const own = Object.values(controls).filter(isPublic);
+  const changed = own.filter(({ name, initial }) => !same(state[name], initial));
+  return Object.fromEntries(changed.map(({ name }) => [name, String(state[name])]));
 }
 
-/**
- * The state in an address's texts: the first picture, and what they change in it.
- * @type {(controls: Controls, texts: Texts) => State}
- */
-export function stateOf(controls, texts) {
+// The state in an address's texts: the first picture, and what they change in it.
+export function stateOf(/** @type {Controls} */ controls, /** @type {Texts} */ texts) {
   const state = initialOf(controls);
-  for (const [name, control] of Object.entries(controls)) {
-    if (Object.hasOwn(texts, name) && isPublic(controls)(name))
-      state[name] = allowed(control, parsed(control, texts[name]), control.initial);
+  for (const control of Object.values(controls).filter(isPublic)) {
+    const { name, initial } = control;
+    if (Object.hasOwn(texts, name)) state[name] = allowed(control, parsed(control, texts[name]), initial);
   }
   return state;
 }
 
-/**
- * The figure's name in an address: a second one of its class in the page is called RotatePair.2.
- * @type {(page: Document, root: Element, figure: string) => string}
- */
+// The figure's name in an address: a second one of its class in the page is called RotatePair.2.
+/** @type {(page: Document, root: Element, figure: string) => string} */
 function nameIn(page, root, figure) {
   const place = [...page.querySelectorAll(`[data-live="${figure}"]`)].indexOf(root);
   return place > 0 ? `${figure}.${place + 1}` : figure;
@@ -59,19 +55,12 @@ function nameIn(page, root, figure) {
 const elsewhere = (/** @type {MouseEvent} */ { button, ctrlKey, metaKey, shiftKey, altKey }) =>
   button !== 0 || ctrlKey || metaKey || shiftKey || altKey;
 
-/**
- * {recall(), remember(), link, follow(use), stop()} of a figure in a page: recall takes the state from the address and shows the
- * figure, link gives the state's address. A link in the text to a state of this figure moves it where the reader is;
- * `use(link)` then keeps the picture in sight.
- * @param {string} figure
- * @param {Live} state
- * @param {HTMLElement} root
- * @param {Moved} leapt
- * @param {AbortSignal} signal
- */
+// {recall(), remember(), link, follow(use), stop()} of a figure in a page: recall takes the state from the address and shows the
+// figure. A link in the text to a state of it moves it where the reader is; `use(link)` then keeps the picture in sight.
+/** @param {string} figure @param {Live} state @param {HTMLElement} root @param {Moved} leapt
+ * @param {AbortSignal} signal */
 export function makeAddress(figure, state, root, leapt, signal) {
-  /** @type {number | undefined} */
-  let writing;
+  let writing = 0;
   const stop = () => clearTimeout(writing);
   const name = () => nameIn(document, root, figure);
 
@@ -93,8 +82,8 @@ export function makeAddress(figure, state, root, leapt, signal) {
     state.set(stateOf(state.controls, texts));
     if (linked[0]?.[0] === name()) keepInView(root, signal);
   }
-  /** @type {(use: (link: Element) => void) => void} */
-  function follow(use) {
+  function follow(/** @type {(link: Element) => void} */ use) {
+    document.addEventListener("click", clicked, { signal });
     function clicked(/** @type {MouseEvent} */ event) {
       const chip = event.target instanceof Element && event.target.closest('a[href^="#live="]');
       const linked = chip instanceof HTMLAnchorElement ? sections(chip.hash)[0] : undefined;
@@ -103,7 +92,6 @@ export function makeAddress(figure, state, root, leapt, signal) {
       leapt(stateOf(state.controls, linked[1]));
       use(chip);
     }
-    document.addEventListener("click", clicked, { signal });
   }
   addEventListener("hashchange", recall, { signal });
   return { recall, remember, link, follow, stop };

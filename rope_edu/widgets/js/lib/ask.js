@@ -1,9 +1,11 @@
 // One question in the page: what it asks, a way to answer, and after that, never before, why.
-import { html, say } from "./dom.js";
+import { button, html, say } from "./dom.js";
 import { answerOf, judge } from "./judge.js";
 import { joined, phrase, phraseOf } from "./phrase.js";
 import { rich } from "./rich.js";
-import { button, WAYS } from "./ways.js";
+import { WAYS } from "./ways.js";
+
+/** @typedef {(asked: Asked, given: any, right: boolean, first: boolean) => void} Answered */
 
 const SAID = ["ask", "because", "otherwise", "unit"];
 
@@ -21,28 +23,20 @@ function inPage(asked) {
   };
 }
 
-/**
- * {element, stop()}: a question. `answered(asked, given, right, first)` is called at each answer, `now()` has the state of the figure
- * beside it; `link()` makes what leads on from a reply, or nothing; `pick` lets the figure be clicked, see ways.js.
- * @param {Asked} given
- * @param {Omit<Around, "tell"> & {answered: (asked: Asked, given: any, right: boolean, first: boolean) => void}} around
- */
+// {element, stop()}: a question. `answered(asked, given, right, first)` is called at each answer; `link()` leads on from a reply.
+/** @param {Asked} given @param {Omit<Around, "tell"> & {answered: Answered}} around */
 export function makeAsk(given, { answered, now, link = () => undefined, pick }) {
   const asked = inPage(given);
   const reply = html("div", { class: "rl-reply", role: "status" });
   const reveal = button(phrase`Show the answer`, show, { class: "rl-reveal" });
-  const after = html("div", { class: "rl-bar" }, reveal);
-  /** @type {HTMLElement | undefined} */
-  let leads;
+  const leads = link();
+  const after = html("div", { class: "rl-bar", hidden: "" }, reveal, leads ?? "");
   let first = true;
   let failures = 0;
-  after.hidden = true;
   const way = WAYS[asked.kind](asked, give, { now, link, pick, tell: (words) => say(reply, words) });
   function tell(/** @type {string} */ lead, /** @type {string} */ words, /** @type {boolean} */ open) {
     reply.replaceChildren(html("p", {}, html("strong", {}, phrase`${lead}. `), ...rich(words)));
     reveal.hidden = !open;
-    leads ??= link();
-    if (leads) after.append(leads);
     after.hidden = !open && !leads;
   }
   function show() {

@@ -2,18 +2,11 @@
 import { ink, note } from "./colour.js";
 import { clamp, ticks } from "./numbers.js";
 
-/** @import { Pen } from "./pen.js" */
+/** @typedef {{xLabel?: string, yLabel?: string, xTicks?: number[], yTicks?: number[], xLog?: boolean,
+ *   xFormat?: (value: number) => unknown, yFormat?: (value: number) => unknown}} Options */
 
-/**
- * Axes in a box {x, y, w, h} (pixels) over the intervals `xs`, `ys`; returns the two scales X, Y and `at`, the value at a pixel
- * across, held within `xs`.
- * options: xLabel, yLabel, xTicks, yTicks (arrays), xLog, xFormat, yFormat.
- * @param {Pen} pen
- * @param {Box} box
- * @param {Pair} xs
- * @param {Pair} ys
- * @param {AxesOptions} [options]
- */
+// Axes in a box over the intervals `xs`, `ys`: the two scales X, Y, and `at`, the value at a pixel across, held within `xs`.
+/** @param {Pen} pen @param {Box} box @param {Pair} xs @param {Pair} ys @param {Options} [options] */
 export function axes(pen, box, xs, ys, options = {}) {
   const { xLabel, yLabel, xLog, xFormat = String, yFormat = String } = options;
   /** @type {(value: number) => number} */
@@ -29,7 +22,7 @@ export function axes(pen, box, xs, ys, options = {}) {
   pen.lines(yTicks.map(level), { stroke: ink.grid, width: 1 });
   pen.lines([...xTicks.map(stroke), [box.x, bottom, right, bottom]], { stroke: ink.muted, width: 1 });
   /** @type {(x: number, y: number, text: unknown, anchor: string) => void} */
-  const words = (x, y, text, anchor) => pen.text(x, y, minus(text), { ...note, anchor });
+  const words = (x, y, text, anchor) => pen.text(x, y, String(text).replace("-", "−"), { ...note, anchor });
   pen.part(() => {
     for (const t of xTicks) words(X(t), bottom + 17, xFormat(t), "middle");
     for (const t of yTicks) words(box.x - 6, Y(t) + 4, yFormat(t), "end");
@@ -42,6 +35,3 @@ export function axes(pen, box, xs, ys, options = {}) {
   };
   return { X, Y, at };
 }
-
-/** @type {(text: unknown) => string} */
-const minus = (text) => String(text).replace("-", "−");

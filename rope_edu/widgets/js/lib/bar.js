@@ -1,22 +1,14 @@
 // The bar below the controls: play, moves that no single control makes, Reset, and the state as a line of Python.
-import { html, say } from "./dom.js";
+import { button, html, say } from "./dom.js";
 import { makeFiles } from "./files.js";
 import { phrase } from "./phrase.js";
 import { makePlay } from "./play.js";
 import { initialOf, pythonLine } from "./state.js";
 
-/** @type {(words: string, click: () => void, attributes?: Attributes) => HTMLButtonElement} */
-function button(words, click, attributes = {}) {
-  const element = html("button", { type: "button", ...attributes }, words);
-  element.addEventListener("click", click);
-  return element;
-}
+/** @typedef {{name: string, rest: string, kind: string, text: () => string, byHand: () => string}} Copy */
 
-/**
- * A button that copies a text; where there is no clipboard, `byHand` puts it where a reader can copy it and says so.
- * @type {(what: {name: string, rest: string, kind: string, text: () => string, byHand: () => string},
- *   tell: Tell) => HTMLButtonElement}
- */
+// A button that copies a text; where there is no clipboard, `byHand` puts it where a reader can copy it and says so.
+/** @type {(what: Copy, tell: Tell) => HTMLButtonElement} */
 function makeCopy({ name, rest, kind, text, byHand }, tell) {
   const word = html("span", {}, name);
   const done = (/** @type {string} */ how) => {
@@ -32,13 +24,10 @@ function makeCopy({ name, rest, kind, text, byHand }, tell) {
       done(byHand());
     }
   }
-  const element = button("", copy, { class: kind });
-  element.append(word, html("span", { class: "rl-spoken" }, rest));
-  return element;
+  return button([word, html("span", { class: "rl-spoken" }, rest)], copy, { class: kind });
 }
 
-/** @type {(code: HTMLElement) => Parameters<typeof makeCopy>[0]} */
-const asPython = (code) => ({
+const asPython = (/** @type {HTMLElement} */ code) => ({
   name: phrase`Copy`,
   rest: phrase` this state as Python`,
   kind: "rl-copy",
@@ -49,8 +38,7 @@ const asPython = (code) => ({
   },
 });
 
-/** @type {(link: Link) => Parameters<typeof makeCopy>[0]} */
-const asLink = (link) => ({
+const asLink = (/** @type {Link} */ link) => ({
   name: phrase`Copy link`,
   rest: phrase` to this state`,
   kind: "rl-link",
@@ -61,14 +49,9 @@ const asLink = (link) => ({
   },
 });
 
-/**
- * {element, show(state), playing(), stop()}; `rested()` is called when Play stops, `tell(text)` speaks. A small form has no
- * more than Play, where it has its control.
- * @param {Figure} figure
- * @param {Live} state
- * @param {string[] | undefined} only
- * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls
- */
+// {element, show(state), playing(), stop()}; `rested()` is called when Play stops. A small form has no more than Play.
+/** @param {Figure} figure @param {Live} state @param {string[] | undefined} only
+ * @param {{moved: Moved, leapt: Moved, rested: () => void, tell: Tell, link?: Link}} calls */
 export function makeBar({ name, play, files, buttons = [] }, state, only, { moved, leapt, rested, tell, link }) {
   const element = html("div", { class: "rl-bar" });
   const code = html("code");

@@ -1,12 +1,10 @@
 // A field of numbers as a picture.
+import { toBase64 } from "./base64.js";
 import { viridis } from "./colour.js";
 import { clamp } from "./numbers.js";
 
-/**
- * A field of numbers in 0 … 1, rows from the top, as a data: URL of an 8-bit bitmap (256 colours, rows from the bottom,
- * padded to 4 bytes).
- * @type {(rows: number, columns: number, shadeAt: (row: number, column: number) => number, colours?: Matrix) => string}
- */
+// A field of numbers in 0 … 1, rows from the top, as a data: URL of a bitmap of 256 colours, whose rows go up, padded to 4 bytes.
+/** @type {(rows: number, columns: number, shadeAt: (row: number, column: number) => number, colours?: Matrix) => string} */
 export function bitmap(rows, columns, shadeAt, colours = viridis) {
   const stride = (columns + 3) & ~3;
   const start = 54 + 1024;
@@ -27,7 +25,5 @@ export function bitmap(rows, columns, shadeAt, colours = viridis) {
     const base = start + stride * (rows - 1 - r);
     for (let c = 0; c < columns; c++) bytes[base + c] = Math.round(clamp(shadeAt(r, c), 0, 1) * 255);
   }
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  return `data:image/bmp;base64,${btoa(text)}`;
+  return `data:image/bmp;base64,${toBase64(bytes)}`;
 }

@@ -85,17 +85,12 @@ function ramp(stops) {
 }
 
 /** The CSS colour of a shade in 0 … 1. @type {(value: number, colours?: Matrix) => string} */
-export function shade(value, colours = viridis) {
-  return `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
-}
+export const shade = (value, colours = viridis) => `rgb(${colours[Math.round(clamp(value, 0, 1) * 255)].join(",")})`;
 
 /** The place of a number from −limit to limit in the colour map for signs. */
 export const signedPlace = (/** @type {number} */ value, limit = 1) => clamp((value / limit + 1) / 2, 0, 1);
 
-/**
- * Black or white, whichever reads better on that shade.
- * @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"}
- */
+/** Black or white, whichever reads on that shade. @type {(value: number, colours?: Matrix) => "#000000" | "#ffffff"} */
 export function onShade(value, colours = viridis) {
   const [r, g, b] = colours[Math.round(clamp(value, 0, 1) * 255)].map((c) => (c / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000000" : "#ffffff";

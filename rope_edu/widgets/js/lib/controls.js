@@ -13,6 +13,7 @@ import { html } from "./dom.js";
 import { placed, withFew } from "./leads.js";
 import { phrase } from "./phrase.js";
 
+/** @import { Named } from "./leads.js" */
 /** @type {Record<string, ControlKind>} */
 const KINDS = { slider, point, choice, toggle, sentence, text, paste, sketch };
 
@@ -23,22 +24,17 @@ export function allowed(/** @type {Control} */ control, /** @type {any} */ value
 
 /** The value that a text in an address stands for, which may not be allowed. */
 export function parsed(/** @type {Control} */ control, /** @type {string} */ text) {
-  return KINDS[control.kind].parse(text);
+  return KINDS[control.kind].parse?.(text) ?? text;
 }
 
-/**
- * The controls of a figure: {elements, show(state, names of those in use)}; `moved({name: value})` is called when a hand moves
- * a slider, `leapt` when it sets another control at once, `tell(text)` speaks. What means nothing now is hidden, once the keyboard is elsewhere.
- * `unfolds`: "More" opens when a control in it begins to mean something.
- * @param {Controls} controls
- * @param {{lead?: string[], few?: Record<string, any[]>, only?: string[], unfolds?: boolean}} asked
- * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls
- */
+// {elements, grids, show(state, names of those in use)}; `moved` is called when a hand moves a slider, `leapt` when it sets another
+// control at once. What means nothing now is hidden, once the keyboard is elsewhere.
+/** @param {Controls} controls @param {Named & {only?: string[], unfolds?: boolean}} asked
+ * @param {{moved: Moved, leapt: Moved, tell: Tell}} calls */
 export function makeControls(controls, asked, { moved, leapt, tell }) {
   const places = placed(Object.keys(controls), asked);
   const small = Boolean(asked.only);
-  /** @type {Record<string, ReturnType<ControlKind["make"]>>} */
-  const parts = {};
+  const parts = /** @type {Record<string, ReturnType<ControlKind["make"]>>} */ ({});
   const grids = places.map((names) => {
     const grid = html("div", { class: "rl-controls" });
     for (const name of names) {
@@ -70,8 +66,7 @@ export function makeControls(controls, asked, { moved, leapt, tell }) {
     grids[0].hidden = !places[0].some((name) => !parts[name].element.hidden);
     more.hidden = !places[1].some((name) => !parts[name].element.hidden);
   }
-  /** @type {(state: State, used: string[]) => void} */
-  function show(state, used) {
+  function show(/** @type {State} */ state, /** @type {string[]} */ used) {
     const fresh = used.some((name) => places[1].includes(name) && !inUse.includes(name));
     if (asked.unfolds && inUse.length && fresh) more.open = true;
     [now, inUse] = [state, used];

@@ -2,14 +2,10 @@
 import { ink } from "./colour.js";
 import { centred } from "./labels.js";
 
-/** @import { Pen } from "./pen.js" */
-
 const BOLD = { anchor: "middle", fill: ink.positionWords, weight: 600 };
 
-/**
- * The line of a place in a chart, and above the box its words, whole within the picture's width.
- * @type {(pen: Pen, box: Box, x: number, words: string, width: number, rise?: number) => void}
- */
+// The line of a place in a chart, and above the box its words, whole within the picture's width.
+/** @type {(pen: Pen, box: Box, x: number, words: string, width: number, rise?: number) => void} */
 export function cursor(pen, box, x, words, width, rise = 28) {
   pen.line(x, box.y, x, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   pen.text(centred(x, words, 2, width - 2, { bold: true }), box.y - rise, words, BOLD);

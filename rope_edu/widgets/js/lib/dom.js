@@ -2,37 +2,20 @@
 
 export const SVG = "http://www.w3.org/2000/svg";
 
-/**
- * Create an element: html("label", {class: "…"}, child, …); an attribute that is undefined is left out.
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Attributes} [attributes]
- * @param {(Node | string)[]} children
- * @returns {HTMLElementTagNameMap[Tag]}
- */
-export function html(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
-}
+// Create an element: html("label", {class: "…"}, child, …); an attribute that is undefined is left out.
+/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
+ * @param {(Node | string)[]} children @returns {HTMLElementTagNameMap[Tag]} */
+export const html = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
 
-/**
- * The same for an element of a picture.
- * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Attributes} [attributes]
- * @param {(Node | string)[]} children
- * @returns {SVGElementTagNameMap[Tag]}
- */
+// The same for an element of a picture.
+/** @template {keyof SVGElementTagNameMap} Tag @param {Tag} tag @param {Attributes} [attributes]
+ * @param {(Node | string)[]} children @returns {SVGElementTagNameMap[Tag]} */
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/**
- * @template {Element} Some
- * @param {Some} element
- * @param {Attributes} attributes
- * @param {(Node | string)[]} children
- * @returns {Some}
- */
+/** @template {Element} Some @param {Some} element @param {Attributes} attributes @param {(Node | string)[]} children
+ * @returns {Some} */
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined) element.setAttribute(name, String(value));
@@ -41,15 +24,32 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/**
- * Write what differs only: the same value written again is laid out again.
- * @type {(element: Element, attributes: Attributes) => void}
- */
-export function write(element, attributes) {
+// A button; its words may hold elements.
+/** @type {(words: string | (Node | string)[], click: () => void, attributes?: Attributes) => HTMLButtonElement} */
+export function button(words, click, attributes = {}) {
+  const element = html("button", { type: "button", ...attributes }, ...[words].flat());
+  element.addEventListener("click", click);
+  return element;
+}
+
+/** JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must be on it). */
+export function keepKeys(/** @type {HTMLElement} */ root) {
+  for (const input of root.querySelectorAll("input, select, textarea, button")) {
+    input.setAttribute("data-lm-suppress-shortcuts", "true");
+  }
+}
+
+// Write what differs only: the same value written again is laid out again.
+export function write(/** @type {Element} */ element, /** @type {Attributes} */ attributes) {
   for (const name in attributes) {
     const value = String(attributes[name]);
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);
   }
+}
+
+/** The same for words. @type {(element: Node, text: string) => void} */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 /** A function that says whether a box holds half-typed text, which no repaint may overwrite. */
@@ -58,9 +58,4 @@ export function typing(/** @type {HTMLInputElement} */ input) {
   input.addEventListener("input", () => (busy = true));
   for (const done of ["change", "blur"]) input.addEventListener(done, () => (busy = false));
   return () => busy;
-}
-
-/** The same for words. @type {(element: Node, text: string) => void} */
-export function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
 }

@@ -2,45 +2,23 @@
 // state as a line of Python and as a link; the figure itself holds no state.
 import { makeAddress } from "./address.js";
 import { answerQuestions } from "./answer.js";
-import { hasFailed, makeAttempt } from "./attempt.js";
 import { makeBar } from "./bar.js";
 import { makeControls } from "./controls.js";
-import { html } from "./dom.js";
+import { html, keepKeys } from "./dom.js";
 import { makeFit } from "./fit.js";
 import { makeGlide, makeHand } from "./glide.js";
 import { namedBy, viewOf } from "./leads.js";
 import { makePicture } from "./picture.js";
 import { makeReadout } from "./readout.js";
+import { phrase } from "./phrase.js";
 import { inUse } from "./rules.js";
 import { makeState } from "./state.js";
 import { invite, keepInSight } from "./view.js";
 import { makeWork } from "./work.js";
 
-/**
- * Make the module of a live figure.
- *
- * name      class name, the same in Python
- * title     what the picture is, in a few words
- * height    (width, state, view) → height of the picture in pixels; view: {small, shows(part)}, see leads.js
- * draw      (pen, state, {width, height, ...view}) → nothing, or {trait: {x, y, at: (px, py) → value}} for what can be dragged; in it
- *           taps: {name: {x, y, w, h, set: {trait: value}}} for what can be clicked, and marks: {name: {x, y, w, h}} for what a question
- *           may ask to click. On the way from another state the last argument has way: {from, share}
- * readout   (state, view) → what the picture says, in one to three sentences
- * follow    (state before, changed) → more changes: what else moves when a hand moves a control and no rule of the controls
- *           (rules.js) says so
- * uses      (state) → names of the controls that mean something now, where no rule of the controls says so
- * work      (state, whole) → an iterator: steps that bring nearer what draw and readout show of a state; done in slices, see work.js
- * play      {trait, perSecond, speeds} or nothing: a button that moves a slider by itself
- * panel     (width, state, view) → [top, bottom] of the leading panel: what is seen where the whole picture has no room
- * time      milliseconds for a way from one state to another, where 400 are too few to follow
- * unfolds   "More" opens when a choice gives a control in it a meaning
- * smooth    names of whole numbers that the picture draws between two whole ones too, on their way (glide.js)
- * files     {name, save(state) → text, load(text, controls) → changes}, both promised: a file of the reader's own, or nothing
- * buttons   [{label, move: (state) → changes}]: moves that no single control makes
- */
+/** The module of a live figure, which types.d.ts describes. */
 export function live(/** @type {Figure} */ figure) {
-  /** @type {(place: {model: Model, el: HTMLElement}) => () => void} */
-  function render({ model, el }) {
+  function render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     let leave = mount(figure, model, el);
     function anew() {
       leave();
@@ -111,13 +89,10 @@ function mount(/** @type {Figure} */ figure, /** @type {Model} */ model, /** @ty
 
 const TOUCHED = "rl-touched"; // of a figure that has moved: nothing is spoken before
 
-/** @type {(root: HTMLElement) => boolean} */
-const isTouched = (root) => root.classList.contains(TOUCHED);
+const isTouched = (/** @type {HTMLElement} */ root) => root.classList.contains(TOUCHED);
 
-/**
- * What others may ask of a figure: root.still(), the picture as a file; root.take({position: 7}), a change as by a hand.
- * @type {(root: HTMLElement, work: {finish: () => void}, take: Moved, draw: () => string) => void}
- */
+// What others may ask of a figure: root.still(), the picture as a file; root.take({position: 7}), a change as by a hand.
+/** @type {(root: HTMLElement, work: {finish: () => void}, take: Moved, draw: () => string) => void} */
 function lend(root, work, take, draw) {
   const still = () => {
     work.finish();
@@ -127,13 +102,10 @@ function lend(root, work, take, draw) {
 }
 
 /** @type {(figure: Figure, small: boolean) => HTMLElement} */
-const makeRoot = ({ name, title }, small) =>
-  html("div", {
-    class: small ? "rope-live rl-small" : "rope-live",
-    role: "group",
-    "aria-label": title,
-    "data-live": name,
-  });
+function makeRoot({ name, title }, small) {
+  const kind = small ? "rope-live rl-small" : "rope-live";
+  return html("div", { class: kind, role: "group", "aria-label": title, "data-live": name });
+}
 
 /** @type {(root: HTMLElement, parts: ({stop: () => void} | undefined)[]) => void} */
 function takeAway(root, parts) {
@@ -141,12 +113,24 @@ function takeAway(root, parts) {
   root.remove();
 }
 
-/**
- * JupyterLab: keys pressed in a control are the control's, not the notebook's (the mark must stand on it).
- * @type {(root: HTMLElement) => void}
- */
-function keepKeys(root) {
-  for (const input of root.querySelectorAll("input, select, textarea, button")) {
-    input.setAttribute("data-lm-suppress-shortcuts", "true");
+const FAILED = phrase`This figure failed to draw these values; the picture shows an earlier state. Reset brings it back.`;
+
+const hasFailed = (/** @type {HTMLElement} */ root) => "failed" in root.dataset;
+
+// {attempt(act), fail(error)}: where a state cannot be drawn, words say so; a figure that was never drawn leaves its still.
+function makeAttempt(/** @type {HTMLElement} */ root, /** @type {Tell} */ show) {
+  function fail(/** @type {unknown} */ error) {
+    if (!root.dataset.ready) throw error;
+    root.dataset.failed = "";
+    show(`${FAILED} (${error})`);
+    reportError(error);
   }
+  function attempt(/** @type {() => void} */ act) {
+    try {
+      act();
+    } catch (error) {
+      fail(error);
+    }
+  }
+  return { attempt, fail };
 }

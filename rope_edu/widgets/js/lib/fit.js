@@ -1,10 +1,8 @@
 // A figure in a place of another width, and what stands below a part that grows.
 
-/**
- * The picture is drawn anew when it has another width; the other parts then find their heights again.
- * @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
- *   paint: () => void) => {stop: () => void}}
- */
+// The picture is drawn anew when it has another width; the other parts then find their heights again.
+/** @type {(root: HTMLElement, picture: {element: HTMLElement, measure: () => boolean}, parts: HTMLElement[],
+ *   paint: () => void) => {stop: () => void}} */
 export function makeFit(root, picture, parts, paint) {
   const steady = makeSteady(parts);
   function refit() {

@@ -1,28 +1,19 @@
 // What the pen draws as lists of points, in pixels: x to the right, y down; angles in radians, counter-clockwise.
 import { range } from "./numbers.js";
 
-/**
- * The point at an angle and a distance from (cx, cy).
- * @type {(cx: number, cy: number, angle: number, far: number) => Pair}
- */
-export function polar(cx, cy, angle, far) {
-  return [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
-}
+/** The point at an angle and a distance. @type {(cx: number, cy: number, angle: number, far: number) => Pair} */
+export const polar = (cx, cy, angle, far) => [cx + far * Math.cos(angle), cy - far * Math.sin(angle)];
 
-/**
- * Points of a circular arc about (cx, cy) from angle a to angle b, which may pass full turns.
- * @type {(cx: number, cy: number, r: number, a: number, b: number) => Pair[]}
- */
+// Points of a circular arc about (cx, cy) from angle a to angle b, which may pass full turns.
+/** @type {(cx: number, cy: number, r: number, a: number, b: number) => Pair[]} */
 export function arcPoints(cx, cy, r, a, b) {
   const steps = Math.max(2, Math.ceil((Math.abs(b - a) / Math.PI) * 24));
   return range(0, steps).map((i) => polar(cx, cy, a + ((b - a) * i) / steps, r));
 }
 
-/**
- * An arrow from (x1, y1) to (x2, y2): where its head begins, the head's corners, and the outline of shaft and head.
- * @type {(x1: number, y1: number, x2: number, y2: number, width: number, head: number) =>
- *   {neck: Pair, tip: Pair[], outline: Pair[]}}
- */
+// An arrow from (x1, y1) to (x2, y2): where its head begins, the head's corners, and the outline of shaft and head.
+/** @type {(x1: number, y1: number, x2: number, y2: number, width: number, head: number) =>
+ *   {neck: Pair, tip: Pair[], outline: Pair[]}} */
 export function arrowShape(x1, y1, x2, y2, width, head) {
   const length = Math.hypot(x2 - x1, y2 - y1);
   const [ux, uy] = length ? [(x2 - x1) / length, (y2 - y1) / length] : [1, 0];

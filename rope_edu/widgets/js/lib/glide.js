@@ -6,13 +6,10 @@ import { same } from "./state.js";
 
 const TIME = 400; // ms
 
-/** @type {(share: number) => number} */
-const eased = (share) => 1 - (1 - share) ** 3;
+const eased = (/** @type {number} */ share) => 1 - (1 - share) ** 3;
 
-/**
- * A number of a slider on its way; a whole one is always whole, and has left its place at once.
- * @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number}
- */
+// A number of a slider on its way; a whole one is always whole, and has left its place at once.
+/** @type {(control: Control, from: number, to: number, share: number, smooth: boolean) => number} */
 function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   const at = log && from > 0 && to > 0 ? from * (to / from) ** share : from + (to - from) * share;
   const held = clamp(at, low, high);
@@ -20,11 +17,9 @@ function numberBetween({ log, whole, low, high }, from, to, share, smooth) {
   return to > from ? Math.ceil(held) : Math.floor(held);
 }
 
-/**
- * A state on the way from one to another: share from 0 to 1. Sliders and points glide; what is chosen is the target's. The
- * rules of the controls hold on the way. Whole numbers named in `smooth` may be fractions there.
- * @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State}
- */
+// A state on the way from one to another. Sliders and points glide; what is chosen is the target's; the rules of the controls
+// hold. Whole numbers named in `smooth` may be fractions there.
+/** @type {(controls: Controls, from: State, to: State, share: number, smooth?: string[]) => State} */
 export function between(controls, from, to, share, smooth = []) {
   if (share >= 1) return to;
   const now = { ...to };
@@ -45,17 +40,12 @@ export function between(controls, from, to, share, smooth = []) {
 /** Whether a change may be shown on its way: not to those who ask for less motion, nor where nobody looks. */
 const mayGlide = () => !document.hidden && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/**
- * {start(from, to), shown(state), way(), busy(), stop()}: start sets off; shown is what is drawn of a state now; `draw()` is called at
- * every frame on the way, `arrived()` at its end.
- * @param {Controls} controls
- * @param {{smooth?: string[], time?: number}} figure
- * @param {{draw: () => void, arrived: () => void}} calls
- */
+// {start(from, to), shown(state), way(), busy(), stop()}: shown is what is drawn of a state now; `draw()` is called at every frame.
+/** @param {Controls} controls @param {{smooth?: string[], time?: number}} figure
+ * @param {{draw: () => void, arrived: () => void}} calls */
 export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) {
   let [frame, since] = [0, 0];
-  /** @type {State} */
-  let from = {};
+  let from = /** @type {State} */ ({});
 
   const share = () => clamp((performance.now() - since) / time, 0, 1);
   const shown = (/** @type {State} */ state) =>
@@ -73,8 +63,7 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
     stop();
     arrived();
   }
-  /** @type {(before: State, after: State) => void} */
-  function start(before, after) {
+  function start(/** @type {State} */ before, /** @type {State} */ after) {
     stop();
     if (same(before, after) || !mayGlide()) return;
     [from, since] = [before, performance.now()];
@@ -83,22 +72,17 @@ export function makeGlide(controls, { smooth, time = TIME }, { draw, arrived }) 
   return { start, shown, way, busy: () => frame !== 0, stop };
 }
 
-/**
- * {moved, leapt}: what a hand moves that is still on it, at once; and what a button, a choice or a link sets, the picture after it.
- * @type {(state: Live, glide: ReturnType<typeof makeGlide>,
- *   calls: {change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}) =>
- *   {moved: Moved, leapt: Moved}}
- */
+// {moved, leapt}: what a hand moves that is still on it, at once; and what a button, a choice or a link sets, the picture after it.
+/** @param {Live} state @param {ReturnType<typeof makeGlide>} glide
+ * @param {{change: () => void, paint: () => void, isSteady: () => boolean, remember: () => void}} calls */
 export function makeHand(state, glide, { change, paint, isSteady, remember }) {
-  /** @type {Moved} */
-  function moved(changes) {
+  function moved(/** @type {State} */ changes) {
     glide.stop();
     state.move(changes);
     change();
     remember();
   }
-  /** @type {Moved} */
-  function leapt(changes) {
+  function leapt(/** @type {State} */ changes) {
     const before = glide.shown(state.read());
     moved(changes);
     if (isSteady()) return;

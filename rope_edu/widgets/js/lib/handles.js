@@ -2,15 +2,16 @@
 // native controls.
 import { ink } from "./colour.js";
 import { svg, write } from "./dom.js";
+import { makeLayer, spotOf } from "./overlay.js";
 
 const [RADIUS, RING] = [20, 11]; // pixels: where a hand may take it, at least, and what is seen of it
 /** @type {Record<string, string>} */
 const INKS = { q: ink.q, k: ink.k, query: ink.q }; // of things that are no positions
 
-/** @typedef {{grip: SVGGElement, circle: SVGCircleElement, ring: SVGRectElement, trait: string, several?: boolean, at: Handle["at"]}} Grip */
-
-/** @type {(grip: Grip, wanted: Handle) => void} */
-function put({ circle, ring: seen, trait }, { x, y, ink: colour = INKS[trait] ?? ink.position, box, ring }) {
+// A ring is round, as large as `ring` says, unless its thing is a box of [width, height].
+/** @type {(grip: SVGGElement, wanted: Handle, name: string) => void} */
+function put({ children: [seen, circle] }, { x, y, box, ring, trait, ink: own }, name) {
+  const colour = own ?? INKS[trait ?? name] ?? ink.position;
   const r = ring ?? RING;
   const [width, height] = box ?? [2 * r, 2 * r];
   const place = { x: x - width / 2, y: y - height / 2, width, height, rx: box ? 5 : r };
@@ -18,77 +19,43 @@ function put({ circle, ring: seen, trait }, { x, y, ink: colour = INKS[trait] ??
   write(seen, { class: box || ring ? "rl-ring rl-fitted" : "rl-ring", ...place, stroke: colour, fill: colour });
 }
 
-/** Where in a picture something happened. @type {(picture: SVGSVGElement, event: MouseEvent) => Pair} */
-export function spotOf(picture, event) {
-  const [box, view] = [picture.getBoundingClientRect(), picture.viewBox.baseVal];
-  const scale = Math.min(box.width / view.width, box.height / view.height);
-  const left = box.left + (box.width - scale * view.width) / 2; // a held picture is in the middle of its strip
-  return [(event.clientX - left) / scale, (event.clientY - box.top) / scale + view.y];
-}
-
-/**
- * {element, place(wanted)} over a picture. wanted: {trait: {x, y, at: (px, py) → value, ink, box, ring, trait}}; `moved({trait:
- * value})` is called when a hand drags. A ring is round, as large as `ring` says, unless its thing is a box of [width, height];
- * several things that move one trait have names of their own. With `several`, at gives traits and their values.
- * @param {SVGSVGElement} picture
- * @param {Moved} moved
- * @param {AbortSignal} signal
- */
+// {element, place(wanted)} over a picture; `moved(changes)` is called when a hand drags.
+/** @param {SVGSVGElement} picture @param {Moved} moved @param {AbortSignal} signal */
 export function makeHandles(picture, moved, signal) {
   const element = svg("g");
-  /** @type {Record<string, Grip>} */
-  const handles = {};
+  let handles = /** @type {Record<string, Handle>} */ ({});
   /** @type {{name: string, pointer: number} | undefined} */
   let held; // what is dragged
 
-  /** @type {(name: string, at: Handle["at"]) => Grip} */
-  function make(name, at) {
-    const ring = svg("rect", { class: "rl-ring" });
+  function make(/** @type {string} */ name) {
     const circle = svg("circle", { class: "rl-handle" });
-    const grip = svg("g", { class: "rl-grip" }, ring, circle);
-    circle.addEventListener("pointerdown", (event) => grab(event, name), { signal });
-    return { grip, circle, ring, at, trait: name };
+    circle.addEventListener("pointerdown", (event) => grab(event, name, circle), { signal });
+    return svg("g", { class: "rl-grip" }, svg("rect"), circle);
   }
-  /** @type {(event: PointerEvent, name: string) => void} */
-  function grab(event, name) {
+  /** @type {(event: PointerEvent, name: string, circle: Element) => void} */
+  function grab(event, name, circle) {
     if (held || event.button !== 0) return; // a second finger, another button
     held = { name, pointer: event.pointerId };
-    handles[name].circle.setPointerCapture(event.pointerId);
+    circle.setPointerCapture(event.pointerId);
     event.preventDefault();
   }
-  /** @type {(event: PointerEvent) => void} */
-  function drag(event) {
+  function drag(/** @type {PointerEvent} */ event) {
     if (!held || event.pointerId !== held.pointer || !handles[held.name]) return;
-    const [x, y] = spotOf(picture, event);
-    const { trait, several, at } = handles[held.name];
-    moved(several ? /** @type {State} */ (at(x, y)) : { [trait]: at(x, y) });
+    const { several, at, trait = held.name } = handles[held.name];
+    const value = at(...spotOf(picture, event));
+    moved(several ? /** @type {State} */ (value) : { [trait]: value });
   }
-  element.addEventListener("pointermove", drag, { signal });
-  /** @type {(event: PointerEvent) => void} */
-  function drop(event) {
+  function drop(/** @type {PointerEvent} */ event) {
     if (event.pointerId === held?.pointer) held = undefined;
   }
+  element.addEventListener("pointermove", drag, { signal });
   for (const type of /** @type {const} */ (["pointerup", "pointercancel", "lostpointercapture"])) {
     element.addEventListener(type, drop, { signal });
   }
-
-  /** @type {(wanted: Record<string, Handle>) => void} */
-  function place(wanted) {
-    /** @type {SVGGElement | null} */
-    let next = null; // the order stays, whatever comes and goes: of two that overlap, a hand takes the later one
-    for (const name of Object.keys(wanted).reverse()) {
-      const { at, several, trait = name } = wanted[name];
-      const grip = handles[name] ?? make(name, at);
-      if (!handles[name]) element.insertBefore(grip.grip, next);
-      next = grip.grip;
-      handles[name] = Object.assign(grip, { at, several, trait });
-      put(grip, wanted[name]);
-    }
-    for (const name in handles) {
-      if (wanted[name]) continue;
-      handles[name].grip.remove();
-      delete handles[name];
-    }
+  const layer = makeLayer(element, make, put);
+  function place(/** @type {Record<string, Handle>} */ wanted) {
+    handles = wanted;
+    layer(wanted);
   }
   return { element, place };
 }

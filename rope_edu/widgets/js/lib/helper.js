@@ -1,15 +1,11 @@
 // A second thread that answers questions, made from the text of a script: no file of its own is needed.
 
-/**
- * {ask(question) → promise of the answer, works()}; where no worker can be made, or the page's policy stops it, `works` says false
- * after the first question, which is then refused.
- * @param {string} script a script that sets `answer`, a function
- */
-export function makeHelper(script) {
+// {ask(question) → promise of the answer, works()} of a script that sets the function `answer`; where no worker can be made, or the
+// page's policy stops it, `works` says false after the first question, which is then refused.
+export function makeHelper(/** @type {string} */ script) {
   /** @type {Worker | undefined} */
   let worker;
   let broken = false;
-
   let asked = 0;
   /** @type {Map<number, {resolve: (answer: any) => void, reject: (reason: unknown) => void}>} */
   const open = new Map();
@@ -31,8 +27,7 @@ export function makeHelper(script) {
     made.onerror = fail;
     return made;
   }
-  /** @type {(question: unknown) => Promise<any>} */
-  function ask(question) {
+  function ask(/** @type {unknown} */ question) {
     return new Promise((resolve, reject) => {
       asked += 1;
       open.set(asked, { resolve, reject });

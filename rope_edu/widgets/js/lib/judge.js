@@ -2,11 +2,8 @@
 import { phrase, phraseOf } from "./phrase.js";
 import { ruled } from "./ruled.js";
 
-/**
- * The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
- * @type {(text: string) => number}
- */
-export function numberOf(text) {
+// The number that somebody typed: 1,707 or 15.9 or 15,9 or 1/3 or −2 or 50 %; NaN where it is none.
+export function numberOf(/** @type {string} */ text) {
   const plain = text
     .trim()
     .replace(/[−–]/g, "-")
@@ -18,14 +15,11 @@ export function numberOf(text) {
   return below === undefined ? Number(above) : Number(above) / Number(below);
 }
 
-const near = (/** @type {number} */ a, /** @type {number} */ b, /** @type {number} */ within) =>
-  a - b <= within && b - a <= within;
+/** @type {(a: number, b: number, within: number) => boolean} */
+const near = (a, b, within) => Math.abs(a - b) <= within;
 
-/**
- * Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
- * @type {(text: string) => number[]}
- */
-export function numbersOf(text) {
+// Several numbers, apart by spaces or semicolons or by a comma and a space; True and False are numbers too.
+export function numbersOf(/** @type {string} */ text) {
   const parts = text.replace(/[()[\]]/g, " ").split(/[;\s]+|,\s+/);
   const truths = { true: 1, false: 0 };
   return parts.flatMap((part) => {
@@ -38,20 +32,16 @@ export function numbersOf(text) {
 /** Whether numbers are those wanted, each to a share of it. @type {(wanted: any[], given: number[], share: number) => boolean} */
 const alike = (wanted, given, share) =>
   wanted.length === given.length &&
-  wanted.every((value, at) => near(Number(value), given[at], share * (value < 0 ? -value : Number(value) || 1)));
+  wanted.map(Number).every((value, at) => near(value, given[at], share * (Math.abs(value) || 1)));
 
-/**
- * The verdict on an answer: the number of a choice, a number, several, or names in an order.
- * @type {(asked: Asked, given: any) => Verdict}
- */
-export function judge(asked, given) {
+// The verdict on an answer: the number of a choice, a number, several, or names in an order.
+export function judge(/** @type {Asked} */ asked, /** @type {any} */ given) {
   if (asked.rules) {
     const why = ruled(asked.rules, given);
     return { right: why === undefined, why: why ?? "" };
   }
   if (asked.kind === "choices") {
-    const right = given === asked.answer;
-    return { right, why: asked.choices?.[given]?.[1] ?? "" };
+    return { right: given === asked.answer, why: asked.choices?.[given]?.[1] ?? "" };
   }
   if (asked.verdicts) {
     const why = asked.verdicts[given.join(" ")];
@@ -65,8 +55,7 @@ export function judge(asked, given) {
   const same = (/** @type {any} */ value) =>
     inWords === undefined ? near(value, given, asked.within ?? 0) : String(value) === String(given);
   if (same(inWords ?? asked.number)) return { right: true, why: "" };
-  const slip = asked.slips?.find(([value]) => same(value));
-  return { right: false, why: slip?.[1] ?? asked.otherwise ?? "" };
+  return { right: false, why: asked.slips?.find(([value]) => same(value))?.[1] ?? asked.otherwise ?? "" };
 }
 
 /** The right answer in words. @type {(asked: Asked) => string} */

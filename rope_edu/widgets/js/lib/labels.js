@@ -5,10 +5,8 @@ import { textWidth } from "./words.js";
 const [LINE, RISE] = [16, 12]; // pixels: of a line of words, and from its top to its baseline
 const OUTSIDE = 1e4; // what a label costs that leaves the frame; otherwise the pixels² that it covers
 
-/**
- * Where words centred at x stand whole between two edges.
- * @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number}
- */
+// Where words centred at x stand whole between two edges.
+/** @type {(x: number, words: string, low: number, high: number, style?: {size?: number, bold?: boolean}) => number} */
 export function centred(x, words, low, high, { size = 13, bold = false } = {}) {
   const half = textWidth(words, size, bold) / 2;
   return clamp(x, low + half, high - half);
@@ -35,10 +33,8 @@ export class Labels {
     this.avoid(x - r, y - r, x + r, y + r);
   }
 
-  /**
-   * The place of words of a width, the best of some spots [left, top]: inside, covering least, then the earliest. Returns
-   * {left, middle, baseline} and keeps later labels away from it.
-   */
+  // The place of words of a width, the best of some spots [left, top]: inside, covering least, then the earliest. Returns
+  // {left, middle, baseline} and keeps later labels away from it.
   place(/** @type {number} */ width, /** @type {Pair[]} */ spots) {
     const costs = spots.map((spot) => this.#cost(spot, width));
     const [left, top] = spots[costs.indexOf(Math.min(...costs))];
@@ -59,10 +55,8 @@ export class Labels {
   }
 }
 
-/**
- * Spots for a label of a width around a point: right, left, above, below, then aslant, near and ever farther.
- * @type {(point: Pair, width: number) => Pair[]}
- */
+// Spots for a label of a width around a point: right, left, above, below, then aslant, near and ever farther.
+/** @type {(point: Pair, width: number) => Pair[]} */
 export function spotsAround([x, y], width) {
   return [11, 20, 32, 46].flatMap((gap) => {
     const [right, left, above, below] = [x + gap, x - gap - width, y - gap, y + gap];
@@ -81,10 +75,8 @@ export function spotsAround([x, y], width) {
 
 const LEANS = [0, 0.6, -0.6, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6]; // radians
 
-/**
- * Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side, near and ever farther.
- * @type {(tip: Pair, centre: Pair, width: number) => Pair[]}
- */
+// Spots beyond the tip of an arrow from `centre`, straight on and leaning ever more to either side, near and ever farther.
+/** @type {(tip: Pair, centre: Pair, width: number) => Pair[]} */
 export function spotsBeyond([x, y], [cx, cy], width) {
   const far = Math.hypot(x - cx, y - cy);
   const [ux, uy] = far ? [(x - cx) / far, (y - cy) / far] : [0, -1]; // an arrow of no length points up
@@ -97,14 +89,9 @@ export function spotsBeyond([x, y], [cx, cy], width) {
   return [15, 26, 40, 56].flatMap((out) => LEANS.map((lean) => spot(out, lean)));
 }
 
-/**
- * Items {words, …} in lines that are no wider than `width`: {…, x, line}; each has a sample of its sign before it.
- * @template {{words: string}} Item
- * @param {Item[]} items
- * @param {number} width
- * @param {{sample?: number, gap?: number, bold?: boolean}} [room]
- * @returns {(Item & {x: number, line: number})[]}
- */
+// Items {words, …} in lines that are no wider than `width`: {…, x, line}; each has a sample of its sign before it.
+/** @template {{words: string}} Item @param {Item[]} items @param {number} width
+ * @param {{sample?: number, gap?: number, bold?: boolean}} [room] @returns {(Item & {x: number, line: number})[]} */
 export function inLines(items, width, { sample = 34, gap = 14, bold = false } = {}) {
   let [x, line] = [0, 0];
   return items.map((item) => {

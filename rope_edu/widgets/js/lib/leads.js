@@ -3,37 +3,27 @@ import { LEADS } from "../data/leads.js";
 
 const MOST = 3; // lead controls of a figure that names none
 
-/**
- * What a figure names: its lead controls, and the few options of a choice that a small form offers.
- * @typedef {{lead?: string[], few?: Record<string, any[]>}} Named
- */
+// What a figure names: its lead controls, and the few options of a choice that a small form offers.
+/** @typedef {{lead?: string[], few?: Record<string, any[]>}} Named */
 
 /** @type {Record<string, Named>} */
 const NAMED = LEADS;
 
-/** @type {(figure: string) => Named} */
-export const namedBy = (figure) => NAMED[figure] ?? {};
+export const namedBy = (/** @type {string} */ figure) => NAMED[figure] ?? {};
 
-/**
- * A control with the options that a small form offers.
- * @type {(control: Control, few: any[] | undefined) => Control}
- */
+/** A control with the options of a small form. @type {(control: Control, few: any[] | undefined) => Control} */
 export const withFew = (control, few) =>
   few ? { ...control, options: control.options.filter(([value]) => few.includes(value)) } : control;
 
-/**
- * Which controls are next to the picture and which are under "More": those that lead, or, in a small form, only the ones named.
- * @type {(names: string[], asked: {lead?: string[], only?: string[]}) => [string[], string[]]}
- */
+// Which controls are next to the picture and which are under "More": those that lead, or, in a small form, only the ones named.
+/** @type {(names: string[], asked: {lead?: string[], only?: string[]}) => [string[], string[]]} */
 export function placed(names, { lead = names.slice(0, MOST), only }) {
   if (only) return [only.filter((name) => names.includes(name)), []];
   return [lead, names.filter((name) => !lead.includes(name))];
 }
 
-/**
- * How much is shown: `only` these names; `small`, whether there are any; `shows(part)`, whether a part of the picture is drawn.
- * @type {(names: string[] | null | undefined, controls: string[]) => View & {only: string[] | undefined}}
- */
+// How much is shown: `only` these names; `small`, whether there are any; `shows(part)`, whether a part of the picture is drawn.
+/** @type {(names: string[] | null | undefined, controls: string[]) => View & {only: string[] | undefined}} */
 export function viewOf(names, controls) {
   const only = names ?? undefined;
   const parts = only?.filter((name) => !controls.includes(name)) ?? [];

@@ -1,27 +1,18 @@
 // A legend: the signs of a picture with their words, in lines that fit its width.
 import { inLines } from "./labels.js";
 
-/** @import { Pen } from "./pen.js" */
-
-/**
- * Words and their sign: a line of a style, a box, or what `sign` draws from the left of its place, level with its middle.
- * @typedef {{words: string, style?: Style, box?: Style, sign?: (pen: Pen, x: number, y: number) => void}} Entry
- */
+// Words and their sign: a line of a style, a box, or what `sign` draws from the left of its place, level with its middle.
+/** @typedef {{words: string, style?: Style, box?: Style, sign?: (pen: Pen, x: number, y: number) => void}} Entry */
 
 const PITCH = 20; // pixels from line to line
 
-/**
- * {height, draw(pen, top)}: draw takes the middle of the first line. A sign begins 2 pixels from the left of its place and ends 6
- * before the words; these are `text` from the left, their baseline `drop` under the middle.
- * @param {Entry[]} entries
- * @param {number} width
- * @param {{sample?: number, text?: number, drop?: number}} [room]
- */
+// {height, draw(pen, top)}: draw takes the middle of the first line. A sign begins 2 pixels from the left of its place and ends 6
+// before the words; these are `text` from the left, their baseline `drop` under the middle.
+/** @param {Entry[]} entries @param {number} width @param {{sample?: number, text?: number, drop?: number}} [room] */
 export function legendOf(entries, width, { sample = 30, text = sample - 2, drop = 4 } = {}) {
   const placed = inLines(entries, width, { sample });
   const end = text - 6;
-  /** @type {(pen: Pen, top: number) => void} */
-  function draw(pen, top) {
+  function draw(/** @type {Pen} */ pen, /** @type {number} */ top) {
     for (const { words, style, box, sign, x, line } of placed) {
       const y = top + PITCH * line;
       if (style) pen.line(x + 2, y, x + end, y, style);

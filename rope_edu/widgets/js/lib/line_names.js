@@ -18,11 +18,8 @@ function walk(path, gap) {
   return points;
 }
 
-/**
- * A function (x0, y0, x1, y1) → how many dots lie in that rectangle, by sums over all cells up to a corner.
- * @type {(dots: Pair[], box: Box) => Count}
- */
-function counter(dots, box) {
+// A function (x0, y0, x1, y1) → how many dots lie in that rectangle, by sums over all cells up to a corner.
+function counter(/** @type {Pair[]} */ dots, /** @type {Box} */ box) {
   const [columns, rows] = [box.x + box.w, box.y + box.h].map((end) => Math.ceil(end / CELL) + 2);
   const sums = new Int32Array(columns * rows);
   const [column, row] = [columns, rows].map(
@@ -46,10 +43,8 @@ function counter(dots, box) {
   return count;
 }
 
-/**
- * Whether a name of half a width at [x, y] is inside the box and clear of those that are placed.
- * @type {(at: Pair, half: number, box: Box, placed: LineName[]) => boolean}
- */
+// Whether a name of half a width at [x, y] is inside the box and clear of those that are placed.
+/** @type {(at: Pair, half: number, box: Box, placed: LineName[]) => boolean} */
 function isFree([x, y], half, box, placed) {
   const inside = x - half > box.x + 2 && x + half < box.x + box.w && y > box.y + 42 && y < box.y + box.h - 4;
   const clear = (/** @type {LineName} */ other) =>
@@ -57,16 +52,13 @@ function isFree([x, y], half, box, placed) {
   return inside && placed.every(clear);
 }
 
-/**
- * The best place of one name: {cost, x, y}, nothing where none is free.
- * @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
- *   {cost: number, x: number, y: number} | undefined}
- */
+// The best place of one name: {cost, x, y}, nothing where none is free.
+/** @type {(dots: Pair[], half: number, all: Count, mine: Count, free: (at: Pair) => boolean) =>
+ *   {cost: number, x: number, y: number} | undefined} */
 function bestPlace(dots, half, all, mine, free) {
   /** @type {Count} */
   const others = (...corners) => all(...corners) - mine(...corners);
-  /** @type {(at: Pair) => number} */
-  const cover = ([x, y]) =>
+  const cover = (/** @type {Pair} */ [x, y]) =>
     10 * all(x - half, y - 12, x + half, y + 4) + others(x - half - 9, y - 21, x + half + 9, y + 13);
   let best;
   for (let i = 0; i < dots.length; i += 4) {
@@ -88,16 +80,13 @@ function bestPlace(dots, half, all, mine, free) {
   return best;
 }
 
-/**
- * Where each line's name stands: {name, x, y, half}, x in the middle of the name, half of its width. lines: [[name, path], …],
- * the most important first; a name without a free place is left out.
- * @type {(lines: [string, Pair[]][], box: Box, size?: number) => LineName[]}
- */
+// Where each line's name stands: {name, x, y, half}, x in the middle of the name, half of its width. lines: [[name, path], …],
+// the most important first; a name without a free place is left out.
+/** @type {(lines: [string, Pair[]][], box: Box, size?: number) => LineName[]} */
 export function placeLineNames(lines, box, size = 12) {
   const dots = lines.map(([, path]) => walk(path, CELL));
   const all = counter(dots.flat(), box);
-  /** @type {LineName[]} */
-  const placed = [];
+  const placed = /** @type {LineName[]} */ ([]);
   lines.forEach(([name], own) => {
     const half = textWidth(name, size) / 2;
     const mine = counter(dots[own], box);

@@ -2,16 +2,11 @@
 import { ink, onShade, shade } from "./colour.js";
 import { diamond } from "./shapes.js";
 
-/** @import { Pen } from "./pen.js" */
-
 export const SEEN = { fill: ink.position, opacity: 0.28 };
 export const UNSEEN = { fill: ink.other, opacity: 0.8 };
 export const BEYOND = { fill: ink.other, opacity: 0.14 }; // a field of places or lengths that training never reached
 
-/**
- * Points that training never showed: diamonds with a dark edge.
- * @type {(pen: Pen, points: Pair[], r: number) => void}
- */
+/** Points that training never showed: dark-edged diamonds. @type {(pen: Pen, points: Pair[], r: number) => void} */
 export function unseenPoints(pen, points, r) {
   const shapes = (/** @type {number} */ size) => points.map((point) => diamond(point, size));
   pen.areas(shapes(r + 1.8), { fill: ink.text });

@@ -1,6 +1,7 @@
 // What a reader answered, for the review: kept in this browser and nowhere else. A question that is missed comes back in the same
 // sitting; each right answer after that doubles the days until it comes again.
 
+/** Days between the last answer and the next, and the day on which it is due. @typedef {{days: number, due: number}} Card */
 /** @typedef {Record<string, Card>} Cards */
 
 export const KEY = "rope-turn-by-turn.review";
@@ -23,10 +24,8 @@ function mixed(text) {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-/**
- * Which questions a day brings: those that are due, the longest overdue first, then new ones, mixed anew every day; `most` at once.
- * @type {(names: string[], cards: Cards, today: number, most: number) => string[]}
- */
+// Which questions a day brings: those that are due, the longest overdue first, then new ones, mixed anew every day; `most` at once.
+/** @type {(names: string[], cards: Cards, today: number, most: number) => string[]} */
 export function dueOn(names, cards, today, most) {
   const chance = Object.fromEntries(names.map((name) => [name, mixed(`${today} ${name}`)]));
   const seen = names.filter((name) => Object.hasOwn(cards, name) && cards[name].due <= today);
@@ -52,8 +51,7 @@ export function readCards(text) {
 
 /** {cards(), note(id, right), clear()}: the cards of this browser; where nothing may be kept they last as long as the page. */
 export function makeMemory() {
-  /** @type {Cards} */
-  let own = {};
+  let own = /** @type {Cards} */ ({});
   function cards() {
     try {
       return readCards(localStorage.getItem(KEY));

@@ -1,9 +1,6 @@
 // Numbers: as a reader writes them, held in a range, in rows, and round ones for an axis.
 
-/**
- * A number as a reader writes it: fixed decimals, a real minus sign, no negative zero.
- * @type {(value: number, decimals?: number) => string}
- */
+/** Fixed decimals, a real minus sign, no negative zero. @type {(value: number, decimals?: number) => string} */
 export function fmt(value, decimals = 2) {
   const text = (Math.abs(value) < 0.5 * 10 ** -decimals ? 0 : value).toFixed(decimals);
   return text.replace("-", "−");
@@ -20,28 +17,19 @@ export function grouped(value) {
 const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
 /** A whole number as an exponent: ⁻¹². @type {(power: number) => string} */
-export function raised(power) {
-  return [...String(power)].map((character) => RAISED[character]).join("");
-}
+export const raised = (power) => [...String(power)].map((character) => RAISED[character]).join("");
 
 /** The power of ten that a number is: its place on a logarithmic axis. @type {(value: number) => number} */
-export function powerOf(value) {
-  return Math.log10(value);
-}
+export const powerOf = (value) => Math.log10(value);
 
-/**
- * A power of ten as a reader writes it: 0.01, 1, 100 within [low, high], 10⁻⁹ beyond.
- * @type {(power: number, low?: number, high?: number) => string}
- */
+/** 0.01, 1, 100 within [low, high], 10⁻⁹ beyond. @type {(power: number, low?: number, high?: number) => string} */
 export function decade(power, low = -3, high = 2) {
   if (power < low || power > high) return `10${raised(Math.round(power))}`;
   return String(Number((10 ** power).toPrecision(2)));
 }
 
-/**
- * A number of at least 0 with the digits that count, in least to most decimals: 0.0316, 2.72·10⁻⁶.
- * @type {(value: number, digits?: number, least?: number, most?: number) => string}
- */
+// A number of at least 0 with the digits that count, in least to most decimals: 0.0316, 2.72·10⁻⁶.
+/** @type {(value: number, digits?: number, least?: number, most?: number) => string} */
 export function significant(value, digits = 3, least = 0, most = 6) {
   if (value === 0) return "0";
   const power = Math.floor(Math.log10(value));
@@ -56,27 +44,17 @@ export function abbreviated(value) {
 }
 
 /** value held within [low, high]. @type {(value: number, low: number, high: number) => number} */
-export function clamp(value, low, high) {
-  return Math.min(high, Math.max(low, value));
-}
+export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 /** [low, low + 1, …, high]. @type {(low: number, high: number, step?: number) => number[]} */
 export function range(low, high, step = 1) {
   return Array.from({ length: Math.floor((high - low) / step + 1e-9) + 1 }, (_, i) => low + i * step);
 }
 
-/**
- * `count` + 1 numbers from low to high, each the same number of times the one before.
- * @type {(low: number, high: number, count: number) => number[]}
- */
-export function geometric(low, high, count) {
-  return range(0, count).map((i) => low * (high / low) ** (i / count));
-}
+/** `count` + 1 numbers that grow by one factor. @type {(low: number, high: number, count: number) => number[]} */
+export const geometric = (low, high, count) => range(0, count).map((i) => low * (high / low) ** (i / count));
 
-/**
- * Round numbers that divide [low, high] into about `count` parts.
- * @type {(low: number, high: number, count?: number) => number[]}
- */
+/** About `count` round numbers in [low, high]. @type {(low: number, high: number, count?: number) => number[]} */
 export function ticks(low, high, count = 5) {
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -85,11 +63,7 @@ export function ticks(low, high, count = 5) {
 }
 
 /** What some numbers add up to. @type {(values: Vector) => number} */
-export function sum(values) {
-  return values.reduce((total, value) => total + value, 0);
-}
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 /** Numbers without repetition, rising. @type {(values: Iterable<number>) => number[]} */
-export function sorted(values) {
-  return [...new Set(values)].sort((a, b) => a - b);
-}
+export const sorted = (values) => [...new Set(values)].sort((a, b) => a - b);

@@ -18,10 +18,8 @@ const stroked = ({ stroke = ink.text, width = 1.5, dash, opacity } = {}) => ({
 /** @type {(style: Style) => Attributes} */
 const filled = ({ fill = "none", opacity, ...style }) => ({ ...(style.stroke && stroked(style)), fill, opacity });
 
-/**
- * Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. The methods in the
- * plural draw many shapes of one style as one element (they should not overlap).
- */
+// Draws into an SVG group, between begin() and end(). A style is {stroke, width, dash, opacity, fill}. The methods in the
+// plural draw many shapes of one style as one element (they should not overlap).
 export class Pen extends Slots {
   /** @type {(x1: number, y1: number, x2: number, y2: number, style?: Style) => void} */
   line(x1, y1, x2, y2, style) {
@@ -82,10 +80,8 @@ export class Pen extends Slots {
     this.put("path", { d: d.join(""), ...filled(style) });
   }
 
-  /**
-   * Words at (x, y). anchor: start, middle, end; turn: degrees. Coloured words carry their colour's text value.
-   * @type {(x: number, y: number, words: unknown, style?: TextStyle) => void}
-   */
+  // Words at (x, y). anchor: start, middle, end; turn: degrees. Coloured words carry their colour's text value.
+  /** @type {(x: number, y: number, words: unknown, style?: TextStyle) => void} */
   text(x, y, words, { fill = ink.text, size = 13, anchor = "start", weight, turn, opacity } = {}) {
     const place = { x: near(x), y: near(y) };
     const transform = turn ? `rotate(${turn} ${place.x} ${place.y})` : undefined;
@@ -93,28 +89,22 @@ export class Pen extends Slots {
     this.put("text", { ...place, ...style }, String(words));
   }
 
-  /**
-   * An arrow from (x1, y1) to (x2, y2) with a filled head.
-   * @type {(x1: number, y1: number, x2: number, y2: number, style?: Style & {head?: number}) => void}
-   */
+  // An arrow from (x1, y1) to (x2, y2) with a filled head.
+  /** @type {(x1: number, y1: number, x2: number, y2: number, style?: Style & {head?: number}) => void} */
   arrow(x1, y1, x2, y2, { stroke = ink.text, width = 2.5, dash, opacity, head = 9 } = {}) {
     const { neck, tip, outline } = arrowShape(x1, y1, x2, y2, width, head);
     if (dash) this.line(x1, y1, ...neck, { stroke, width, dash, opacity });
     this.area(dash ? tip : outline, { fill: stroke, opacity });
   }
 
-  /**
-   * A circular arc about (cx, cy) from angle a to angle b (radians, counter-clockwise, y up); may pass full turns.
-   * @type {(cx: number, cy: number, r: number, a: number, b: number, style?: Style) => void}
-   */
+  // A circular arc about (cx, cy) from angle a to angle b (radians, counter-clockwise, y up); may pass full turns.
+  /** @type {(cx: number, cy: number, r: number, a: number, b: number, style?: Style) => void} */
   arc(cx, cy, r, a, b, style) {
     this.curve(arcPoints(cx, cy, r, a, b), style);
   }
 
-  /**
-   * A field, painted with a colour map: the arguments of bitmap(), or what it has returned.
-   * @type {(x: number, y: number, w: number, h: number, ...field: [string] | Parameters<typeof bitmap>) => void}
-   */
+  // A field, painted with a colour map: the arguments of bitmap(), or what it has returned.
+  /** @type {(x: number, y: number, w: number, h: number, ...field: [string] | Parameters<typeof bitmap>) => void} */
   raster(x, y, w, h, ...field) {
     const href = field.length === 1 ? field[0] : bitmap(...field);
     const box = { x: near(x), y: near(y), width: near(w), height: near(h) };

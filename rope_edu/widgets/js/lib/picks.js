@@ -1,7 +1,7 @@
 // Places of a picture that can be clicked while a question asks for one: frames over it. A click answers and does all that it did.
 // Keyboards and screen readers use the names beside the question.
 import { svg, write } from "./dom.js";
-import { spotOf } from "./handles.js";
+import { makeLayer, spotOf } from "./overlay.js";
 
 const LEAST = 28; // pixels: a place that is smaller can be missed by so much
 const STILL = 6; // pixels that a click may move; beyond, it was a drag
@@ -13,18 +13,13 @@ const isIn = ([px, py], { x, y, w, h }) =>
 /** How far a spot is from the middle of a box. @type {(spot: Pair, box: Box) => number} */
 const away = ([px, py], { x, y, w, h }) => Math.hypot(px - x - w / 2, py - y - h / 2);
 
-/**
- * {element, place(marks), ask(wanted)} over a picture. marks: {name: {x, y, w, h}}; wanted: {id, names, take}, or {id} once that
- * question asks no more. ask returns whether all of its places are there.
- */
+// {element, place(marks), ask(wanted)} over a picture. wanted: {id, names, take}, or {id} once that question asks no more. ask
+// returns whether all of its places are there.
 export function makePicks(/** @type {SVGSVGElement} */ picture, /** @type {AbortSignal} */ signal) {
   const element = svg("g", { class: "rl-picks" });
-  /** @type {Record<string, Box>} */
-  let marks = {};
+  let marks = /** @type {Record<string, Box>} */ ({});
   /** @type {Wanted | undefined} */
   let asked;
-  /** @type {Record<string, SVGRectElement>} */
-  const frames = {};
   let pressed = [0, 0];
 
   const open = () => (asked?.names ?? []).filter((name) => marks[name]);
@@ -38,16 +33,12 @@ export function makePicks(/** @type {SVGSVGElement} */ picture, /** @type {Abort
   picture.addEventListener("pointerdown", (event) => (pressed = [event.clientX, event.clientY]), { signal });
   picture.addEventListener("click", pick, { signal });
 
+  const make = (/** @type {string} */ name) => svg("rect", { class: "rl-pick", rx: 4, "data-place": name });
+  const layer = makeLayer(element, make, (frame, /** @type {Box} */ { x, y, w, h }) =>
+    write(frame, { x, y, width: w, height: h }),
+  );
   function show() {
-    for (const name of Object.keys(frames).filter((each) => !open().includes(each))) {
-      frames[name].remove();
-      delete frames[name];
-    }
-    for (const name of open()) {
-      const { x, y, w, h } = marks[name];
-      frames[name] ??= element.appendChild(svg("rect", { class: "rl-pick", rx: 4, "data-place": name }));
-      write(frames[name], { x, y, width: w, height: h });
-    }
+    layer(Object.fromEntries(open().map((name) => [name, marks[name]])));
     picture.classList.toggle("rl-asked", open().length > 0);
   }
   function place(/** @type {Record<string, Box>} */ wanted) {

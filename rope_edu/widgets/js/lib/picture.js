@@ -16,25 +16,17 @@ const LEAST = 11 / 12; // of a held picture's size: its smallest words, 12 px, a
 const HALF = 0.5; // of the window, at most, for a held picture
 const EDGES = 2; // pixels of that: its border
 
-/**
- * How much of a picture of this width and height is seen where it is held, in so much room: its leading panel from top to
- * bottom, or as much of it as keeps its words legible.
- * @type {(size: {width: number, height: number}, panel: Pair | undefined,
- *   place: {across: number, room: number}) => Box}
- */
+// How much of a picture of this width and height is seen where it is held, in so much room: its leading panel from top to
+// bottom, or as much of it as keeps its words legible.
+/** @param {{width: number, height: number}} size @param {Pair | undefined} panel @param {{across: number, room: number}} place */
 export function heldBox({ width, height }, [top, bottom] = [0, height], { across, room }) {
   const most = room / Math.min(LEAST, across / width);
   return { x: 0, y: top, w: width, h: Math.min(bottom - top, most) };
 }
 
-/**
- * {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room) → only
- * the leading panel is seen, in so many pixels; all of it with no room, ask(wanted) → see picks.js}
- * @param {Figure} figure
- * @param {View} view
- * @param {{moved: Moved, leapt: Moved}} hand
- * @param {AbortSignal} signal
- */
+// {element, paint(state), measure() → whether the width has changed, still(words) → the picture as a file, hold(room) → only the
+// leading panel is seen, in so many pixels; all of it with none, ask(wanted) → see picks.js}
+/** @param {Figure} figure @param {View} view @param {{moved: Moved, leapt: Moved}} hand @param {AbortSignal} signal */
 export function makePicture({ title, height, draw, panel }, view, { moved, leapt }, signal) {
   const group = svg("g");
   const canvas = svg("svg", { role: "img", "aria-label": title }, group);
@@ -67,18 +59,15 @@ export function makePicture({ title, height, draw, panel }, view, { moved, leapt
     taps.place(clicked);
     picks.place(marks);
   }
-  /** @type {(space: number) => void} */
-  function hold(space) {
+  function hold(/** @type {number} */ space) {
     room = space ? Math.min(space, HALF * innerHeight) - EDGES : 0;
   }
   const asFile = (/** @type {string} */ words) => still(canvas, title, words);
   return { element, paint, measure, hold, ask: picks.ask, still: asFile };
 }
 
-/**
- * The picture as a file of its own: light colours, white ground, its words inside.
- * @type {(canvas: SVGSVGElement, title: string, words: string) => string}
- */
+// The picture as a file of its own: light colours, white ground, its words inside.
+/** @type {(canvas: SVGSVGElement, title: string, words: string) => string} */
 function still(canvas, title, words) {
   const copy = /** @type {SVGSVGElement} */ (canvas.cloneNode(true));
   for (const over of copy.querySelectorAll(".rl-grip, .rl-taps, .rl-picks")) over.remove();

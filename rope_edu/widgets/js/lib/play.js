@@ -1,14 +1,14 @@
 // A button that moves a slider by itself.
-import { html, say } from "./dom.js";
+import { button, html, say } from "./dom.js";
 import { phrase } from "./phrase.js";
+
+/** @typedef {NonNullable<Figure["play"]>} Play */
 
 const [PLAY, PAUSE] = [phrase`Play`, phrase`Pause`]; // the style draws the sign before them: not every font has one
 
-/**
- * How far a slider has to go after some milliseconds: {value} or nothing yet. Who asks for less motion gets a step a second.
- * @type {(play: {perSecond: number}, control: Control) =>
- *   (milliseconds: number, value: number, speed: number) => number | undefined}
- */
+// Where a slider is after some milliseconds; nothing while it is where it was. Who asks for less motion gets a step a second.
+/** @typedef {(milliseconds: number, value: number, speed: number) => number | undefined} Clock */
+/** @type {(play: Play, control: Control) => Clock} */
 function makeClock({ perSecond }, { low, high, step, whole }) {
   let carried = 0;
   return function after(milliseconds, value, speed) {
@@ -28,16 +28,10 @@ function makeSpeed(/** @type {number[]} */ speeds) {
   return { element, speed: () => Number(element.value) };
 }
 
-/**
- * {elements, playing(), stop()}; play: {trait, perSecond, speeds}; `rested()` is called when it stops. It stops by itself when the figure
- * leaves the page.
- * @param {{trait: string, perSecond: number, speeds?: number[]}} play
- * @param {Live} state
- * @param {Moved} moved
- * @param {(() => void)} rested
- */
+// {elements, playing(), stop()}; `rested()` is called when a reader stops it. It stops by itself when the figure leaves the page.
+/** @param {Play} play @param {Live} state @param {Moved} moved @param {() => void} rested */
 export function makePlay(play, state, moved, rested) {
-  const element = html("button", { type: "button", class: "rl-play" }, PLAY);
+  const element = button(PLAY, toggle, { class: "rl-play" });
   const chosen = play.speeds && makeSpeed(play.speeds);
   const clock = makeClock(play, state.controls[play.trait]);
   let [playing, last] = [0, 0];
@@ -59,7 +53,7 @@ export function makePlay(play, state, moved, rested) {
       moved({ [play.trait]: state.controls[play.trait].low });
     playing = requestAnimationFrame(tick);
   }
-  element.addEventListener("click", () => {
+  function toggle() {
     if (playing) {
       stop();
       return rested();
@@ -68,6 +62,6 @@ export function makePlay(play, state, moved, rested) {
     element.classList.add("rl-plays");
     last = performance.now();
     playing = requestAnimationFrame(tick);
-  });
+  }
   return { elements: chosen ? [element, chosen.element] : [element], playing: () => playing !== 0, stop };
 }

@@ -4,17 +4,12 @@ import { joined } from "./phrase.js";
 
 const REST = 500; // ms: a screen reader hears the words once the hand rests
 
-/**
- * {elements, show(text, moving), tell(text), stop()}
- *
- * show   writes what the picture says now; it is spoken when nothing has moved for a moment, and never while it moves by itself
- * tell   speaks at once
- */
+// {elements, show(text, moving), tell(text), stop()}: show writes what the picture says now, which is spoken when nothing has moved
+// for a moment, and never while it moves by itself; tell speaks at once.
 export function makeReadout() {
   const words = html("p", { class: "rl-readout" });
   const spoken = html("p", { class: "rl-spoken", role: "status" });
-  /** @type {number | undefined} */
-  let speaking;
+  let speaking = 0;
   const stop = () => clearTimeout(speaking);
   /** @type {Tell} */
   function tell(text) {

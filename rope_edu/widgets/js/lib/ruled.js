@@ -66,11 +66,8 @@ const grouped = (/** @type {number} */ value) => String(BigInt(Math.round(value)
 /** How Python writes a number. @type {Record<string, (value: number) => string>} */
 const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(3), ",.0f": grouped };
 
-/**
- * The sentence of the first rule that an answer meets; nothing where it meets none, and so is right.
- * @type {(asked: Ruled, given: number[]) => string | undefined}
- */
-export function ruled({ values, rules }, given) {
+// The sentence of the first rule that an answer meets; nothing where it meets none, and so is right.
+export function ruled(/** @type {Ruled} */ { values, rules }, /** @type {number[]} */ given) {
   const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
   const [, sentence, numbers] = rules.find(([condition]) => formula(condition)(names)) ?? [];
   const number = (/** @type {string} */ _, /** @type {number} */ n) =>

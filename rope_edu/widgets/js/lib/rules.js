@@ -3,17 +3,14 @@
 
 const TINY = 1e-9; // two sums of tenths differ by less
 
-/** @type {(value: number) => number} */
-const tidy = (value) => Number(value.toPrecision(12));
+const tidy = (/** @type {number} */ value) => Number(value.toPrecision(12));
 
 /** The smallest value that a control allows and that is not below `value`. */
 const enough = (/** @type {Control} */ { kind, options }, /** @type {number} */ value) =>
   kind === "choice" ? options.map(([option]) => option).find((option) => option >= value) : value;
 
-/**
- * What must change in the state `now`, of which `held` has just been set, for each kind of rule of the control `name`.
- * @type {Record<string, (name: string, rule: ControlRule, now: State, held: State, controls: Controls) => State>}
- */
+// What must change in the state `now`, of which `held` has just been set, for each kind of rule of the control `name`.
+/** @type {Record<string, (name: string, rule: ControlRule, now: State, held: State, controls: Controls) => State>} */
 const KINDS = {
   at_most(name, { limit, times, plus, either }, now, held, controls) {
     const count = typeof now[limit] === "string" ? now[limit].split(" ").length : now[limit];
@@ -40,10 +37,7 @@ const KINDS = {
 const rulesOf = (/** @type {Controls} */ controls) =>
   Object.values(controls).flatMap(({ name, rules = [] }) => rules.map((rule) => ({ name, rule })));
 
-/**
- * What changes once `held` is set in the state `before`.
- * @type {(controls: Controls, before: State, held: State) => State}
- */
+/** What changes once `held` is set in a state. @type {(controls: Controls, before: State, held: State) => State} */
 export function settle(controls, before, held) {
   const more = {};
   for (const { name, rule } of rulesOf(controls))
@@ -51,10 +45,8 @@ export function settle(controls, before, held) {
   return more;
 }
 
-/**
- * What a hand that moves a control wants to see: a control that means nothing now turns another so that it does.
- * @type {(controls: Controls, before: State, held: State) => State}
- */
+// What a hand that moves a control wants to see: a control that means nothing now turns another so that it does.
+/** @type {(controls: Controls, before: State, held: State) => State} */
 export function shown(controls, before, held) {
   const asked = rulesOf(controls).filter(({ name, rule }) => name in held && isIdle(rule, { ...before, ...held }));
   return Object.fromEntries(

@@ -3,9 +3,7 @@ import { polar } from "./geometry.js";
 import { range } from "./numbers.js";
 
 /** How far apart two points are. @type {(from: Pair, to: Pair) => number} */
-export function gap([x0, y0], [x1, y1]) {
-  return Math.hypot(x1 - x0, y1 - y0);
-}
+export const gap = ([x0, y0], [x1, y1]) => Math.hypot(x1 - x0, y1 - y0);
 
 /** The two axes through the middle of a square. @type {(x: number, y: number, side: number) => Segment[]} */
 export function crossOf(x, y, side) {
@@ -21,13 +19,9 @@ export const pointsAround = ([x, y], ...steps) => steps.map(([dx, dy]) => [x + d
 /** A square on its corner. @type {(middle: Pair, r: number) => Pair[]} */
 export const diamond = (middle, r) => pointsAround(middle, [0, -r], [r, 0], [0, r], [-r, 0]);
 
-/**
- * A point of the plane as pixels, and back: the plane's origin at (cx, cy), `unit` pixels long, y up.
- * @param {number} cx
- * @param {number} cy
- * @param {number} unit
- * @returns {{at: (z: Pair) => Pair, back: (px: number, py: number) => Pair}}
- */
+// A point of the plane as pixels, and back: the plane's origin at (cx, cy), `unit` pixels long, y up.
+/** @param {number} cx @param {number} cy @param {number} unit
+ * @returns {{at: (z: Pair) => Pair, back: (px: number, py: number) => Pair}} */
 export function planeOf(cx, cy, unit) {
   /** @type {(z: Pair) => Pair} */
   const at = ([a, b]) => [cx + a * unit, cy - b * unit];
@@ -36,18 +30,13 @@ export function planeOf(cx, cy, unit) {
   return { at, back };
 }
 
-/**
- * A sector of a circle from angle a to angle b.
- * @type {(cx: number, cy: number, r: number, a: number, b: number, steps: number) => Pair[]}
- */
+/** @type {(cx: number, cy: number, r: number, a: number, b: number, steps: number) => Pair[]} */
 export function sector(cx, cy, r, a, b, steps) {
   return [[cx, cy], ...range(0, steps).map((s) => polar(cx, cy, a + ((b - a) * s) / steps, r))];
 }
 
-/**
- * Half an ellipse from (x1, y) to (x2, y), `tall` pixels above; below where `tall` is negative.
- * @type {(x1: number, x2: number, y: number, tall: number) => Pair[]}
- */
+// Half an ellipse from (x1, y) to (x2, y), `tall` pixels above; below where `tall` is negative.
+/** @type {(x1: number, x2: number, y: number, tall: number) => Pair[]} */
 export function halfEllipse(x1, x2, y, tall) {
   const [middle, reach] = [(x1 + x2) / 2, (x2 - x1) / 2];
   /** @type {(t: number) => Pair} */
@@ -55,10 +44,7 @@ export function halfEllipse(x1, x2, y, tall) {
   return range(0, 20).map((i) => at((Math.PI * i) / 20));
 }
 
-/**
- * How long a line aslant may be that has `across` pixels of room.
- * @type {(across: number, degrees: number) => number}
- */
-export function roomAslant(across, degrees) {
+// How long a line aslant may be that has `across` pixels of room.
+export function roomAslant(/** @type {number} */ across, /** @type {number} */ degrees) {
   return across / Math.cos((degrees * Math.PI) / 180);
 }

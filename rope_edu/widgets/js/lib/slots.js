@@ -1,12 +1,13 @@
 // Elements of a picture, reused from one drawing to the next.
 import { svg } from "./dom.js";
 
-/**
- * The elements of an SVG group. Call begin(), put() what is drawn, end(): elements are reused in order, attributes are
- * written only when they change, so a redraw costs the number of elements that change.
- */
+/** @typedef {{group: SVGElement, slots: Slot[], next: number}} Place */
+/** @typedef {{tag: string, element: SVGElement, attributes: Attributes, text?: string, inside?: Place}} Slot */
+
+// The elements of an SVG group. Call begin(), put() what is drawn, end(): elements are reused in order, attributes are
+// written only when they change, so a redraw costs the number of elements that change.
 export class Slots {
-  /** @type {{group: SVGElement, slots: Slot[], next: number}} */
+  /** @type {Place} */
   #here;
   #whole;
 
@@ -26,11 +27,8 @@ export class Slots {
     for (const slot of this.#here.slots.splice(this.#here.next)) slot.element.remove();
   }
 
-  /**
-   * A part whose number of elements varies: in a group of its own it moves no element that follows.
-   * @type {(draw: () => void) => void}
-   */
-  part(draw) {
+  // A part whose number of elements varies: in a group of its own it moves no element that follows.
+  part(/** @type {() => void} */ draw) {
     const [around, slot] = [this.#here, this.put("g", {})];
     this.#here = slot.inside ??= { group: slot.element, slots: [], next: 0 };
     this.#here.next = 0;
@@ -39,10 +37,8 @@ export class Slots {
     this.#here = around;
   }
 
-  /**
-   * The next element, with these attributes and words; an attribute that is undefined is left out.
-   * @type {(tag: keyof SVGElementTagNameMap, attributes: Attributes, text?: string) => Slot}
-   */
+  // The next element, with these attributes and words; an attribute that is undefined is left out.
+  /** @type {(tag: keyof SVGElementTagNameMap, attributes: Attributes, text?: string) => Slot} */
   put(tag, attributes, text) {
     const slot = this.#next(tag);
     for (const name in slot.attributes) {

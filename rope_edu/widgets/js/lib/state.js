@@ -14,17 +14,9 @@ const inPage = ({ label, unit, options, ...control }) => ({
   options: options?.map(([value, words]) => [value, phraseOf(words)]),
 });
 
-/**
- * The state in a model. Values that contradict each other are settled by the rules of the controls; `follow(before, changes)`
- * says what else moves when a hand moves a control.
- *
- * controls   {name: description}
- * read()     {name: value}
- * set(values)    take values that are allowed
- * move(changes)  take what a hand has moved, held to what is allowed
- * listen(f)      call f when something else than a hand changes a value; returns a function that ends it
- * @type {(model: Model, follow: Figure['follow']) => Live}
- */
+// The state in a model. Values that contradict each other are settled by the rules of the controls; `follow(before, changes)`
+// says what else moves when a hand moves a control.
+/** @type {(model: Model, follow: Figure['follow']) => Live} */
 export function makeState(model, follow) {
   /** @type {Controls} */
   const controls = Object.fromEntries(
@@ -49,8 +41,7 @@ export function makeState(model, follow) {
 
   function move(/** @type {State} */ changes) {
     const before = read();
-    /** @type {State} */
-    const held = {};
+    const held = /** @type {State} */ ({});
     for (const name in changes) held[name] = allowed(controls[name], changes[name], before[name]);
     Object.assign(held, shown(controls, before, held));
     Object.assign(held, settle(controls, before, held));
@@ -62,9 +53,7 @@ export function makeState(model, follow) {
   }
 
   function listen(/** @type {() => void} */ f) {
-    const heard = () => {
-      if (!byHand) f();
-    };
+    const heard = () => byHand || f();
     for (const name of names) model.on(`change:${name}`, heard);
     return () => {
       for (const name of names) model.off(`change:${name}`, heard);
@@ -74,14 +63,10 @@ export function makeState(model, follow) {
 }
 
 /** The values with which the figure was made. @type {(controls: Controls) => State} */
-export function initialOf(controls) {
-  return Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.initial]));
-}
+export const initialOf = (controls) =>
+  Object.fromEntries(Object.entries(controls).map(([name, { initial }]) => [name, initial]));
 
-/**
- * The Python line that makes this state.
- * @type {(figure: string, controls: Controls, state: State, only?: string[]) => string}
- */
+/** The state as Python. @type {(figure: string, controls: Controls, state: State, only?: string[]) => string} */
 export function pythonLine(figure, controls, state, only) {
   const changed = Object.keys(controls).filter((name) => !same(state[name], controls[name].default));
   const small = only ? [`only=(${only.map(python).join(", ")}${only.length === 1 ? "," : ""})`] : [];

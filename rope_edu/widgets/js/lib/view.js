@@ -5,11 +5,8 @@ const HANDS = ["wheel", "touchstart", "pointerdown", "keydown"];
 const ENOUGH = 0.7; // of the picture: then it is in sight
 const GAP = 8; // pixels between it and the control in use
 
-/**
- * Bring a figure's picture to the top of the window, and again whenever the page moves, until a hand takes over.
- * @type {(root: Element, signal: AbortSignal) => void}
- */
-export function keepInView(root, signal) {
+// Bring a figure's picture to the top of the window, and again whenever the page moves, until a hand takes over.
+export function keepInView(/** @type {Element} */ root, /** @type {AbortSignal} */ signal) {
   const stops = new AbortController();
   const show = () => root.scrollIntoView({ block: "start", behavior: "instant" });
   const watch = new ResizeObserver(show);
@@ -24,10 +21,8 @@ export function keepInView(root, signal) {
   signal.addEventListener("abort", stop, { signal: stops.signal });
 }
 
-/**
- * What can be dragged pulses once, when the figure is first seen: unless something has moved by then.
- * @type {(root: Element, picture: Element, signal: AbortSignal) => void}
- */
+// What can be dragged pulses once, when the figure is first seen: unless something has moved by then.
+/** @type {(root: Element, picture: Element, signal: AbortSignal) => void} */
 export function invite(root, picture, signal) {
   const watch = new IntersectionObserver(
     (seen) => {
@@ -44,10 +39,8 @@ export function invite(root, picture, signal) {
 /** The height at the top of the window that the page keeps for its own head. */
 const roof = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
 
-/**
- * A function that says whether enough of an element is in the window. It is told so by the browser: to measure while a figure
- * is drawn would lay the page out twice.
- */
+// A function that says whether enough of an element is in the window. It is told so by the browser: to measure while a figure
+// is drawn would lay the page out twice.
 function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ signal) {
   let share = 1;
   const options = { rootMargin: `-${roof()}px 0px 0px`, threshold: ENOUGH };
@@ -57,13 +50,10 @@ function watched(/** @type {Element} */ element, /** @type {AbortSignal} */ sign
   return () => share >= ENOUGH;
 }
 
-/**
- * While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the
- * control is not; its place in the page stays. Who scrolls or touches something else has the page back. {use(element)}: so it
- * is for an element elsewhere in the page that has just moved the figure.
- * @type {(root: Element, picture: {element: HTMLElement, hold: (room: number) => void}, paint: () => void,
- *   signal: AbortSignal) => {use: (control: Element) => void}}
- */
+// While a control is in use whose picture is out of sight, the picture lies over the page, small, on the side where the control is
+// not. Who scrolls or touches something else has the page back. {use(element)}: an element elsewhere has just moved the figure.
+/** @param {Element} root @param {{element: HTMLElement, hold: (room: number) => void}} picture @param {() => void} paint
+ * @param {AbortSignal} signal */
 export function keepInSight(root, { element, hold: crop }, paint, signal) {
   const inSight = watched(element, signal);
   /** @type {Element | undefined} */

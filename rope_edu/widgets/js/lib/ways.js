@@ -1,35 +1,31 @@
 // Ways to answer a question: press a choice, type, put in order, leave a control of the figure, click in the figure.
-import { html, say } from "./dom.js";
+import { button, html, say } from "./dom.js";
 import { numberOf, numbersOf } from "./judge.js";
 import { phrase, phraseOf } from "./phrase.js";
 import { bare, rich } from "./rich.js";
 
+/** @typedef {(given: any, right: boolean) => void} Mark */
+/** @typedef {{element: HTMLElement, mark?: Mark, stop?: () => void}} Way */
+/** @typedef {(asked: Asked, give: Give, around: Around) => Way} Make */
+
 const TO_FIGURE = phrase`To the figure`;
-const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" }; // for JupyterLab
 
-/** @typedef {{element: HTMLElement, mark?: (given: any, right: boolean) => void, stop?: () => void}} Way */
-
-/**
- * A button; JupyterLab leaves its keys alone.
- * @type {(words: string, click: () => void, attributes?: Attributes) => HTMLButtonElement}
- */
-export function button(words, click, attributes = {}) {
-  const element = html("button", { type: "button", ...OWN_KEYS, ...attributes }, ...rich(words));
-  element.addEventListener("click", click);
-  return element;
-}
-
-/** @type {(asked: {choices?: string[][]}, give: Give) => {element: HTMLElement, mark: (given: any, right: boolean) => void}} */
+/** @type {(asked: {choices?: string[][]}, give: Give) => {element: HTMLElement, mark: Mark}} */
 function choices({ choices = [] }, give) {
-  const buttons = choices.map(([words], place) => button(words, () => give(place), { class: "rl-choice" }));
-  const list = html("ul", { class: "rl-choices" }, ...buttons.map((each) => html("li", {}, each)));
+  const buttons = choices.map(([words], place) => choice(words, () => give(place)));
   function mark(/** @type {number} */ given, /** @type {boolean} */ right) {
     buttons[given].dataset.verdict = right ? "right" : "wrong";
     const word = html("span", { class: "rl-spoken" }, right ? phrase` (right)` : phrase` (not so)`);
     if (!buttons[given].querySelector(".rl-spoken")) buttons[given].append(word);
   }
-  return { element: list, mark };
+  return { element: listOf(buttons), mark };
 }
+
+/** @type {(words: string, press: () => void) => HTMLButtonElement} */
+const choice = (words, press) => button(rich(words), press, { class: "rl-choice" });
+
+/** @type {(buttons: HTMLElement[]) => HTMLElement} */
+const listOf = (buttons) => html("ul", { class: "rl-choices" }, ...buttons.map((each) => html("li", {}, each)));
 
 /** A form whose button gives what is in it. @type {(kind: string, parts: HTMLElement[], press: string, give: () => void) => Way} */
 function form(kind, parts, press, give) {
@@ -41,34 +37,38 @@ function form(kind, parts, press, give) {
   return { element };
 }
 
-/** @type {(asked: Asked, give: Give) => Way} */
-function number({ unit }, give) {
-  const input = html("input", { type: "text", inputmode: "decimal", size: 12, ...OWN_KEYS });
-  const words = unit ? phrase`Your answer, in ${unit}` : phrase`Your answer`;
+// A box to type in, under its words; `take(text)` is called by a press of the button.
+/** @type {(words: string, attributes: Attributes, press: string, take: (text: string, input: HTMLElement) => void) => Way} */
+function box(words, attributes, press, take) {
+  const input = html("input", { type: "text", ...attributes });
   const label = html("label", {}, html("span", {}, words), input);
-  return form("rl-number", [label], phrase`Answer`, () => {
-    if (input.value.trim()) give(numberOf(input.value));
+  return form("rl-number", [label], press, () => take(input.value, input));
+}
+
+/** @type {Make} */
+function number({ unit }, give) {
+  const words = unit ? phrase`Your answer, in ${unit}` : phrase`Your answer`;
+  return box(words, { inputmode: "decimal", size: 12 }, phrase`Answer`, (text, input) => {
+    if (text.trim()) give(numberOf(text));
     else input.focus();
   });
 }
 
-/** @type {(asked: Asked, give: Give, around: Around) => Way} */
+/** @type {Make} */
 function row({ numbers = [] }, give, { tell }) {
   const many = numbers.length;
-  const input = html("input", { type: "text", size: 24, ...OWN_KEYS });
   const words = many > 1 ? phrase`Your answer, ${many} numbers with spaces between` : phrase`Your answer`;
-  const label = html("label", {}, html("span", {}, words), input);
   const several = phrase`The answer is ${many} numbers; spaces between them keep them apart.`;
-  return form("rl-number", [label], phrase`Check`, () => {
-    const found = numbersOf(input.value);
+  return box(words, { size: 24 }, phrase`Check`, (text) => {
+    const found = numbersOf(text);
     if (found.length === many && found.every(Number.isFinite)) give(found);
     else tell(many > 1 ? several : phrase`The answer is one number.`);
   });
 }
 
-/** @type {(asked: Asked, give: Give) => Way} */
+/** @type {Make} */
 function several({ items = [] }, give) {
-  const boxes = items.map(() => html("input", { type: "checkbox", ...OWN_KEYS }));
+  const boxes = items.map(() => html("input", { type: "checkbox" }));
   const labels = items.map((item, at) =>
     html("label", { class: "rl-control rl-toggle" }, boxes[at], html("span", {}, phraseOf(item))),
   );
@@ -76,12 +76,11 @@ function several({ items = [] }, give) {
   return form("rl-several", labels, phrase`Check`, () => give(chosen()));
 }
 
-/** @type {(asked: Asked, give: Give) => Way} */
+/** @type {Make} */
 function order({ items = [] }, give) {
-  /** @type {string[]} */
-  let placed = [];
+  let placed = /** @type {string[]} */ ([]);
   const so = html("p", { class: "rl-placed" });
-  const buttons = items.map((item) => button(phraseOf(item), () => place(item), { class: "rl-choice" }));
+  const buttons = items.map((item) => choice(phraseOf(item), () => place(item)));
   const again = button(phrase`Begin again`, () => show([]));
   function show(/** @type {string[]} */ names) {
     placed = names;
@@ -96,33 +95,32 @@ function order({ items = [] }, give) {
     if (placed.length === items.length) give(placed);
   }
   show([]);
-  const list = html("ul", { class: "rl-choices rl-order" }, ...buttons.map((each) => html("li", {}, each)));
+  const list = listOf(buttons);
+  list.classList.add("rl-order");
   return { element: html("div", {}, so, list, again) };
 }
 
 /** A button that leads to the figure, where there is a way. @param {Around["link"]} link */
-function to(link) {
-  const button = link?.(TO_FIGURE);
-  return button ? [button] : [];
-}
+const to = (link) => link?.(TO_FIGURE) ?? "";
 
-/** @type {(asked: Asked, give: Give, around: Around) => Way} */
-function setting(asked, give, { now, link }) {
-  if (!now) return number(asked, give); // no figure is beside it
+/** @type {Make} */
+function setting(asked, give, around) {
+  const { now, link } = around;
+  if (!now) return number(asked, give, around); // no figure is beside it
   const leave = () => give(now()?.[asked.control ?? ""] ?? NaN);
-  return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), ...to(link)) };
+  return { element: html("div", { class: "rl-bar" }, button(phrase`I left it there`, leave), to(link)) };
 }
 
-/** @type {(asked: Asked, give: Give, around: Around) => Way} */
+/** @type {Make} */
 function place({ places = [] }, give, { link, pick }) {
-  const { element: list, mark } = choices({ choices: places.map((name) => [phraseOf(name)]) }, (at) =>
-    give(places[at]),
-  );
+  const offered = places.map((name) => [phraseOf(name)]);
+  const { element: list, mark: markAt } = choices({ choices: offered }, (at) => give(places[at]));
   list.classList.add("rl-order");
-  const marked = (/** @type {string} */ name, /** @type {boolean} */ right) => mark(places.indexOf(name), right);
-  if (!pick) return { element: list, mark: marked };
+  /** @type {Mark} */
+  const mark = (name, right) => markAt(places.indexOf(name), right);
+  if (!pick) return { element: list, mark };
   const words = html("p", { class: "rl-placed" }, phrase`Click it in the figure, or press its name:`);
-  const element = html("div", {}, words, list, ...to(link));
+  const element = html("div", {}, words, list, to(link));
   function take(/** @type {string} */ name) {
     give(name);
     element.parentElement?.querySelector(".rl-reply")?.scrollIntoView({ block: "nearest" });
@@ -135,8 +133,8 @@ function place({ places = [] }, give, { link, pick }) {
     for (const watch of watches) watch.disconnect();
     pick?.();
   }
-  return { element, mark: marked, stop };
+  return { element, mark, stop };
 }
 
-/** @type {Record<string, (asked: Asked, give: Give, around: Around) => Way>} */
+/** @type {Record<string, Make>} */
 export const WAYS = { choices, number, row, several, order, setting, place };

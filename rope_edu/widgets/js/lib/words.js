@@ -9,11 +9,8 @@ const BOLD = 1.13; // times as wide
 const PLAIN = /^[\x20-\x7e]*$/; // each code point a character of its own
 const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(); // slow to make
 
-/**
- * What a reader sees as single characters: an emoji of several code points is one.
- * @type {(text: string) => string[]}
- */
-export function graphemes(text) {
+// What a reader sees as single characters: an emoji of several code points is one.
+export function graphemes(/** @type {string} */ text) {
   if (!segmenter || PLAIN.test(text)) return Array.from(text);
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
@@ -25,8 +22,7 @@ export function textWidth(text, size = 13, bold = false) {
   return ems * size * (bold ? BOLD : 1);
 }
 
-/** @type {(character: string) => 0.36 | 0.6 | 1 | 1.3} */
-function widthOf(character) {
+function widthOf(/** @type {string} */ character) {
   if (NARROW.includes(character)) return 0.36;
   if (WIDE.includes(character)) return 1;
   if (PLAIN.test(character)) return 0.6;
@@ -34,10 +30,8 @@ function widthOf(character) {
   return FULL_WIDTH.test(character) ? 1 : 0.6;
 }
 
-/**
- * The text, cut to a width: after a whole word where that keeps half of what fits, never within a character.
- * @type {(text: string, space: number, size?: number, bold?: boolean) => string}
- */
+// The text, cut to a width: after a whole word where that keeps half of what fits, never within a character.
+/** @type {(text: string, space: number, size?: number, bold?: boolean) => string} */
 export function shortened(text, space, size = 13, bold = false) {
   if (textWidth(text, size, bold) <= space) return text;
   const characters = graphemes(text);
@@ -67,13 +61,10 @@ export const quoted = (word) => `“${word}”`;
 
 const BREAK = /(?= )|(?=[\u3400-\u9fff])/; // before a space, and before a Chinese character
 
-/**
- * The text in lines that fit a width, broken at spaces and between Chinese characters.
- * @type {(text: string, space: number, size?: number) => string[]}
- */
+// The text in lines that fit a width, broken at spaces and between Chinese characters.
+/** @type {(text: string, space: number, size?: number) => string[]} */
 export function wrapped(text, space, size = 13) {
-  /** @type {string[]} */
-  const lines = [];
+  const lines = /** @type {string[]} */ ([]);
   for (const piece of text.split(BREAK)) {
     const last = lines.length - 1;
     const longer = last < 0 ? piece : lines[last] + piece;

@@ -10,22 +10,15 @@ const inSight = () =>
     else resolve(undefined);
   });
 
-/**
- * {start(state), busy(), finish(), stop()}; `work(state, whole)` gives the steps that are left to do for a state, each far shorter than
- * a slice, or is nothing. A step that is a promise is waited for; with `whole` none may be. A new start ends the one before, and
- * nothing is done in a hidden page. `shown()` is called when there is more to see, `failed(error)` when a step throws.
- * @param {Figure['work']} work
- * @param {() => void} shown
- * @param {(error: unknown) => void} failed
- */
+// {start(state), busy(), finish(), stop()}; `work(state, whole)` gives the steps that are left to do for a state, each far shorter than
+// a slice. A step that is a promise is waited for; with `whole` none may be. A new start ends the one before, and nothing is done
+// in a hidden page. `shown()` is called when there is more to see.
+/** @param {Figure['work']} work @param {() => void} shown @param {(error: unknown) => void} failed */
 export function makeWork(work, shown, failed) {
   /** @type {Iterator<unknown> | undefined} */
   let steps;
-  /** @type {State} */
-  let now = {};
-  /** @type {number | undefined} */
-  let waiting;
-  let last = 0;
+  let now = /** @type {State} */ ({});
+  let [waiting, last] = [0, 0];
 
   function stumbled(/** @type {unknown} */ error) {
     steps = undefined;
@@ -43,9 +36,7 @@ export function makeWork(work, shown, failed) {
   }
   function later(/** @type {Promise<unknown> | undefined} */ pause) {
     const mine = steps;
-    const goOn = () => {
-      if (steps === mine) slice();
-    };
+    const goOn = () => steps === mine && slice();
     if (pause) pause.then(goOn, (error) => steps === mine && stumbled(error));
     else waiting = setTimeout(goOn);
   }

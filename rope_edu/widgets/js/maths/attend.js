@@ -1,15 +1,12 @@
-// Causal attention over many texts at once, forward and backward, with a rotation and a bias for each distance.
+// Causal attention over many texts at once, with a rotation and a bias for each distance.
 import { dotAt } from "./layers.js";
 import { steadyExp } from "./steady.js";
 
-/** Sizes of a batch: texts, places in each, heads, features of a head. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
+/** Sizes of a batch: texts, places in each, heads, features of a head; the numbers of a token are query, key, value. @typedef {{rows: number, seq: number, heads: number, wide: number}} Shape */
 /** What the encoding does in attention: cosines and sines by place and pair, a bias by head and distance. @typedef {{cos?: Float64Array, sin?: Float64Array, bias?: Float64Array}} Doors */
 
-/**
- * Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back. Numbers of a token: query,
- * key, value.
- * @type {(qkv: Float64Array, doors: Doors, shape: Shape, sense: 1 | -1) => void}
- */
+// Rotate queries and keys in place, pairs (i, i + half) of each head; `sense` −1 is the way back.
+/** @type {(qkv: Float64Array, doors: Doors, shape: Shape, sense: 1 | -1) => void} */
 export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   if (!cos || !sin) return;
   const half = wide / 2;
@@ -31,74 +28,48 @@ export function turnAll(qkv, { cos, sin }, { rows, seq, heads, wide }, sense) {
   }
 }
 
-/**
- * Attend: writes the weights (text, head, query, key) and the mixed values of each token.
- * @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void}
- */
-export function attendAll(qkv, weights, mixed, { bias }, { rows, seq, heads, wide }) {
-  const width = heads * wide;
+// One query of a head over the keys up to its own place: writes its weights, and adds the values that it mixes.
+/** @type {(qkv: Float64Array, place: number, head: number, weights: Float64Array, mixed: Float64Array,
+ *   shape: {heads: number, wide: number}, bias?: Float64Array) => void} */
+export function attendOne(qkv, place, head, weights, mixed, { heads, wide }, bias) {
+  const step = 3 * heads * wide;
+  const own = head * wide;
   const root = 1 / Math.sqrt(wide);
-  mixed.fill(0, 0, rows * seq * width);
-  for (let each = 0; each < rows * heads; each++) {
-    const [first, head] = [Math.floor(each / heads) * seq, each % heads];
-    for (let i = 0; i < seq; i++) {
-      const at = (each * seq + i) * seq;
-      const query = (first + i) * 3 * width + head * wide;
-      let top = -Infinity;
-      for (let j = 0; j <= i; j++) {
-        let score = root * dotAt(qkv, query, qkv, (first + j) * 3 * width + width + head * wide, wide);
-        if (bias) score += bias[head * seq + i - j];
-        weights[at + j] = score;
-        if (score > top) top = score;
-      }
-      let sum = 0;
-      for (let j = 0; j <= i; j++) {
-        weights[at + j] = steadyExp(weights[at + j] - top);
-        sum += weights[at + j];
-      }
-      const out = (first + i) * width + head * wide;
-      for (let j = 0; j <= i; j++) {
-        weights[at + j] /= sum;
-        const weight = weights[at + j];
-        const value = (first + j) * 3 * width + 2 * width + head * wide;
-        for (let f = 0; f < wide; f++) mixed[out + f] += weight * qkv[value + f];
-      }
-    }
+  const query = place * step + own;
+  const key = heads * wide + own;
+  const value = 2 * heads * wide + own;
+  let top = -Infinity;
+  for (let j = 0; j <= place; j++) {
+    let score = root * dotAt(qkv, query, qkv, j * step + key, wide);
+    if (bias) score += bias[place - j];
+    weights[j] = score;
+    if (score > top) top = score;
+  }
+  let sum = 0;
+  for (let j = 0; j <= place; j++) {
+    weights[j] = steadyExp(weights[j] - top);
+    sum += weights[j];
+  }
+  for (let j = 0; j <= place; j++) {
+    weights[j] /= sum;
+    const weight = weights[j];
+    const at = j * step + value;
+    for (let f = 0; f < wide; f++) mixed[own + f] += weight * qkv[at + f];
   }
 }
 
-/**
- * The way back: from the slopes of the mixed values to those of queries, keys and values, and of the bias.
- * @type {(into: Float64Array, from: Float64Array,
- *   kept: {qkv: Float64Array, weights: Float64Array, biasSlope?: Float64Array}, shape: Shape) => void}
- */
-export function attendBack(into, from, { qkv, weights, biasSlope }, { rows, seq, heads, wide }) {
+// Attend: writes the weights (text, head, query, key) and the mixed values of each token.
+/** @type {(qkv: Float64Array, weights: Float64Array, mixed: Float64Array, doors: Doors, shape: Shape) => void} */
+export function attendAll(qkv, weights, mixed, { bias }, shape) {
+  const { rows, seq, heads, wide } = shape;
   const width = heads * wide;
-  const root = 1 / Math.sqrt(wide);
-  const slopes = new Float64Array(seq);
-  into.fill(0, 0, 3 * rows * seq * width);
+  mixed.fill(0);
   for (let each = 0; each < rows * heads; each++) {
     const [first, head] = [Math.floor(each / heads) * seq, each % heads];
+    const [text, biases] = [qkv.subarray(first * 3 * width), bias?.subarray(head * seq)];
     for (let i = 0; i < seq; i++) {
-      const at = (each * seq + i) * seq;
-      const [query, out] = [(first + i) * 3 * width + head * wide, (first + i) * width + head * wide];
-      let mean = 0;
-      for (let j = 0; j <= i; j++) {
-        const value = (first + j) * 3 * width + 2 * width + head * wide;
-        const weight = weights[at + j];
-        slopes[j] = dotAt(from, out, qkv, value, wide);
-        mean += weight * slopes[j];
-        for (let f = 0; f < wide; f++) into[value + f] += weight * from[out + f];
-      }
-      for (let j = 0; j <= i; j++) {
-        const slope = weights[at + j] * (slopes[j] - mean);
-        if (biasSlope) biasSlope[head * seq + i - j] += slope;
-        const [key, part] = [(first + j) * 3 * width + width + head * wide, root * slope];
-        for (let f = 0; f < wide; f++) {
-          into[query + f] += part * qkv[key + f];
-          into[key + f] += part * qkv[query + f];
-        }
-      }
+      const [row, token] = [weights.subarray((each * seq + i) * seq), mixed.subarray((first + i) * width)];
+      attendOne(text, i, head, row, token, shape, biases);
     }
   }
 }

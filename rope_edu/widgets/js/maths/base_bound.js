@@ -2,17 +2,13 @@
 
 const DOUBT = 1e-9; // far above what rounding adds up to on a walk
 
-/**
- * The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0; nothing where there is none.
- *
- * Most distances need no look. Let the i fastest pairs be as low as they can, −1 each: the sum stays above 0 as long as the
- * others sum to more than i. Theirs is S now, with slope S′, and bends by at most C = Σ θ²: δ tokens on it is at least
- * S + S′δ − Cδ²/2. The best i says how far to leap. A leap is a power of two, so that the turns of all leaps are known and a
- * step multiplies where it would take cosines.
- * @param {Vector} frequencies falling
- * @param {number} limit
- * @returns {number | null}
- */
+// The first distance r from 0, below the limit, with Σ cos(r θ_i) < 0, the frequencies falling; nothing where there is none.
+//
+// Most distances need no look. Let the i fastest pairs be as low as they can, −1 each: the sum stays above 0 as long as the
+// others sum to more than i. Theirs is S now, with slope S′, and bends by at most C = Σ θ²: δ tokens on it is at least
+// S + S′δ − Cδ²/2. The best i says how far to leap. A leap is a power of two, so that the turns of all leaps are known and a
+// step multiplies where it would take cosines.
+/** @type {(frequencies: Vector, limit: number) => number | null} */
 export function firstNegativeDistance(frequencies, limit) {
   const rates = Float64Array.from(frequencies);
   const bends = slowerSums(rates.map((rate) => Math.max(rate ** 2, 1e-30))); // a pair may stand still
@@ -30,10 +26,8 @@ export function firstNegativeDistance(frequencies, limit) {
 
 /** @typedef {{cos: Float64Array, sin: Float64Array}} Turns */
 
-/**
- * Σ cos here, and how many tokens on it is above 0 for certain (at least 1: the next token has to be looked at).
- * @type {(rates: Float64Array, bends: Float64Array, here: Turns) => {sum: number, reach: number}}
- */
+// Σ cos here, and how many tokens on it is above 0 for certain (at least 1: the next token has to be looked at).
+/** @type {(rates: Float64Array, bends: Float64Array, here: Turns) => {sum: number, reach: number}} */
 function outlook(rates, bends, { cos, sin }) {
   let sum = 0;
   let slope = 0;
@@ -47,8 +41,7 @@ function outlook(rates, bends, { cos, sin }) {
   return { sum, reach };
 }
 
-/** @type {(rates: Float64Array, distance: number) => Turns} */
-function turnsAt(rates, distance) {
+function turnsAt(/** @type {Float64Array} */ rates, /** @type {number} */ distance) {
   const angles = rates.map((rate) => distance * rate);
   return { cos: angles.map(Math.cos), sin: angles.map(Math.sin) };
 }
@@ -63,8 +56,7 @@ function turnOn({ cos, sin }, by) {
   }
 }
 
-/** @type {(rates: Float64Array, distance: number) => number} */
-function cosineSum(rates, distance) {
+function cosineSum(/** @type {Float64Array} */ rates, /** @type {number} */ distance) {
   let sum = 0;
   for (const rate of rates) sum += Math.cos(distance * rate);
   return sum;

@@ -1,25 +1,19 @@
 // Scores against distance: the same as rope_edu/encodings/decay.py.
+import { timesConj } from "./complex.js";
 
-/**
- * Complex product h_i = q_i · conj(k_i) of each interleaved pair, as [real, imaginary].
- * @type {(q: Vector, k: Vector) => Pair[]}
- */
+/** [cos, sin, cos, sin, …] of distance·θ_i. @typedef {(distance: number) => Vector} Turns */
+
+/** h_i = q_i · conj(k_i) of each interleaved pair, [real, imaginary]. @type {(q: Vector, k: Vector) => Pair[]} */
 export function pairProducts(q, k) {
-  return Array.from({ length: q.length / 2 }, (_, i) => {
-    const [a, b, c, d] = [q[2 * i], q[2 * i + 1], k[2 * i], k[2 * i + 1]];
-    return [a * c + b * d, b * c - a * d];
-  });
+  const pair = (/** @type {Vector} */ x, /** @type {number} */ i) => /** @type {Pair} */ (x.slice(2 * i, 2 * i + 2));
+  return Array.from({ length: q.length / 2 }, (_, i) => timesConj(pair(q, i), pair(k, i)));
 }
 
-/**
- * A function distance → [cos, sin, cos, sin, …] of distance·θ_i, for whole distances from 0. It keeps what it has computed, so
- * that curves and bounds share it; to 1024 a row is the product of the rows at its two halves, which is cheap.
- * @type {(frequencies: Vector) => (distance: number) => Vector}
- */
-export function makeTurns(frequencies) {
-  /** @type {Map<number, Vector>} */
-  const rows = new Map();
-  /** @type {(distance: number) => Vector} */
+// The turns at whole distances from 0. They are kept, so that curves and bounds share them; to 1024 a row is the product of the
+// rows at its two halves, which is cheap.
+export function makeTurns(/** @type {Vector} */ frequencies) {
+  const rows = /** @type {Map<number, Vector>} */ (new Map());
+  /** @type {Turns} */
   function turns(distance) {
     const known = rows.get(distance);
     if (known) return known;
@@ -41,11 +35,8 @@ export function makeTurns(frequencies) {
   return turns;
 }
 
-/**
- * Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
- * @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
- *   turns?: (distance: number) => Vector) => number[]}
- */
+// Score of interleaved q and k at each distance m − n: Σ Re(h_i e^{i·distance·θ_i}).
+/** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector, turns?: Turns) => number[]} */
 export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
   return distances.map((distance) => {
@@ -58,11 +49,8 @@ export function scoreCurve(q, k, frequencies, distances, turns = makeTurns(frequ
   });
 }
 
-/**
- * RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
- * @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector,
- *   turns?: (distance: number) => Vector) => number[]}
- */
+// RoFormer §3.4.3: max |h_{i+1} − h_i| · Σ_j |S_j|, S_j the sum of the first j unit numbers e^{i·distance·θ}.
+/** @type {(q: Vector, k: Vector, frequencies: Vector, distances: Vector, turns?: Turns) => number[]} */
 export function roformerBound(q, k, frequencies, distances, turns = makeTurns(frequencies)) {
   const products = pairProducts(q, k);
   let step = 0;
@@ -83,15 +71,10 @@ export function roformerBound(q, k, frequencies, distances, turns = makeTurns(fr
 }
 
 /** Σ|h_i|: what no score of q and k can pass. @type {(q: Vector, k: Vector) => number} */
-export function trivialBound(q, k) {
-  return pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
-}
+export const trivialBound = (q, k) => pairProducts(q, k).reduce((sum, [re, im]) => sum + Math.hypot(re, im), 0);
 
-/**
- * Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
- * @type {(frequencies: Vector, distances: Vector) => number[]}
- */
-export function meanCosine(frequencies, distances) {
+// Mean over all pairs of cos(distance·θ_i): the score of equal vectors, as a share of that at distance 0.
+export function meanCosine(/** @type {Vector} */ frequencies, /** @type {Vector} */ distances) {
   return distances.map((distance) => {
     let total = 0;
     for (let i = 0; i < frequencies.length; i++) total += Math.cos(distance * frequencies[i]);

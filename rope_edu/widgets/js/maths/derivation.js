@@ -4,14 +4,13 @@ import { range } from "../lib/numbers.js";
 import { angleOf, distance as apart, length, scaled, timesConj, wrapped } from "./complex.js";
 import { rotatePair } from "./rotary.js";
 
+/** The pair z at position m. @typedef {(z: Pair, m: number) => Pair} Encoder */
+
 export const LAST = 8; // every line is tried at positions 0 … LAST
 export const HOLDS = 1e-9; // what rounding may leave of a line that holds
 export const PLACES = range(0, LAST);
 
-/**
- * f(z, m): the pair z at position m, with θ radians per token.
- * @type {Record<string, (z: Pair, m: number, theta: number) => Pair>}
- */
+/** The pair z at position m, θ radians a token. @type {Record<string, (z: Pair, m: number, theta: number) => Pair>} */
 const CANDIDATES = {
   turn: (z, m, theta) => rotatePair(z, m * theta),
   head_start: (z, m, theta) => rotatePair(z, m * theta + 0.5),
@@ -23,20 +22,13 @@ const CANDIDATES = {
 };
 
 /** f(z, m) of a candidate with θ radians per token. @type {(candidate: string, theta: number) => Encoder} */
-export function encoder(candidate, theta) {
-  return (z, m) => CANDIDATES[candidate](z, m, theta);
-}
+export const encoder = (candidate, theta) => (z, m) => CANDIDATES[candidate](z, m, theta);
 
 /** The angle from each position to the next, radians in (−π, π]. @type {(f: Encoder, z: Pair) => number[]} */
-export function stepsOf(f, z) {
-  return PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
-}
+export const stepsOf = (f, z) => PLACES.slice(1).map((m) => angleOf(timesConj(f(z, m), f(z, m - 1))));
 
-/**
- * How far the pair has turned at each position since it was z, followed without jumps.
- * @type {(f: Encoder, z: Pair) => number[]}
- */
-export function turnsOf(f, z) {
+// How far the pair has turned at each position since it was z, followed without jumps.
+export function turnsOf(/** @type {Encoder} */ f, /** @type {Pair} */ z) {
   let [before, total] = [z, 0];
   return PLACES.map((m) => {
     const now = f(z, m);
@@ -46,10 +38,8 @@ export function turnsOf(f, z) {
   });
 }
 
-/**
- * The products f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … LAST; `first` is the least n.
- * @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}}
- */
+// The products f(q, n + distance) · conj f(k, n) at every n that keeps both within 0 … LAST; `first` is the least n.
+/** @type {(f: Encoder, q: Pair, k: Pair, distance: number) => {first: number, products: Pair[]}} */
 export function slide(f, q, k, distance) {
   const first = Math.max(0, -distance);
   const places = range(first, LAST - Math.max(0, distance));
@@ -77,10 +67,8 @@ function breaksBySliding(qs, ks) {
   return [product, score];
 }
 
-/**
- * By how much each of the six lines breaks, at worst, over positions 0 … LAST; lines 4 and 5 in radians.
- * @type {(f: Encoder, q: Pair, k: Pair) => number[]}
- */
+// By how much each of the six lines breaks, at worst, over positions 0 … LAST; lines 4 and 5 in radians.
+/** @type {(f: Encoder, q: Pair, k: Pair) => number[]} */
 export function breaks(f, q, k) {
   const [qs, ks] = [PLACES.map((m) => f(q, m)), PLACES.map((n) => f(k, n))];
   const [product, score] = breaksBySliding(qs, ks);

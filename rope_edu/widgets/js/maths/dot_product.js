@@ -8,9 +8,7 @@ export function dot(a, b) {
 }
 
 /** Matrix times column. @type {(matrix: Matrix, x: Vector) => number[]} */
-export function matVec(matrix, x) {
-  return matrix.map((row) => dot(row, x));
-}
+export const matVec = (matrix, x) => matrix.map((row) => dot(row, x));
 
 /** Softmax over an array; −Infinity is weight 0. @type {(scores: Vector) => number[]} */
 export function softmax(scores) {
@@ -20,10 +18,8 @@ export function softmax(scores) {
   return exps.map((e) => e / sum);
 }
 
-/**
- * Attention of one head: {weights, outputs}; with `causal` no query sees a later key.
- * @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}}
- */
+// Attention of one head: {weights, outputs}; with `causal` no query sees a later key.
+/** @type {(queries: Matrix, keys: Matrix, values: Matrix, causal?: boolean) => {weights: Matrix, outputs: Matrix}} */
 export function attention(queries, keys, values, causal = false) {
   const root = Math.sqrt(keys[0].length);
   const weights = queries.map((query, m) =>

@@ -1,9 +1,7 @@
 // A curve that a reader has drawn, held against the true one: the same as rope_edu/widgets/maths/drawn_guess.py.
 
-/**
- * The height of a drawn line at a share of its length; it begins at `start`, its heights are equally far apart.
- * @type {(start: number, heights: Vector, share: number) => number}
- */
+// The height of a drawn line at a share of its length; it begins at `start`, its heights are equally far apart.
+/** @type {(start: number, heights: Vector, share: number) => number} */
 export function guessAt(start, heights, share) {
   const line = [start, ...heights];
   const place = share * (line.length - 1);
@@ -12,10 +10,8 @@ export function guessAt(start, heights, share) {
   return line[left] + (line[right] - line[left]) * (place - left);
 }
 
-/**
- * By how much it is off on average, at these shares of its length.
- * @type {(start: number, heights: Vector, shares: Vector, truth: Vector) => number}
- */
+// By how much it is off on average, at these shares of its length.
+/** @type {(start: number, heights: Vector, shares: Vector, truth: Vector) => number} */
 export function guessGap(start, heights, shares, truth) {
   const gaps = shares.map((share, i) => Math.abs(guessAt(start, heights, share) - truth[i]));
   return gaps.reduce((sum, gap) => sum + gap, 0) / shares.length;

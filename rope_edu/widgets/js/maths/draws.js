@@ -1,5 +1,4 @@
-// Random numbers that are the same in Python and in every engine: the n-th number of a stream is a mix of n and the
-// stream's keys, so nothing need be drawn in order. The same as rope_edu/widgets/maths/draws.py.
+// Random numbers, the same in every engine and in rope_edu/widgets/maths/draws.py: the n-th of a stream is a mix of n and its keys.
 
 const STEP = 0x9e3779b9; // 2^32 over the golden ratio
 
@@ -16,17 +15,11 @@ export const streamOf = (keys) => keys.reduce((state, key) => mixed((state ^ key
 /** The n-th number of a stream, from 0 up to, not including, 1. @type {(stream: number, n: number) => number} */
 export const uniformAt = (stream, n) => mixed((stream + Math.imul(n + 1, STEP)) | 0) / 4294967296;
 
-/**
- * The n-th whole number of a stream, from 0 to most − 1.
- * @type {(stream: number, n: number, most: number) => number}
- */
+/** The n-th whole number of a stream, below `most`. @type {(stream: number, n: number, most: number) => number} */
 export const wholeAt = (stream, n, most) => Math.floor(uniformAt(stream, n) * most);
 
-/**
- * The n-th number of a stream with mean 0 and spread 1: twelve uniform numbers less 6, almost a normal one (Irwin and Hall).
- * @type {(stream: number, n: number) => number}
- */
-export function normalAt(stream, n) {
+// The n-th number of a stream with mean 0 and spread 1: twelve uniform numbers less 6, almost a normal one (Irwin and Hall).
+export function normalAt(/** @type {number} */ stream, /** @type {number} */ n) {
   let sum = -6;
   for (let i = 12 * n; i < 12 * n + 12; i++) sum += uniformAt(stream, i);
   return sum;

@@ -1,35 +1,29 @@
 // One head with any encoding: the same as rope_edu/attention/encoding.py.
+import { memo } from "../lib/memo.js";
 import { sinusoidal } from "./absolute.js";
 import { dot, matVec } from "./dot_product.js";
 import { invFreq, ropeAngles } from "./frequencies.js";
 import { shawIndex, t5Bucket } from "./relative.js";
 import { applyRope } from "./rotary.js";
 
-/**
- * A function k → scaled scores of one head over `rows` (word vectors), the first of which stands at position k; −Infinity where
- * `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary. head: wQuery, wKey, slope (ALiBi), t5 (a bias
- * for each bucket), shaw (a vector for each relative position).
- * @type {(rows: Matrix, head: Head, encoding: string, causal: boolean) => (k: number) => Matrix}
- */
+// A function k → scaled scores of one head over `rows` (word vectors), the first of which is at position k; −Infinity where
+// `causal` hides a key. encoding: none, sinusoidal, alibi, t5, shaw or rotary.
+/** @type {(rows: Matrix, head: Head, encoding: string, causal: boolean) => (k: number) => Matrix} */
 export function makeHead(rows, head, encoding, causal) {
   const width = head.wQuery.length;
   const [queries, keys] = [head.wQuery, head.wKey].map((matrix) => rows.map((row) => matVec(matrix, row)));
   const frequencies = invFreq(width);
-  /** @type {Map<number, [Vector, Vector]>} */
-  const projected = new Map(); // position → [W_q p, W_k p]: what its sinusoidal vector adds to query and key
-  /** @type {(position: number) => [Vector, Vector]} */
-  const added = (position) => {
-    const known = projected.get(position);
-    if (known) return known;
+  const added = memo((/** @type {number} */ position) => {
     const vector = sinusoidal(position, head.wQuery[0].length);
-    projected.set(position, [matVec(head.wQuery, vector), matVec(head.wKey, vector)]);
-    return added(position);
-  };
+    return [matVec(head.wQuery, vector), matVec(head.wKey, vector)]; // what it adds to query and key
+  }, Infinity);
   /** @type {(content: Matrix, which: 0 | 1, k: number) => Matrix} */
   const placed = (content, which, k) =>
     content.map((x, m) => {
-      if (encoding === "sinusoidal") return x.map((value, i) => value + added(k + m)[which][i]);
-      return encoding === "rotary" ? applyRope(x, ropeAngles(k + m, frequencies)) : x;
+      if (encoding === "rotary") return applyRope(x, ropeAngles(k + m, frequencies));
+      if (encoding !== "sinusoidal") return x;
+      const more = added(k + m)[which];
+      return x.map((value, i) => value + more[i]);
     });
   /** @type {(query: Vector, relative: number) => number} */
   const bias = (query, relative) => {
@@ -38,8 +32,7 @@ export function makeHead(rows, head, encoding, causal) {
     if (encoding !== "shaw") return 0;
     return dot(query, head.shaw[shawIndex(relative, (head.shaw.length - 1) / 2)]) / Math.sqrt(width);
   };
-  /** @type {(k: number) => Matrix} */
-  const scoresAt = (k) => {
+  const scoresAt = (/** @type {number} */ k) => {
     const [q, kPlaced] = [placed(queries, 0, k), placed(keys, 1, k)];
     return q.map((query, m) =>
       kPlaced.map((key, n) => {

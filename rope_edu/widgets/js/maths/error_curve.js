@@ -12,10 +12,8 @@ const TIES = tiePositions();
 const SPREAD = new Set(spreadPositions());
 const FINE = sorted([...TIES, ...SPREAD]);
 
-/**
- * Positions where rounding of 16 bits is worst: in each doubling its start, the ties after it between two positions of float16
- * and of bfloat16, the tokens just after, where a rounded position leaps, and the middle; and the last of float16.
- */
+// Positions where rounding of 16 bits is worst: in each doubling its start, the ties after it between two positions of float16
+// and of bfloat16, the tokens just after, where a rounded position leaps, and the middle; and the last of float16.
 export function tiePositions() {
   const around = (/** @type {number} */ power) => {
     const start = 2 ** power;
@@ -38,10 +36,8 @@ function positionsFor({ frequencies, positions, angles }) {
   return fine ? FINE : TIES;
 }
 
-/**
- * By how many radians each step of a pipeline moves the hand of one pair, at a position or over the last `step` tokens.
- * @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>}
- */
+// By how many radians each step of a pipeline moves the hand of one pair, at a position or over the last `step` tokens.
+/** @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>} */
 export function errorParts(position, frequency, pipeline, step = 0) {
   const before = step ? position - step : 0;
   const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
@@ -55,11 +51,9 @@ export function errorParts(position, frequency, pipeline, step = 0) {
   };
 }
 
-/**
- * A function m → i → by how many radians pair i can be off at m, without a sine: the sum of what each step can do. Nothing at
- * an m where there is no number.
- * @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null}
- */
+// A function m → i → by how many radians pair i can be off at m, without a sine: the sum of what each step can do. Nothing at
+// an m where there is no number.
+/** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
 export function makeErrorBound(frequencies, pipeline, step) {
   const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
   const wrong = rates.map((rate, i) => Math.abs(rate - frequencies[i]));
@@ -75,15 +69,12 @@ export function makeErrorBound(frequencies, pipeline, step) {
   };
 }
 
-/**
- * The largest error up to each sampled position, [[position, radians], …], to where the pipeline has no number. A pair that
- * cannot raise the line by a tenth, about a pixel, is passed over.
- * @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]}
- */
+// The largest error up to each sampled position, [[position, radians], …], to where the pipeline has no number. A pair that
+// cannot raise the line by a tenth, about a pixel, is passed over.
+/** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]} */
 export function errorCurve(frequencies, pipeline, step) {
   const boundAt = makeErrorBound(frequencies, pipeline, step);
-  /** @type {Pair[]} */
-  const curve = [];
+  const curve = /** @type {Pair[]} */ ([]);
   let most = 0;
   for (const m of positionsFor(pipeline)) {
     const bound = boundAt(m);
@@ -96,10 +87,8 @@ export function errorCurve(frequencies, pipeline, step) {
   return curve;
 }
 
-/**
- * The curve with one more position in its place, so that no marker at it stands above its line.
- * @type {(curve: Pair[], position: number, error: number) => Pair[]}
- */
+// The curve with one more position in its place, so that no marker at it stands above its line.
+/** @type {(curve: Pair[], position: number, error: number) => Pair[]} */
 export function withPosition(curve, position, error) {
   if (!(error >= 0)) return curve;
   const [before, after] = [curve.filter(([m]) => m < position), curve.filter(([m]) => m >= position)];

@@ -1,23 +1,15 @@
 // Frequencies, angles and turns: the same as rope_edu/encodings/frequencies.py.
 
-/**
- * θ_i = base^(−2i/headDim), radians per token, i = 0 … headDim/2 − 1.
- * @type {(headDim: number, base?: number) => number[]}
- */
+/** θ_i = base^(−2i/headDim), radians per token, for each pair. @type {(headDim: number, base?: number) => number[]} */
 export function invFreq(headDim, base = 10000) {
   return Array.from({ length: headDim / 2 }, (_, i) => base ** (-(2 * i) / headDim));
 }
 
 /** Tokens per turn of each frequency. @type {(frequencies: Vector) => number[]} */
-export function wavelength(frequencies) {
-  return frequencies.map((frequency) => (2 * Math.PI) / frequency);
-}
+export const wavelength = (frequencies) => frequencies.map((frequency) => (2 * Math.PI) / frequency);
 
-/**
- * The angles of one position, radians, one for each pair.
- * @type {(position: number, frequencies: Vector) => number[]}
- */
-export function ropeAngles(position, frequencies) {
+// The angles of one position, radians, one for each pair.
+export function ropeAngles(/** @type {number} */ position, /** @type {Vector} */ frequencies) {
   return frequencies.map((frequency) => position * frequency);
 }
 
@@ -33,8 +25,5 @@ export function withinTurn(angle) {
   return rest < 0 ? rest + TURN : rest;
 }
 
-/**
- * How far a pair's hand goes within a context: radians, at most a turn.
- * @type {(context: number, frequency: number) => number}
- */
+/** How far a pair turns in a context, radians, at most a turn. @type {(context: number, frequency: number) => number} */
 export const reachWithin = (context, frequency) => Math.min(context * frequency, TURN);

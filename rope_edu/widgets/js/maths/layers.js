@@ -1,41 +1,41 @@
-// Layers of a transformer on typed arrays: the same as torch.nn.functional's in float64.
+// Linear layers and LayerNorm over many tokens at once, on typed arrays: numbers of one token are side by side.
 
-/** A matrix row by row, or a vector as one row. @typedef {{columns: number, values: Float64Array}} Weight */
-/** @typedef {{gain: Weight, shift: Weight}} Norm */
+/** A weight row by row, as torch keeps it, and its bias. @typedef {{weight: Float64Array, bias?: Float64Array}} Layer */
+/** Numbers of a matrix, and how far apart those of two rows and of two terms of a sum are. @typedef {{values: Float64Array, row: number, deep: number}} Strided */
 
-const EPSILON = 1e-5; // of torch's LayerNorm
+/** Row by row: sums go along a row. @type {(values: Float64Array, columns: number) => Strided} */
+const along = (values, columns) => ({ values, row: columns, deep: 1 });
 
-/**
- * Φ(x), the share of a standard normal below x: ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …), Marsaglia 2004.
- * @type {(x: number) => number}
- */
-export function normalBelow(x) {
-  if (Math.abs(x) > 9) return x > 0 ? 1 : 0;
-  let [term, sum] = [x, x];
-  for (let odd = 3; sum + term !== sum; odd += 2) {
-    term *= (x * x) / odd;
-    sum += term;
-  }
-  return 0.5 + (sum * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
+/** The same matrix, sums going down its columns. @type {(values: Float64Array, columns: number) => Strided} */
+const down = (values, columns) => ({ values, row: 1, deep: columns });
+
+/** out = x Wᵀ + b for each token. @type {(out: Float64Array, x: Float64Array, layer: Layer, tokens: number) => void} */
+export function linearAll(out, x, { weight, bias }, tokens) {
+  const [rows, columns] = [out.length / tokens, x.length / tokens];
+  if (tokens > 1) product(out, tokens, rows, columns, along(x, columns), along(weight, columns));
+  else for (let i = 0; i < rows; i++) out[i] = dotAt(weight, i * columns, x, 0, columns);
+  if (!bias) return;
+  for (let t = 0; t < tokens; t++) for (let i = 0; i < rows; i++) out[t * rows + i] += bias[i];
 }
 
-/** GELU: x·Φ(x). @type {(x: number) => number} */
-export const gelu = (x) => x * normalBelow(x);
-
-/** x less its mean, over its spread, times gain plus shift. @type {(x: Float64Array, norm: Norm) => Float64Array} */
-export function layerNorm(x, { gain, shift }) {
-  const width = x.length;
-  let [mean, square] = [0, 0];
-  for (let i = 0; i < width; i++) mean += x[i] / width;
-  for (let i = 0; i < width; i++) square += (x[i] - mean) ** 2 / width;
-  const scale = 1 / Math.sqrt(square + EPSILON);
-  return x.map((value, i) => (value - mean) * scale * gain.values[i] + shift.values[i]);
+// The way back: from the slopes of `out`, `from`, to those of x, `into`, and of the layer.
+/** @type {(into: Float64Array, from: Float64Array, x: Float64Array, layer: Layer, slopes: Layer, tokens: number) => void} */
+export function linearBack(into, from, x, { weight }, slopes, tokens) {
+  const [rows, columns] = [from.length / tokens, x.length / tokens];
+  if (slopes.bias) sumTokens(slopes.bias, from, tokens);
+  product(slopes.weight, rows, columns, tokens, down(from, rows), down(x, columns));
+  product(into, tokens, columns, rows, along(from, rows), down(weight, columns));
 }
 
-/**
- * Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds side by side.
- * @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number}
- */
+/** @type {(bias: Float64Array, from: Float64Array, tokens: number) => void} */
+function sumTokens(bias, from, tokens) {
+  const width = bias.length;
+  bias.fill(0);
+  for (let t = 0; t < tokens; t++) for (let i = 0; i < width; i++) bias[i] += from[t * width + i];
+}
+
+// Σ a[i + k]·b[j + k] over `count` numbers; in two sums, which a processor adds side by side.
+/** @type {(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, count: number) => number} */
 export function dotAt(a, i, b, j, count) {
   let [even, odd] = [0, 0];
   const end = i + count - 1;
@@ -46,28 +46,94 @@ export function dotAt(a, i, b, j, count) {
   return i === end ? even + odd + a[i] * b[j] : even + odd;
 }
 
-/**
- * Matrix times column, plus a bias where one is given.
- * @type {(weight: Weight, x: ArrayLike<number>, bias?: Weight) => Float64Array}
- */
-export function linear({ columns, values }, x, bias) {
-  const out = new Float64Array(values.length / columns);
-  for (let row = 0; row < out.length; row++) {
-    out[row] = dotAt(values, row * columns, x, 0, columns) + (bias ? bias.values[row] : 0);
+// out[r, c] = Σ_k a[r, k]·b[c, k] over `depth` terms; two rows and four columns at a time, which a processor holds in registers.
+/** @type {(out: Float64Array, rows: number, columns: number, depth: number, a: Strided, b: Strided) => void} */
+function product(out, rows, columns, depth, a, b) {
+  const [evenRows, wholeColumns] = [rows - (rows % 2), columns - (columns % 4)];
+  for (let r = 0; r < evenRows; r += 2) {
+    for (let c = 0; c < wholeColumns; c += 4) {
+      block(
+        out,
+        r * columns + c,
+        columns,
+        depth,
+        a.values,
+        r * a.row,
+        a.row,
+        a.deep,
+        b.values,
+        c * b.row,
+        b.row,
+        b.deep,
+      );
+    }
   }
-  return out;
+  for (let r = 0; r < rows; r++) {
+    for (let c = r < evenRows ? wholeColumns : 0; c < columns; c++) {
+      let sum = 0;
+      for (let k = 0; k < depth; k++) sum += a.values[r * a.row + k * a.deep] * b.values[c * b.row + k * b.deep];
+      out[r * columns + c] = sum;
+    }
+  }
 }
 
-/**
- * Softmax of the first `count` scores, in place.
- * @template {Vector | Float64Array} Scores
- * @param {Scores} scores
- * @param {number} [count]
- */
-export function shares(scores, count = scores.length) {
-  let [top, sum] = [-Infinity, 0];
-  for (let i = 0; i < count; i++) if (scores[i] > top) top = scores[i];
-  for (let i = 0; i < count; i++) sum += scores[i] = Math.exp(scores[i] - top);
-  for (let i = 0; i < count; i++) scores[i] /= sum;
-  return scores;
+// Eight sums side by side, of rows of a from its number i on and of b from j on.
+/** @type {(out: Float64Array, at: number, columns: number, depth: number, a: Float64Array, i: number, aRow: number,
+ *   aDeep: number, b: Float64Array, j: number, bRow: number, bDeep: number) => void} */
+function block(out, at, columns, depth, a, i, aRow, aDeep, b, j, bRow, bDeep) {
+  let s0 = 0;
+  let s1 = 0;
+  let s2 = 0;
+  let s3 = 0;
+  let t0 = 0;
+  let t1 = 0;
+  let t2 = 0;
+  let t3 = 0;
+  for (let k = 0; k < depth; k++) {
+    const x = a[i];
+    const y = a[i + aRow];
+    const b0 = b[j];
+    const b1 = b[j + bRow];
+    const b2 = b[j + 2 * bRow];
+    const b3 = b[j + 3 * bRow];
+    s0 += x * b0;
+    s1 += x * b1;
+    s2 += x * b2;
+    s3 += x * b3;
+    t0 += y * b0;
+    t1 += y * b1;
+    t2 += y * b2;
+    t3 += y * b3;
+    i += aDeep;
+    j += bDeep;
+  }
+  out[at] = s0;
+  out[at + 1] = s1;
+  out[at + 2] = s2;
+  out[at + 3] = s3;
+  out[at + columns] = t0;
+  out[at + columns + 1] = t1;
+  out[at + columns + 2] = t2;
+  out[at + columns + 3] = t3;
+}
+
+const EPSILON = 1e-5; // of torch's LayerNorm
+
+// LayerNorm of each token; keeps the normed numbers and the scale, which the way back needs.
+/** @type {(x: Float64Array, norm: {weight: Float64Array, bias: Float64Array},
+ *   kept: {out: Float64Array, normed: Float64Array, scale: Float64Array}, tokens: number) => void} */
+export function normAll(x, { weight, bias }, { out, normed, scale }, tokens) {
+  const width = weight.length;
+  for (let t = 0; t < tokens; t++) {
+    const at = t * width;
+    let [mean, square] = [0, 0];
+    for (let i = 0; i < width; i++) mean += x[at + i];
+    mean /= width;
+    for (let i = 0; i < width; i++) square += (x[at + i] - mean) * (x[at + i] - mean);
+    scale[t] = 1 / Math.sqrt(square / width + EPSILON);
+    for (let i = 0; i < width; i++) {
+      normed[at + i] = (x[at + i] - mean) * scale[t];
+      out[at + i] = normed[at + i] * weight[i] + bias[i];
+    }
+  }
 }

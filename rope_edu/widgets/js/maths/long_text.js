@@ -2,12 +2,8 @@
 import { TURN } from "./frequencies.js";
 import * as scaling from "./scaling.js";
 
-/** @typedef {{invFreq: Vector, attentionFactor: number}} Rotation */
-
-/**
- * The rotation that the figure's settings make; see rope_edu/widgets/maths/long_text.py.
- * @type {(rule: string, length: number, headDim: number, base: number, settings: State) => Rotation}
- */
+// The rotation that the figure's settings make; see rope_edu/widgets/maths/long_text.py.
+/** @type {(rule: string, length: number, headDim: number, base: number, settings: State) => Rotation} */
 export function pageRope(rule, length, headDim, base, settings) {
   const { times, factor, ramp_from: slow, ramp_to: fast, first_pair: first, last_pair: last } = settings;
   const ramp = { betaSlow: slow, betaFast: fast, base };
@@ -29,11 +25,8 @@ export function pageRope(rule, length, headDim, base, settings) {
   };
 }
 
-/**
- * How far each pair comes within so many places, turns, at most one.
- * @type {(frequencies: Vector, places: number) => number[]}
- */
-export function turnsWithin(frequencies, places) {
+// How far each pair comes within so many places, turns, at most one.
+export function turnsWithin(/** @type {Vector} */ frequencies, /** @type {number} */ places) {
   return frequencies.map((frequency) => Math.min(1, (frequency * (places - 1)) / TURN));
 }
 
@@ -44,11 +37,8 @@ export function binSize(length, times) {
   return size;
 }
 
-/**
- * The mean of every `size` columns over all rows; NaN is not counted, and NaN where nothing is.
- * @type {(rows: ArrayLike<number>[], size: number) => number[]}
- */
-export function means(rows, size) {
+// The mean of every `size` columns over all rows; NaN is not counted, and NaN where nothing is.
+export function means(/** @type {ArrayLike<number>[]} */ rows, /** @type {number} */ size) {
   const bars = Math.ceil(rows[0].length / size);
   const [sums, counts] = [new Float64Array(bars), new Float64Array(bars)];
   for (const row of rows) {
@@ -71,4 +61,8 @@ export function lossOf(logits, answer) {
 }
 
 /** The token with the largest logit. @type {(logits: ArrayLike<number>) => number} */
-export const likeliest = (logits) => Array.from(logits).reduce((best, v, i, all) => (v > all[best] ? i : best), 0);
+export function likeliest(logits) {
+  let best = 0;
+  for (let i = 1; i < logits.length; i++) if (logits[i] > logits[best]) best = i;
+  return best;
+}

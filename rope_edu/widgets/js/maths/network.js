@@ -1,36 +1,32 @@
 // The tiny transformer of rope_edu/nn/transformer.py over a batch of texts: forward, loss, and the way back by hand.
-import { blockBack, blockForward, Kept } from "./block.js";
-import { normAll, normBack } from "./norms.js";
+import { blockBack, normBack } from "./back.js";
+import { Kept } from "./block.js";
+import { linearBack } from "./layers.js";
 import { addedTo, biasOfDistances, bucketsBack, turnsOfPlaces } from "./page_doors.js";
 import { HEADS, WIDTH } from "./page_weights.js";
-import { along, down, product } from "./products.js";
 import { steadyExp, steadyLog } from "./steady.js";
 
 /** @import { Texts } from "./page_tasks.js" */
-/** @import { Model } from "./block.js" */
+/** @import { Weights } from "./page_weights.js" */
+/** @typedef {{weights: Weights, slopes?: Weights, encoding: string, base: number}} Model */
 
 const TABLE = "encodings.0.table";
 
 /** A model on texts of one shape. */
 export class Network extends Kept {
-  /**
-   * @param {Model} model
-   * @param {number} rows
-   * @param {number} seq
-   * @param {Rotation} rope
-   */
+  /** @param {Model} model @param {number} rows @param {number} seq @param {Rotation} rope */
   constructor(model, rows, seq, rope) {
-    super(model, { rows, seq, heads: HEADS, wide: WIDTH / HEADS });
+    super(model.weights.of, { rows, seq, heads: HEADS, wide: WIDTH / HEADS }, model.slopes?.of);
+    this.model = model;
     this.added = addedTo(model.encoding, model.base, seq);
     this.turns = turnsOfPlaces(model.encoding, rope, seq);
-    this.vocab = model.weights.of["head.weight"].length / WIDTH;
+    this.vocab = this.of["head.weight"].length / WIDTH;
   }
 
   /** The logits after each token, row by row. @type {(words: Int32Array) => Float64Array} */
   forward(words) {
-    const { tokens, model, shape } = this;
-    const { of } = model.weights;
-    const x = this.room("x", tokens * WIDTH);
+    const { tokens, model, shape, of } = this;
+    const x = this.room("x", WIDTH);
     const table = model.encoding === "learned" ? of[TABLE] : this.added;
     for (let t = 0; t < tokens; t++) {
       const [word, place] = [words[t] * WIDTH, (t % shape.seq) * WIDTH];
@@ -38,19 +34,11 @@ export class Network extends Kept {
         x[t * WIDTH + i] = of["embedding.weight"][word + i] + (table ? table[place + i] : 0);
     }
     this.doors = { ...this.turns, bias: biasOfDistances(model.encoding, shape.seq, of[TABLE]) };
-    for (let n = 0; n < model.layers; n++) blockForward(this, `blocks.${n}`, x);
-    const { of: weights, kept } = this.norm("norm");
-    normAll(x, weights, kept, tokens);
-    const logits = this.room("logits", tokens * this.vocab);
-    product(logits, tokens, this.vocab, WIDTH, along(kept.out, WIDTH), along(of["head.weight"], WIDTH));
-    return logits;
+    return this.through(x);
   }
 
-  /**
-   * The mean loss over the places that count, nats; leaves the slopes of the logits, and with `back` those of all weights.
-   * @type {(texts: Texts, back?: boolean) => number}
-   */
-  loss({ tokens: words, targets, counts }, back = true) {
+  /** The mean loss over the places that count, nats; leaves the slopes of all weights. */
+  loss(/** @type {Texts} */ { tokens: words, targets, counts }) {
     const { vocab } = this;
     const logits = this.forward(words);
     const counted = counts.reduce((sum, one) => sum + one, 0);
@@ -65,25 +53,20 @@ export class Network extends Kept {
       for (let i = 0; i < vocab; i++) logits[at + i] *= weight / sum;
       logits[at + targets[t]] -= weight;
     }
-    if (back) this.#back(words, logits);
+    this.#back(words, logits);
     return loss;
   }
 
-  /**
-   * @param {Int32Array} words
-   * @param {Float64Array} logits their slopes
-   */
+  /** From the slopes of the logits to those of all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
   #back(words, logits) {
-    const { tokens, model, shape, vocab } = this;
-    const { of } = model.slopes;
-    const { kept } = this.norm("norm");
-    const [from, into] = [this.room("from", tokens * WIDTH), this.room("into", tokens * WIDTH)];
-    product(of["head.weight"], vocab, WIDTH, tokens, down(logits, vocab), down(kept.out, WIDTH));
-    product(from, tokens, WIDTH, vocab, along(logits, vocab), down(model.weights.of["head.weight"], WIDTH));
+    const { tokens, model, shape, slopesOf: of } = this;
+    const kept = this.normed("norm");
+    const [from, into] = [this.room("from", WIDTH), this.room("into", WIDTH)];
+    linearBack(from, logits, kept.out, this.layer("head"), this.slopes("head"), tokens);
     into.fill(0);
-    normBack(into, from, model.weights.of["norm.weight"], kept, this.norm("norm", model.slopes).of, tokens);
+    normBack(into, from, this.layer("norm"), kept, this.slopes("norm"), tokens);
     const biasSlope = model.encoding === "t5" ? new Float64Array(HEADS * shape.seq) : undefined;
-    for (let n = model.layers - 1; n >= 0; n--) blockBack(this, `blocks.${n}`, into, from, biasSlope);
+    for (let n = this.layers - 1; n >= 0; n--) blockBack(this, `blocks.${n}`, into, from, biasSlope);
     if (biasSlope) bucketsBack(of[TABLE], biasSlope, shape.seq);
     of["embedding.weight"].fill(0);
     if (model.encoding === "learned") of[TABLE].fill(0);

@@ -2,11 +2,8 @@
 import { ORDER } from "../data/order.js";
 import { attention, matVec } from "./dot_product.js";
 
-/**
- * A word's vector: a direction of length 1 made from its letters. The same letters, the same vector.
- * @type {(word: string) => Pair}
- */
-export function wordDirection(word) {
+// A word's vector: a direction of length 1 made from its letters. The same letters, the same vector.
+export function wordDirection(/** @type {string} */ word) {
   let mixed = ORDER.seed;
   for (const letter of word.toLowerCase()) mixed = Math.imul(mixed ^ Number(letter.codePointAt(0)), 0x01000193);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
@@ -19,8 +16,7 @@ export function wordDirection(word) {
 export function readWords(/** @type {string[]} */ words, /** @type {boolean} */ causal, /** @type {number} */ layers) {
   /** @type {Matrix} */
   let outputs = words.map(wordDirection);
-  /** @type {Matrix} */
-  let weights = [];
+  let weights = /** @type {Matrix} */ ([]);
   for (let layer = 0; layer < layers; layer++) {
     const of = (/** @type {Matrix} */ matrix) => outputs.map((row) => matVec(matrix, row));
     ({ weights, outputs } = attention(of(ORDER.query), of(ORDER.key), of(ORDER.value), causal));

@@ -1,5 +1,4 @@
 // Where a model that the page trains learns of places: vectors that are added, a rotation, or a bias for each distance.
-
 import { pageRope } from "./long_text.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 import { alibiSlopes, t5Bucket } from "./relative.js";
@@ -10,30 +9,20 @@ import { steadyPower, steadyTurn } from "./steady.js";
 const WIDE = WIDTH / HEADS;
 const ROTATE = ["rotary", "p-rope"];
 
-/**
- * Frequencies of a head, radians per token, from powers that are the same in every engine.
- * @type {(wide: number, base: number) => number[]}
- */
+/** Frequencies, radians per token, the same in every engine. @type {(wide: number, base: number) => number[]} */
 export const steadyFreq = (wide, base) =>
   Array.from({ length: wide / 2 }, (_, i) => steadyPower(base, (-2 * i) / wide));
 
-/**
- * The rotation with which a model is trained: pairs that are switched off stand still, and those that p-RoPE leaves out.
- * @type {(settings: State) => Rotation}
- */
-export function trainedRope({ encoding, base, first_pair: first, last_pair: last, p }) {
+// The rotation with which a model is trained: pairs that are switched off stand still, and those that p-RoPE leaves out.
+export function trainedRope(/** @type {State} */ { encoding, base, first_pair: first, last_pair: last, p }) {
   const turning = encoding === "p-rope" ? [1, Math.floor((p * WIDE) / 2)] : [first, last];
   const turns = (/** @type {number} */ i) => turning[0] <= i + 1 && i + 1 <= turning[1];
   const invFreq = steadyFreq(WIDE, base).map((frequency, i) => (turns(i) ? frequency : 0));
   return { invFreq, attentionFactor: 1 };
 }
 
-/**
- * The rotation under which it reads: a rule of Part IV may have changed the frequencies after the training.
- * @param {State} settings
- * @param {number} length tokens of a trained text
- * @returns {Rotation}
- */
+// The rotation under which it reads: a rule of Part IV may have changed it after training on texts of `length` tokens.
+/** @type {(settings: State, length: number) => Rotation} */
 export function readingRope(settings, length) {
   const { encoding, rule, times, base, first_pair, last_pair } = settings;
   if (encoding !== "rotary" || rule === "none" || times === 1) return trainedRope(settings);
@@ -42,44 +31,33 @@ export function readingRope(settings, length) {
   return pageRope(rule, length, WIDE, base, { ...ramp, ...changed });
 }
 
-/**
- * Vectors that are added to the embeddings, place after place; nothing where an encoding adds none.
- * @type {(encoding: string, base: number, seq: number) => Float64Array | undefined}
- */
-export function addedTo(encoding, base, seq) {
-  if (encoding !== "sinusoidal") return undefined;
-  const [out, frequencies] = [new Float64Array(seq * WIDTH), steadyFreq(WIDTH, base)];
-  for (let place = 0; place < seq; place++) {
-    frequencies.forEach((frequency, i) => {
-      const [c, s] = steadyTurn(place * frequency);
-      out.set([s, c], place * WIDTH + 2 * i);
-    });
-  }
-  return out;
-}
-
-/**
- * Cosines and sines of every place and pair, times the attention factor.
- * @type {(encoding: string, rope: Rotation, seq: number) => Doors}
- */
-export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
-  if (!ROTATE.includes(encoding)) return {};
-  const pairs = invFreq.length;
+// Cosines and sines of every place and pair.
+/** @type {(frequencies: Vector, seq: number) => {cos: Float64Array, sin: Float64Array}} */
+function turnsOf(frequencies, seq) {
+  const pairs = frequencies.length;
   const [cos, sin] = [new Float64Array(seq * pairs), new Float64Array(seq * pairs)];
-  for (let place = 0; place < seq; place++) {
-    invFreq.forEach((frequency, i) => {
-      const [c, s] = steadyTurn(place * frequency);
-      cos[place * pairs + i] = attentionFactor * c;
-      sin[place * pairs + i] = attentionFactor * s;
-    });
-  }
+  for (let n = 0; n < cos.length; n++) [cos[n], sin[n]] = steadyTurn(Math.floor(n / pairs) * frequencies[n % pairs]);
   return { cos, sin };
 }
 
-/**
- * The bias of each head at each distance, from T5's table or ALiBi's slopes; nothing for the others.
- * @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined}
- */
+// Vectors that are added to the embeddings, place after place; nothing where an encoding adds none.
+/** @type {(encoding: string, base: number, seq: number) => Float64Array | undefined} */
+export function addedTo(encoding, base, seq) {
+  if (encoding !== "sinusoidal") return undefined;
+  const { cos, sin } = turnsOf(steadyFreq(WIDTH, base), seq);
+  return Float64Array.from({ length: 2 * cos.length }, (_, n) => (n % 2 ? cos : sin)[Math.floor(n / 2)]);
+}
+
+// Cosines and sines of every place and pair, times the attention factor, where an encoding rotates.
+/** @type {(encoding: string, rope: Rotation, seq: number) => Doors} */
+export function turnsOfPlaces(encoding, { invFreq, attentionFactor }, seq) {
+  if (!ROTATE.includes(encoding)) return {};
+  const { cos, sin } = turnsOf(invFreq, seq);
+  return { cos: cos.map((c) => attentionFactor * c), sin: sin.map((s) => attentionFactor * s) };
+}
+
+// The bias of each head at each distance, from T5's table or ALiBi's slopes; nothing for the others.
+/** @type {(encoding: string, seq: number, table?: Float64Array) => Float64Array | undefined} */
 export function biasOfDistances(encoding, seq, table) {
   if (encoding !== "alibi" && encoding !== "t5") return undefined;
   const bias = new Float64Array(HEADS * seq);
@@ -92,10 +70,8 @@ export function biasOfDistances(encoding, seq, table) {
   return bias;
 }
 
-/**
- * What each number of T5's table gets from the slopes of all distances.
- * @type {(table: Float64Array, slopes: Float64Array, seq: number) => void}
- */
+// What each number of T5's table gets from the slopes of all distances.
+/** @type {(table: Float64Array, slopes: Float64Array, seq: number) => void} */
 export function bucketsBack(table, slopes, seq) {
   table.fill(0);
   for (let head = 0; head < HEADS; head++) {

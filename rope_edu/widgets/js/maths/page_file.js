@@ -1,5 +1,5 @@
 // A model of the page as a file: its settings, and every number that training goes on from, so that it goes on exactly.
-
+import { fromBase64, toBase64 } from "../lib/base64.js";
 import { phrase } from "../lib/phrase.js";
 
 /** What a run is made of; lists of numbers. @typedef {{step: number, losses: Vector, weights: Float64Array, means: Float64Array, squares: Float64Array}} Kept */
@@ -7,42 +7,15 @@ import { phrase } from "../lib/phrase.js";
 const FORMAT = "rope-edu model of the page";
 const VERSION = 1;
 const LISTS = /** @type {const} */ (["weights", "means", "squares"]);
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Numbers as base64 of float64, the lowest byte first. @type {(numbers: Float64Array) => string} */
-export function packed(numbers) {
-  const bytes = new Uint8Array(8 * numbers.length + 2);
-  const view = new DataView(bytes.buffer);
-  numbers.forEach((number, i) => {
-    view.setFloat64(8 * i, number, true);
-  });
-  let text = "";
-  for (let i = 0; i < 8 * numbers.length; i += 3) {
-    const three = (bytes[i] << 16) | (bytes[i + 1] << 8) | bytes[i + 2];
-    for (const shift of [18, 12, 6, 0]) text += ALPHABET[(three >> shift) & 63];
-  }
-  const rest = (8 * numbers.length) % 3;
-  return rest ? text.slice(0, rest - 3) + "=".repeat(3 - rest) : text;
-}
+/** Numbers as base64 of float64, the lowest byte first. */
+export const packed = (/** @type {Float64Array} */ numbers) => toBase64(new Uint8Array(numbers.slice().buffer));
 
-/**
- * The numbers of a text that `packed` wrote; nothing where it is no such text.
- * @type {(text: unknown) => Float64Array | undefined}
- */
-export function unpacked(text) {
-  if (typeof text !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
-  const letters = text.replace(/=+$/, "");
-  const bytes = new Uint8Array(Math.floor((letters.length * 6) / 8));
-  let [bits, count, at] = [0, 0, 0];
-  for (const letter of letters) {
-    [bits, count] = [((bits << 6) | ALPHABET.indexOf(letter)) & 0xffff, count + 6];
-    if (count < 8) continue;
-    count -= 8;
-    bytes[at++] = (bits >> count) & 255;
-  }
-  if (bytes.length % 8) return undefined;
-  const view = new DataView(bytes.buffer);
-  return Float64Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
+/** The numbers of a text that `packed` wrote; nothing where it is no such text. */
+export function unpacked(/** @type {unknown} */ text) {
+  if (typeof text !== "string" || text.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
+  const { buffer } = fromBase64(text);
+  return buffer.byteLength % 8 ? undefined : new Float64Array(buffer);
 }
 
 /** The text of a file. @type {(settings: State, kept: Kept) => string} */
@@ -51,12 +24,8 @@ export function fileOf(settings, kept) {
   return JSON.stringify({ format: FORMAT, version: VERSION, settings, losses: kept.losses, ...lists }, null, 1);
 }
 
-/**
- * What a file holds; an Error with a sentence where it is no such file, or broken.
- * @param {string} text
- * @param {(settings: State) => number} sizeOf how many weights these settings have; an Error where they are none
- * @returns {{settings: State, kept: Kept}}
- */
+// What a file holds; an Error with a sentence where it is no such file, or broken. `sizeOf` says how many weights settings have.
+/** @type {(text: string, sizeOf: (settings: State) => number) => {settings: State, kept: Kept}} */
 export function readFile(text, sizeOf) {
   let all;
   try {

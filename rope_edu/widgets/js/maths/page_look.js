@@ -3,17 +3,15 @@ import { Network } from "./network.js";
 import { drawTexts } from "./page_tasks.js";
 import { HEADS, WIDTH } from "./page_weights.js";
 
-/** @import { Model } from "./block.js" */
+/** @import { Model } from "./network.js" */
 
 const WIDE = WIDTH / HEADS;
 
 /** Attention weights row by row, and how much each pair sways the scores. @typedef {{seq: number, weights: Float64Array, pairs: Float64Array}} Inside */
 
-/**
- * How much each pair of a head sways the scores: the spread of its part of the score over the keys that a query sees, the mean over
- * all queries but the first. Numbers of a token: queries, keys, values of all heads; pairs (i, i + half).
- * @type {(qkv: Float64Array, seq: number, head: number) => Float64Array}
- */
+// How much each pair of a head sways the scores: the spread of its part of the score over the keys that a query sees, the mean over
+// all queries but the first. Numbers of a token: queries, keys, values of all heads; pairs (i, i + half).
+/** @type {(qkv: Float64Array, seq: number, head: number) => Float64Array} */
 export function swayOfPairs(qkv, seq, head) {
   const half = WIDE / 2;
   const sway = new Float64Array(half);
@@ -34,15 +32,13 @@ export function swayOfPairs(qkv, seq, head) {
   return sway;
 }
 
-/**
- * Look into a head of the last block, on a text as long as those of the training.
- * @type {(model: Model, which: {task: string, length: number, head: number}, rope: Rotation) => Inside}
- */
+// Look into a head of the last block, on a text as long as those of the training.
+/** @type {(model: Model, which: {task: string, length: number, head: number}, rope: Rotation) => Inside} */
 export function lookInside(model, { task, length, head }, rope) {
   const { seq, tokens } = drawTexts(task, { split: "test", seed: 0, step: 0 }, 1, length);
   const network = new Network(model, 1, seq, rope);
   network.forward(tokens);
-  const block = `blocks.${model.layers - 1}`;
+  const block = `blocks.${network.layers - 1}`;
   const all = network.room(`${block}.weights`, 0);
   const n = head - 1;
   return {

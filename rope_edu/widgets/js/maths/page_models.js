@@ -1,31 +1,22 @@
 // The trained models that run in the page: the same as rope_edu/results/page_models.py.
 import { PAGE_MODELS } from "../data/page_models.js";
+import { fromBase64 } from "../lib/base64.js";
 import { memo } from "../lib/memo.js";
-import { makeModel, Reader } from "./transformer.js";
 
-/** @import { Weight } from "./layers.js" */
 /** @import { Model } from "./transformer.js" */
 /** @typedef {{model: Model, length: number, headDim: number, base: number, alphabet: string, texts: Vector[], answers: Vector[], reached: {accuracy: number, loss: number}}} PageModel */
 
 const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
 
-/** @param {string} text */
-const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
-
-/**
- * A weight from 8 bits a number: each row's whole numbers times its scale.
- * @type {(stored: {scales: string, codes: string}) => Weight}
- */
-export function unpacked(stored) {
-  const [scales, codes] = [new Float32Array(bytesOf(stored.scales)), new Int8Array(bytesOf(stored.codes))];
+// A weight from 8 bits a number: each row's whole numbers times its scale.
+export function unpacked(/** @type {{scales: string, codes: string}} */ stored) {
+  const scales = new Float32Array(fromBase64(stored.scales).buffer);
+  const codes = new Int8Array(fromBase64(stored.codes).buffer);
   const columns = codes.length / scales.length;
-  return { columns, values: Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]) };
+  return Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]);
 }
 
-/**
- * Tokens from characters; −1 for one that is not in the alphabet.
- * @type {(text: string, alphabet: string) => number[]}
- */
+/** Tokens from characters; −1 for an unknown one. @type {(text: string, alphabet: string) => number[]} */
 export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
 
 /** The model of a task, unpacked once. @type {(task: string) => PageModel} */
@@ -34,14 +25,5 @@ export const pageModel = memo((task) => {
   const named = Object.entries(weights).map(([name, weight]) => [name, unpacked(weight)]);
   const rows = (/** @type {string[]} */ texts) => texts.map((text) => tokensOf(text, stored.alphabet));
   const [texts, answers] = [rows(stored.texts), rows(stored.answers)];
-  return { ...stored, headDim, texts, answers, model: makeModel(Object.fromEntries(named), heads) };
+  return { ...stored, headDim, texts, answers, model: { of: Object.fromEntries(named), heads } };
 });
-
-/**
- * The logits of a text, one row a token.
- * @type {(model: Model, tokens: Vector, rope: {invFreq: Vector, attentionFactor: number}) => number[][]}
- */
-export function logitsOf(model, tokens, rope) {
-  const reader = new Reader(model, rope);
-  return tokens.map((token) => Array.from(reader.read(token)));
-}

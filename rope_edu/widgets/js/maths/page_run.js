@@ -1,4 +1,6 @@
 // One training run, as rope_edu/training/loop.py does it: batches, a learning rate for each step, a clipped gradient, AdamW.
+import { memo } from "../lib/memo.js";
+import { likeliest } from "./long_text.js";
 import { Network } from "./network.js";
 import { readingRope, trainedRope } from "./page_doors.js";
 import { lookInside } from "./page_look.js";
@@ -14,6 +16,9 @@ const [KEEP, KEEP_SQUARE, TINY] = [0.9, 0.98, 1e-8]; // of Adam
 const DECAY = 0.01;
 const CLIP = 1;
 
+/** A base times itself: `**` rounds otherwise in another engine. @type {(base: number, times: number) => number} */
+const power = (base, times) => Array(times).fill(base).reduce((all, one) => all * one, 1);
+
 /** A model and its training so far. */
 export class Run {
   /** @param {State} settings */
@@ -23,11 +28,10 @@ export class Run {
     this.settings = settings;
     this.weights = drawWeights(named, seed);
     this.slopes = roomFor(named);
-    this.model = { weights: this.weights, slopes: this.slopes, encoding, base, layers };
-    this.networks = /** @type {Map<string, Network>} */ (new Map());
+    this.model = { weights: this.weights, slopes: this.slopes, encoding, base };
+    this.network = memo((seq) => new Network(this.model, ROWS, seq, trainedRope(settings)), Infinity);
     this.means = new Float64Array(this.weights.all.length);
     this.squares = new Float64Array(this.weights.all.length);
-    this.powers = [1, 1]; // of what Adam keeps
     this.losses = /** @type {number[]} */ ([]); // before each step
   }
 
@@ -47,14 +51,7 @@ export class Run {
     this.means.set(means);
     this.squares.set(squares);
     this.losses = Array.from(losses);
-    this.powers = [1, 1];
-    for (let n = 0; n < losses.length; n++) this.powers = [this.powers[0] * KEEP, this.powers[1] * KEEP_SQUARE];
     return this;
-  }
-
-  /** Numbers of the model. */
-  get size() {
-    return this.weights.all.length;
   }
 
   /** Whom a head attends to, and by which pairs; `reading` has head, times and rule. */
@@ -64,22 +61,11 @@ export class Run {
     return lookInside(this.model, { task, length, head: reading.head }, rope);
   }
 
-  /** @type {(rows: number, seq: number, rope: Rotation) => Network} */
-  network(rows, seq, rope) {
-    const name = JSON.stringify([rows, seq, rope]);
-    const known = this.networks.get(name);
-    if (known) return known;
-    if (this.networks.size >= 3 && this.settings.task !== "copy") this.networks.clear(); // copy has texts of many lengths
-    const made = new Network(this.model, rows, seq, rope);
-    this.networks.set(name, made);
-    return made;
-  }
-
   /** One step; returns the loss before it. */
   train() {
     const { task, length, seed, learning_rate: most } = this.settings;
     const texts = drawTexts(task, { split: "train", seed, step: this.step }, ROWS, length);
-    const loss = this.network(ROWS, texts.seq, trainedRope(this.settings)).loss(texts);
+    const loss = this.network(texts.seq).loss(texts);
     this.losses.push(loss);
     this.#descend(rateOf(most, this.step, pageTask(task).steps));
     return loss;
@@ -92,8 +78,7 @@ export class Run {
     let norm = 0;
     for (let i = 0; i < slopes.length; i++) norm += slopes[i] * slopes[i];
     const clip = Math.min(1, CLIP / (Math.sqrt(norm) + 1e-6));
-    this.powers = [this.powers[0] * KEEP, this.powers[1] * KEEP_SQUARE];
-    const [first, second] = [rate / (1 - this.powers[0]), Math.sqrt(1 - this.powers[1])];
+    const [first, second] = [rate / (1 - power(KEEP, this.step)), Math.sqrt(1 - power(KEEP_SQUARE, this.step))];
     for (let i = 0; i < values.length; i++) {
       const slope = clip * slopes[i];
       means[i] = KEEP * means[i] + (1 - KEEP) * slope;
@@ -102,11 +87,8 @@ export class Run {
     }
   }
 
-  /**
-   * The share of right answers at each place of unseen texts, NaN where none counts; `reading` has times and rule.
-   * @type {(reading: State) => Float64Array}
-   */
-  right(reading) {
+  // The share of right answers at each place of unseen texts, NaN where none counts; `reading` has times and rule.
+  right(/** @type {State} */ reading) {
     const { task, length } = this.settings;
     const texts = drawTexts(task, { split: "test", seed: 0, step: 0 }, TEST_ROWS, reading.times * length);
     const { seq, tokens, targets, counts } = texts;
@@ -118,10 +100,8 @@ export class Run {
       for (let t = 0; t < ROWS * seq; t++) {
         if (!counts[first * seq + t]) continue;
         const said = logits.subarray(t * network.vocab, (t + 1) * network.vocab);
-        let best = 0;
-        for (let i = 1; i < said.length; i++) if (said[i] > said[best]) best = i;
         asked[t % seq] += 1;
-        right[t % seq] += best === targets[first * seq + t] ? 1 : 0;
+        right[t % seq] += likeliest(said) === targets[first * seq + t] ? 1 : 0;
       }
     }
     return right.map((count, place) => count / asked[place]);

@@ -2,8 +2,9 @@
 import { streamOf, uniformAt, wholeAt } from "./draws.js";
 import { partOf, prose } from "./page_prose.js";
 
-/** Tokens and targets row by row, and whether each place counts. @typedef {{rows: number, seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
+/** Tokens and targets row by row, and whether each place counts. @typedef {{seq: number, tokens: Int32Array, targets: Int32Array, counts: Uint8Array}} Texts */
 /** Where one row is written, without its first token. @typedef {{tokens: Int32Array, targets: Int32Array, counts: Uint8Array, row: number}} Row */
+/** @typedef {(row: Row, length: number, stream: (n: number) => number, split: string) => void} Draw */
 
 const SPLITS = ["train", "test"];
 const BACK = 5; // places
@@ -24,10 +25,8 @@ const TASKS = {
 /** A task by name. */
 export const pageTask = (/** @type {string} */ name) => TASKS[/** @type {keyof typeof TASKS} */ (name)];
 
-/**
- * A guess among a task's letters: the share of right answers, and the loss in nats. Of text the guess knows how often each character
- * occurs: it says the commonest.
- */
+// A guess among a task's letters: the share of right answers, and the loss in nats. Of text the guess knows how often each character
+// occurs: it says the commonest.
 export function guessOf(/** @type {string} */ name) {
   if (name === "text") {
     const shares = prose().shares.filter((share) => share > 0);
@@ -40,31 +39,23 @@ export function guessOf(/** @type {string} */ name) {
 /** Tokens of a text, the first one among them. @type {(name: string, length: number) => number} */
 export const placesOf = (name, length) => pageTask(name).seq(length);
 
-/**
- * One batch: a pure function of its arguments. A row begins with a token of its own, the last of the vocabulary.
- * @type {(name: string, which: {split: string, seed: number, step: number}, rows: number, length: number) => Texts}
- */
+// One batch: a pure function of its arguments. A row begins with a token of its own, the last of the vocabulary.
+/** @type {(name: string, which: {split: string, seed: number, step: number}, rows: number, length: number) => Texts} */
 export function drawTexts(name, { split, seed, step }, rows, length) {
   const { vocab, seq, draw } = pageTask(name);
   const keys = [SPLITS.indexOf(split), seed, step, length];
   const stream = (/** @type {number} */ n) => streamOf([...keys, n]);
-  const n = split === "train" ? shortened(stream(3), length) : length;
-  const [long, wide] = [name === "copy" ? n : length, rows];
+  const long = name === "copy" && split === "train" ? shortened(stream(3), length) : length;
   const places = seq(long);
-  const tokens = new Int32Array(wide * places);
-  const targets = new Int32Array(wide * places);
-  const counts = new Uint8Array(wide * places);
-  for (let row = 0; row < wide; row++) {
-    tokens[row * places] = vocab - 1;
-    const part = { row, tokens: rowOf(tokens, row), targets: rowOf(targets, row), counts: rowOf(counts, row) };
-    draw(part, long, stream, split);
+  const [tokens, targets] = [new Int32Array(rows * places), new Int32Array(rows * places)];
+  const counts = new Uint8Array(rows * places);
+  for (let row = 0; row < rows; row++) {
+    const [first, end] = [row * places, (row + 1) * places];
+    tokens[first] = vocab - 1;
+    const [said, answers] = [tokens, targets].map((all) => all.subarray(first + 1, end));
+    draw({ row, tokens: said, targets: answers, counts: counts.subarray(first + 1, end) }, long, stream, split);
   }
-  return { rows: wide, seq: places, tokens, targets, counts };
-
-  /** @template {Int32Array | Uint8Array} Some @param {Some} all @param {number} row @returns {Some} */
-  function rowOf(all, row) {
-    return /** @type {Some} */ (all.subarray(row * places + 1, (row + 1) * places));
-  }
+  return { seq: places, tokens, targets, counts };
 }
 
 /** A length from half of it to all. @type {(stream: number, length: number) => number} */
@@ -73,10 +64,7 @@ function shortened(stream, length) {
   return half + wholeAt(stream, 0, length - half + 1);
 }
 
-/**
- * Say at every place the token that stood five places before.
- * @type {(row: Row, length: number, stream: (n: number) => number) => void}
- */
+/** Say at every place the token of five places before. @type {Draw} */
 function drawBack({ row, tokens, targets, counts }, length, stream) {
   const first = stream(0);
   for (let i = 0; i < length; i++) tokens[i] = wholeAt(first, row * length + i, 16);
@@ -86,7 +74,7 @@ function drawBack({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/** Say a sequence again after the separator. @type {(row: Row, n: number, stream: (n: number) => number) => void} */
+/** Say a sequence again after the separator. @type {Draw} */
 function drawCopy({ row, tokens, targets, counts }, n, stream) {
   const first = stream(0);
   for (let i = 0; i < n; i++) {
@@ -98,10 +86,7 @@ function drawCopy({ row, tokens, targets, counts }, n, stream) {
   tokens[n] = 16;
 }
 
-/**
- * Say the letter that stands as far back as the number just read tells.
- * @type {(row: Row, length: number, stream: (n: number) => number) => void}
- */
+/** Say the letter that is as far back as the number just read tells. @type {Draw} */
 function drawRecall({ row, tokens, targets, counts }, length, stream) {
   const [letters, far, asks] = [stream(0), stream(1), stream(2)];
   for (let i = 0; i < length; i++) {
@@ -118,10 +103,7 @@ function drawRecall({ row, tokens, targets, counts }, length, stream) {
   }
 }
 
-/**
- * Say the next character of the prose, from a place that is drawn.
- * @type {(row: Row, length: number, stream: (n: number) => number, split: string) => void}
- */
+/** Say the next character of the prose, from a place that is drawn. @type {Draw} */
 function drawText({ row, tokens, targets, counts }, length, stream, split) {
   const part = partOf(split);
   const start = wholeAt(stream(0), row, part.length - length);

@@ -2,7 +2,7 @@
 import { normalAt, streamOf, uniformAt } from "./draws.js";
 import { pageTask, placesOf } from "./page_tasks.js";
 
-/** A weight: rows × columns numbers, how they are drawn, and how widely. @typedef {{name: string, rows: number, columns: number, draw: "normal" | "uniform" | "same", spread: number}} Named */
+/** A weight: rows × columns numbers, how each is drawn, and times what. @typedef {{name: string, rows: number, columns: number, draw: (stream: number, n: number) => number, spread: number}} Named */
 /** All weights by name, each a part of one array. @typedef {{all: Float64Array, of: Record<string, Float64Array>}} Weights */
 
 export const WIDTH = 32;
@@ -10,6 +10,10 @@ export const HEADS = 2;
 export const HIDDEN = 64;
 export const BUCKETS = 32; // of T5
 const LONGEST = 4; // times the trained length: rows of a learned table
+
+/** From −1 to 1. @type {(stream: number, n: number) => number} */
+const evenly = (stream, n) => 2 * uniformAt(stream, n) - 1;
+const one = () => 1;
 
 /** The weights of a block, in the order in which they are drawn. @type {(n: number, layers: number) => Named[]} */
 function blockOf(n, layers) {
@@ -19,39 +23,37 @@ function blockOf(n, layers) {
   return [
     ...normOf(name("norm_1")),
     ...normOf(name("norm_2")),
-    { name: name("attention.w_qkv.weight"), rows: 3 * WIDTH, columns: WIDTH, draw: "normal", spread: thin },
-    { name: name("attention.w_o.weight"), rows: WIDTH, columns: WIDTH, draw: "normal", spread: thin * adds },
-    { name: name("mlp.0.weight"), rows: HIDDEN, columns: WIDTH, draw: "normal", spread: thin },
-    { name: name("mlp.0.bias"), rows: 1, columns: HIDDEN, draw: "uniform", spread: thin },
-    { name: name("mlp.2.weight"), rows: WIDTH, columns: HIDDEN, draw: "normal", spread: thick * adds },
-    { name: name("mlp.2.bias"), rows: 1, columns: WIDTH, draw: "uniform", spread: thick },
+    { name: name("attention.w_qkv.weight"), rows: 3 * WIDTH, columns: WIDTH, draw: normalAt, spread: thin },
+    { name: name("attention.w_o.weight"), rows: WIDTH, columns: WIDTH, draw: normalAt, spread: thin * adds },
+    { name: name("mlp.0.weight"), rows: HIDDEN, columns: WIDTH, draw: normalAt, spread: thin },
+    { name: name("mlp.0.bias"), rows: 1, columns: HIDDEN, draw: evenly, spread: thin },
+    { name: name("mlp.2.weight"), rows: WIDTH, columns: HIDDEN, draw: normalAt, spread: thick * adds },
+    { name: name("mlp.2.bias"), rows: 1, columns: WIDTH, draw: evenly, spread: thick },
   ];
 }
 
 /** @type {(name: string) => Named[]} */
 const normOf = (name) => [
-  { name: `${name}.weight`, rows: 1, columns: WIDTH, draw: "same", spread: 1 },
-  { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: "same", spread: 0 },
+  { name: `${name}.weight`, rows: 1, columns: WIDTH, draw: one, spread: 1 },
+  { name: `${name}.bias`, rows: 1, columns: WIDTH, draw: one, spread: 0 },
 ];
 
-/**
- * All weights of a model; those of its encoding come last, so that models of one seed share all others at the start.
- * @type {(task: string, encoding: string, layers: number, length: number) => Named[]}
- */
+// All weights of a model; those of its encoding come last, so that models of one seed share all others at the start.
+/** @type {(task: string, encoding: string, layers: number, length: number) => Named[]} */
 export function weightsOf(task, encoding, layers, length) {
   const { vocab } = pageTask(task);
   const places = placesOf(task, LONGEST * length);
   const table = "encodings.0.table";
   /** @type {Record<string, Named[]>} */
   const own = {
-    learned: [{ name: table, rows: places, columns: WIDTH, draw: "normal", spread: 0.3 }],
-    t5: [{ name: table, rows: BUCKETS, columns: HEADS, draw: "same", spread: 0 }],
+    learned: [{ name: table, rows: places, columns: WIDTH, draw: normalAt, spread: 0.3 }],
+    t5: [{ name: table, rows: BUCKETS, columns: HEADS, draw: one, spread: 0 }],
   };
   return [
-    { name: "embedding.weight", rows: vocab, columns: WIDTH, draw: "normal", spread: 1 },
+    { name: "embedding.weight", rows: vocab, columns: WIDTH, draw: normalAt, spread: 1 },
     ...Array.from({ length: layers }, (_, n) => blockOf(n, layers)).flat(),
     ...normOf("norm"),
-    { name: "head.weight", rows: vocab, columns: WIDTH, draw: "normal", spread: 1 / Math.sqrt(WIDTH) },
+    { name: "head.weight", rows: vocab, columns: WIDTH, draw: normalAt, spread: 1 / Math.sqrt(WIDTH) },
     ...(own[encoding] ?? []),
   ];
 }
@@ -63,8 +65,7 @@ export const sizeOf = ({ task, encoding, layers, length }) =>
 /** Room for these weights, all 0. @type {(named: Named[]) => Weights} */
 export function roomFor(named) {
   const all = new Float64Array(named.reduce((sum, { rows, columns }) => sum + rows * columns, 0));
-  /** @type {Record<string, Float64Array>} */
-  const of = {};
+  const of = /** @type {Record<string, Float64Array>} */ ({});
   let start = 0;
   for (const { name, rows, columns } of named) {
     of[name] = all.subarray(start, start + rows * columns);
@@ -78,10 +79,7 @@ export function drawWeights(named, seed) {
   const weights = roomFor(named);
   named.forEach(({ name, draw, spread }, n) => {
     const [values, stream] = [weights.of[name], streamOf([1000 + n, seed])];
-    for (let i = 0; i < values.length; i++) {
-      const drawn = { normal: () => normalAt(stream, i), uniform: () => 2 * uniformAt(stream, i) - 1, same: () => 1 };
-      values[i] = spread * drawn[draw]();
-    }
+    for (let i = 0; i < values.length; i++) values[i] = spread * draw(stream, i);
   });
   return weights;
 }

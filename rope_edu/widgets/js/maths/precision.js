@@ -4,22 +4,16 @@ import { PRECISION } from "../data/precision.js";
 const SINGLE = new Float32Array(1);
 const SINGLE_BITS = new Uint32Array(SINGLE.buffer);
 
-/**
- * The nearest float32 whose significand has 8 bits, ties to even: add just under half of the last bit kept, and cut.
- * @type {(x: number) => number}
- */
-function toBfloat16(x) {
+// The nearest float32 whose significand has 8 bits, ties to even: add just under half of the last bit kept, and cut.
+function toBfloat16(/** @type {number} */ x) {
   SINGLE[0] = x;
   if (!Number.isFinite(SINGLE[0])) return SINGLE[0];
   SINGLE_BITS[0] = (SINGLE_BITS[0] + 0x7fff + ((SINGLE_BITS[0] >>> 16) & 1)) & 0xffff0000;
   return SINGLE[0];
 }
 
-/**
- * By way of float32 the nearest float16, ties to even: beside 2⁵² of its last bits a float64 holds no fraction of one.
- * @type {(x: number) => number}
- */
-function toFloat16(x) {
+// By way of float32 the nearest float16, ties to even: beside 2⁵² of its last bits a float64 holds no fraction of one.
+function toFloat16(/** @type {number} */ x) {
   SINGLE[0] = x;
   const value = SINGLE[0];
   if (!(Math.abs(value) < 65520)) return Number.isNaN(value) ? NaN : Math.sign(value) * Infinity;
@@ -32,13 +26,8 @@ function toFloat16(x) {
 /** @type {Record<string, (x: number) => number>} */
 const ROUND = { float64: (x) => x, float32: Math.fround, bfloat16: toBfloat16, float16: toFloat16 };
 
-/**
- * The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even.
- * @type {(x: number, numberFormat: string) => number}
- */
-export function roundTo(x, numberFormat) {
-  return ROUND[numberFormat](x);
-}
+// The number of a format (float64, float32, bfloat16, float16) nearest to x, ties to even.
+export const roundTo = (/** @type {number} */ x, /** @type {string} */ numberFormat) => ROUND[numberFormat](x);
 
 /** @type {Record<string, number>} */
 const BITS = PRECISION.significandBits;
@@ -49,16 +38,11 @@ export const PIPELINES = PRECISION.pipelines;
 /** The steps of a pipeline, in their order. */
 export const STEPS = /** @type {const} */ (["frequencies", "positions", "angles", "cos_sin"]);
 
-/**
- * Half the last bit of a number, as a share of it: what rounding to a format can change.
- * @type {(numberFormat: string) => number}
- */
-export const roundoff = (numberFormat) => 2 ** -BITS[numberFormat];
+// Half the last bit of a number, as a share of it: what rounding to a format can change.
+export const roundoff = (/** @type {string} */ numberFormat) => 2 ** -BITS[numberFormat];
 
-/**
- * The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number.
- * @type {(position: number, frequencies: Vector, pipeline: Pipeline) => Pair[]}
- */
+// The turn [cos, sin] of every pair at one position, as a pipeline keeps it; NaN where it has no number.
+/** @type {(position: number, frequencies: Vector, pipeline: Pipeline) => Pair[]} */
 export function pipelineCosSin(position, frequencies, pipeline) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
   const m = ROUND[pipeline.positions](position);
@@ -68,10 +52,8 @@ export function pipelineCosSin(position, frequencies, pipeline) {
   });
 }
 
-/**
- * By how many radians each pair is off: its angle, or with a step k > 0 its turn from the token k before.
- * @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]}
- */
+// By how many radians each pair is off: its angle, or with a step k > 0 its turn from the token k before.
+/** @type {(position: number, frequencies: Vector, pipeline: Pipeline, step?: number) => number[]} */
 export function angleError(position, frequencies, pipeline, step = 0) {
   const [rate, angle, turn] = [ROUND[pipeline.frequencies], ROUND[pipeline.angles], ROUND[pipeline.cos_sin]];
   const [m, n] = [position, position - step].map(ROUND[pipeline.positions]);

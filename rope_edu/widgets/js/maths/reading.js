@@ -4,11 +4,17 @@ import { likeliest, lossOf } from "./long_text.js";
 import { pageModel, tokensOf } from "./page_models.js";
 import { Reader } from "./transformer.js";
 
-/** @import { Rotation } from "./long_text.js" */
 /** The largest weights of blocks of `size` queries by `size` keys, `rows` queries so far. @typedef {{size: number, cells: number, rows: number, values: Float64Array}} Field */
 
 const CELLS = 128; // across a picture of attention, at most
 const FIELDS = 6; // pictures that are kept
+
+/** A picture of a head's attention, blank. @type {(places: number, layer: number, head: number) => Field} */
+function blank(places) {
+  const size = Math.ceil(places / CELLS);
+  const cells = Math.ceil(places / size);
+  return { size, cells, rows: 0, values: new Float64Array(cells * cells) };
+}
 
 /** The texts of a model, read under one rotation as far as anybody has asked. */
 export class Reading {
@@ -18,7 +24,7 @@ export class Reading {
     this.answers = answers;
     this.texts = texts.map((tokens) => ({ tokens, reader: new Reader(model, rope), loss: empty(), right: empty() }));
     this.said = /** @type {number[]} */ ([]); // of the first text, the likeliest token after each place
-    this.fields = /** @type {Map<string, Field>} */ (new Map());
+    this.field = memo(blank, FIELDS); // of the first text, as far as it is painted
   }
 
   /** Read on, a token a step: the first text, its picture of attention, then the others. */
@@ -30,8 +36,7 @@ export class Reading {
     }
   }
 
-  /** @param {number} n */
-  #step(n) {
+  #step(/** @type {number} */ n) {
     const { tokens, reader, loss, right } = this.texts[n];
     const { place } = reader;
     const logits = reader.read(tokens[place]);
@@ -42,18 +47,14 @@ export class Reading {
     right[place] = likeliest(logits) === answer ? 1 : 0;
   }
 
-  /**
-   * What was measured at each place of each text after the first token, NaN where nothing is known.
-   * @type {(measure: "right" | "loss", places: number) => Float64Array[]}
-   */
+  // What was measured at each place of each text after the first token, NaN where nothing is known.
+  /** @type {(measure: "right" | "loss", places: number) => Float64Array[]} */
   rows(measure, places) {
     return this.texts.map((text) => text[measure].subarray(1, places));
   }
 
-  /**
-   * How much a head attends, at a place of the first text, to each place so far; nothing where it has not read.
-   * @type {(layer: number, head: number, place: number) => Float64Array | undefined}
-   */
+  // How much a head attends, at a place of the first text, to each place so far; nothing where it has not read.
+  /** @type {(layer: number, head: number, place: number) => Float64Array | undefined} */
   attention(layer, head, place) {
     const { reader } = this.texts[0];
     return place < reader.place ? reader.weights(layer, head, place) : undefined;
@@ -71,25 +72,6 @@ export class Reading {
       }
       field.rows += 1;
     }
-  }
-
-  /**
-   * The picture of a head's attention over the first text, as far as it is painted.
-   * @type {(places: number, layer: number, head: number) => Field}
-   */
-  field(places, layer, head) {
-    const name = `${places} ${layer} ${head}`;
-    const size = Math.ceil(places / CELLS);
-    const cells = Math.ceil(places / size);
-    const fresh = () => ({ size, cells, rows: 0, values: new Float64Array(cells * cells) });
-    const field = this.fields.get(name) ?? fresh();
-    this.fields.delete(name); // the last used stands last
-    this.fields.set(name, field);
-    for (const oldest of this.fields.keys()) {
-      if (this.fields.size <= FIELDS) break;
-      this.fields.delete(oldest);
-    }
-    return field;
   }
 }
 

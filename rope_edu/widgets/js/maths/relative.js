@@ -1,9 +1,7 @@
 // Encodings of two positions: the same as rope_edu/encodings/relative.py.
 
-/**
- * T5's bucket of a relative position j − i (key minus query).
- * @type {(relativePosition: number, bidirectional: boolean, numBuckets?: number, maxDistance?: number) => number}
- */
+// T5's bucket of a relative position j − i (key minus query).
+/** @type {(relativePosition: number, bidirectional: boolean, numBuckets?: number, maxDistance?: number) => number} */
 export function t5Bucket(relativePosition, bidirectional, numBuckets = 32, maxDistance = 128) {
   const buckets = bidirectional ? Math.floor(numBuckets / 2) : numBuckets;
   const offset = bidirectional && relativePosition > 0 ? buckets : 0;
@@ -23,10 +21,7 @@ export function alibiSlopes(nHeads) {
   return [...slopes(power), ...extra.slice(0, nHeads - power)];
 }
 
-/**
- * Shaw's row of a relative position j − i (key minus query), clipped to ±clip: 0 … 2·clip.
- * @type {(relativePosition: number, clip: number) => number}
- */
-export function shawIndex(relativePosition, clip) {
+// Shaw's row of a relative position j − i (key minus query), clipped to ±clip: 0 … 2·clip.
+export function shawIndex(/** @type {number} */ relativePosition, /** @type {number} */ clip) {
   return Math.min(clip, Math.max(-clip, relativePosition)) + clip;
 }

@@ -7,10 +7,7 @@ export function rotatePair([x, y], angle) {
   return [x * c - y * s, x * s + y * c];
 }
 
-/**
- * Rotate the first 2·angles.length features of x, pass the rest.
- * @type {(x: Vector, angles: Vector, layout?: string) => number[]}
- */
+/** x, its first 2·angles.length features rotated. @type {(x: Vector, angles: Vector, layout?: string) => number[]} */
 export function applyRope(x, angles, layout = "interleaved") {
   const out = [...x];
   angles.forEach((angle, i) => {

@@ -1,6 +1,8 @@
-// Frequencies beyond the trained length: the same as rope_edu/encodings/scaling. Each rule gives
-// {invFreq, attentionFactor}; `factor` is the stretch s, wanted length over trained length.
+// Frequencies beyond the trained length, as in rope_edu/encodings/scaling; `factor` is the stretch s, wanted over trained length.
 import { invFreq } from "./frequencies.js";
+
+/** Turns in the trained length between which a rule blends, and whether it does so between whole pairs.
+ * @typedef {{betaSlow?: number, betaFast?: number, truncate?: boolean, base?: number}} Ramp */
 
 /** Plain RoPE. @type {(headDim: number, base?: number) => Rotation} */
 export const plainRope = (headDim, base = 10000) => rotation(invFreq(headDim, base));
@@ -13,52 +15,37 @@ export function positionInterpolation(headDim, factor, base = 10000) {
 /** ABF: plain RoPE with a larger base. @type {(headDim: number, base?: number) => Rotation} */
 export const abf = (headDim, base = 500000) => plainRope(headDim, base);
 
-/**
- * NTK-aware: the base that leaves the first pair alone and divides the last by s; headDim at least 4.
- * @type {(headDim: number, factor: number, base?: number) => Rotation}
- */
+// NTK-aware: the base that leaves the first pair alone and divides the last by s; headDim at least 4.
+/** @type {(headDim: number, factor: number, base?: number) => Rotation} */
 export function ntkAware(headDim, factor, base = 10000) {
   const last = headDim / 2 - 1;
   return rotation(invFreq(headDim, base).map((frequency, i) => frequency * factor ** (-i / last)));
 }
 
-/**
- * Dynamic NTK at the present length: NTK-aware with s = f·length/L − (f − 1), plain up to L; headDim at least 4.
- * @type {(headDim: number, length: number, trainedLength: number, factor?: number, base?: number) => Rotation}
- */
+// Dynamic NTK at the present length: NTK-aware with s = f·length/L − (f − 1), plain up to L; headDim at least 4.
+/** @type {(headDim: number, length: number, trainedLength: number, factor?: number, base?: number) => Rotation} */
 export function dynamicNtk(headDim, length, trainedLength, factor = 1, base = 10000) {
   const longest = Math.max(length, trainedLength);
   return ntkAware(headDim, (factor * longest) / trainedLength - (factor - 1), base);
 }
 
-/**
- * NTK-by-parts, the paper's ramp: pairs that turn betaFast times in the trained length stay, those that turn
- * betaSlow times are divided by s.
- * @type {(headDim: number, factor: number, trainedLength: number,
- *   settings?: {betaSlow?: number, betaFast?: number, base?: number}) => Rotation}
- */
+// NTK-by-parts, the paper's ramp: pairs that turn betaFast times stay, those that turn betaSlow times are divided by s.
+/** @type {(headDim: number, factor: number, trainedLength: number, ramp?: Ramp) => Rotation} */
 export function ntkByParts(headDim, factor, trainedLength, { betaSlow = 1, betaFast = 32, base = 10000 } = {}) {
   const frequencies = invFreq(headDim, base);
   return rotation(blend(frequencies, factor, keptByTurns(frequencies, trainedLength, betaSlow, betaFast)));
 }
 
-/**
- * Llama 3.1's rule: by parts, between lowFreqFactor and highFreqFactor turns.
- * @type {(headDim: number, factor: number, trainedLength: number,
- *   settings?: {lowFreqFactor?: number, highFreqFactor?: number, base?: number}) => Rotation}
- */
-export function llama3(headDim, factor, trainedLength, settings = {}) {
-  const { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = settings;
-  return ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
-}
+// Llama 3.1's rule: by parts, between lowFreqFactor and highFreqFactor turns.
+/** @type {(headDim: number, factor: number, trainedLength: number,
+ *   settings?: {lowFreqFactor?: number, highFreqFactor?: number, base?: number}) => Rotation} */
+export const llama3 = (headDim, factor, trainedLength, { lowFreqFactor = 1, highFreqFactor = 4, base = 500000 } = {}) =>
+  ntkByParts(headDim, factor, trainedLength, { betaSlow: lowFreqFactor, betaFast: highFreqFactor, base });
 
-/**
- * YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor.
- * Python refuses settings whose ramp would run backwards: `rampEnds` then gives low > high.
- * @type {(headDim: number, factor: number, trainedLength: number,
- *   settings?: {ramp?: string, betaFast?: number, betaSlow?: number, truncate?: boolean, mscale?: number,
- *   mscaleAllDim?: number, attentionFactor?: number, base?: number}) => Rotation}
- */
+// YaRN: by parts, with the code's ramp ("index") or the paper's ("turns"), and an attention factor.
+// Python refuses settings whose ramp would run backwards: `rampEnds` then gives low > high.
+/** @type {(headDim: number, factor: number, trainedLength: number,
+ *   settings?: Ramp & {ramp?: string, mscale?: number, mscaleAllDim?: number, attentionFactor?: number}) => Rotation} */
 export function yarn(headDim, factor, trainedLength, settings = {}) {
   const { ramp = "index", betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;
   const { mscale = 1, mscaleAllDim = 0 } = settings;
@@ -71,13 +58,9 @@ export function yarn(headDim, factor, trainedLength, settings = {}) {
   return rotation(blend(frequencies, factor, kept), settings.attentionFactor ?? own);
 }
 
-/**
- * LongRoPE: each frequency divided by its entry of a list, one for texts to the trained length, one beyond;
- * a = √(1 + ln s / ln L).
- * @type {(headDim: number, factor: number, trainedLength: number,
- *   settings: {length: number, shortFactor: Vector, longFactor: Vector, attentionFactor?: number, base?: number}) =>
- *   Rotation}
- */
+// LongRoPE: frequencies divided by a list, one for texts to the trained length, one beyond; a = √(1 + ln s / ln L).
+/** @type {(headDim: number, factor: number, trainedLength: number, settings: {length: number, shortFactor: Vector,
+ *   longFactor: Vector, attentionFactor?: number, base?: number}) => Rotation} */
 export function longrope(headDim, factor, trainedLength, settings) {
   const { length, shortFactor, longFactor, base = 10000 } = settings;
   const divisors = length > trainedLength ? longFactor : shortFactor;
@@ -86,16 +69,12 @@ export function longrope(headDim, factor, trainedLength, settings) {
   return rotation(frequencies, settings.attentionFactor ?? own);
 }
 
-/**
- * 0.1·mscale·ln s + 1: on cos and sin, so that scores grow by its square.
- * @type {(factor: number, mscale?: number) => number}
- */
+// 0.1·mscale·ln s + 1: on cos and sin, so that scores grow by its square.
+/** @type {(factor: number, mscale?: number) => number} */
 export const yarnMscale = (factor, mscale = 1) => 0.1 * mscale * Math.log(factor) + 1;
 
-/**
- * γ of each pair, the part that is left alone, rising in its turns in the trained length; a step where slow = fast.
- * @type {(frequencies: Vector, trainedLength: number, slow: number, fast: number) => number[]}
- */
+// γ of each pair, the part that is left alone, rising in its turns in the trained length; a step where slow = fast.
+/** @type {(frequencies: Vector, trainedLength: number, slow: number, fast: number) => number[]} */
 export function keptByTurns(frequencies, trainedLength, slow, fast) {
   return frequencies.map((frequency) => {
     const turns = (trainedLength * frequency) / (2 * Math.PI);
@@ -103,22 +82,16 @@ export function keptByTurns(frequencies, trainedLength, slow, fast) {
   });
 }
 
-/**
- * γ of each pair, falling linearly in its index between the two ends of the ramp.
- * @type {(pairs: number, ends: Pair) => number[]}
- */
-export function keptByIndex(pairs, [low, high]) {
+// γ of each pair, falling linearly in its index between the two ends of the ramp.
+export function keptByIndex(/** @type {number} */ pairs, /** @type {Pair} */ [low, high]) {
   const width = high - low || 0.001; // as released: a step, where the two meet
   return Array.from({ length: pairs }, (_, i) => 1 - clip((i - low) / width));
 }
 
-/**
- * [low, high]: between which pairs, by index, YaRN's code blends.
- * @type {(headDim: number, trainedLength: number,
- *   settings?: {betaFast?: number, betaSlow?: number, truncate?: boolean, base?: number}) => Pair}
- */
-export function rampEnds(headDim, trainedLength, settings = {}) {
-  const { betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = settings;
+// [low, high]: between which pairs, by index, YaRN's code blends.
+/** @type {(headDim: number, trainedLength: number, ramp?: Ramp) => Pair} */
+export function rampEnds(headDim, trainedLength, ramp = {}) {
+  const { betaFast = 32, betaSlow = 1, truncate = true, base = 10000 } = ramp;
   const [low, high] = [betaFast, betaSlow].map(
     (turns) => (headDim * Math.log(trainedLength / (turns * 2 * Math.PI))) / (2 * Math.log(base)),
   );

@@ -1,18 +1,8 @@
 // More than one coordinate: the same as rope_edu/encodings/spatial.py.
 import { range } from "../lib/numbers.js";
 
-/**
- * By which angle each pair turns at a place: Σ_k x_k F_ki, radians.
- * @type {(place: Vector, frequencies: Matrix) => number[]}
- */
-export function spatialAngles(place, frequencies) {
-  return frequencies[0].map((_, i) => place.reduce((sum, x, axis) => sum + x * frequencies[axis][i], 0));
-}
-
-/**
- * A block of pairs for every axis, each with the frequencies of a head as wide as the block.
- * @type {(headDim: number, axes?: number, base?: number) => Matrix}
- */
+// A block of pairs for every axis, each with the frequencies of a head as wide as the block.
+/** @type {(headDim: number, axes?: number, base?: number) => Matrix} */
 export function axialFrequencies(headDim, axes = 2, base = 10000) {
   const block = headDim / (2 * axes);
   const pairs = range(0, headDim / 2 - 1);
@@ -28,19 +18,14 @@ export function sectionAxes(sections, order = "contiguous") {
   return runs.map((_, i) => (Math.floor(i / axes) < sections[i % axes] ? i % axes : 0));
 }
 
-/**
- * One row of frequencies, dealt to several axes.
- * @type {(row: Vector, sections: Vector, order?: string) => number[][]}
- */
+/** A row of frequencies, dealt to the axes. @type {(row: Vector, sections: Vector, order?: string) => number[][]} */
 export function sectionFrequencies(row, sections, order = "contiguous") {
   const whose = sectionAxes(sections, order);
   return sections.map((_, axis) => row.map((frequency, i) => (whose[i] === axis ? frequency : 0)));
 }
 
-/**
- * The start of RoPE-Mixed: half of the pairs along a direction (radians) of the plane, half across it.
- * @type {(headDim: number, direction?: number, base?: number) => Matrix}
- */
+// The start of RoPE-Mixed: half of the pairs along a direction (radians) of the plane, half across it.
+/** @type {(headDim: number, direction?: number, base?: number) => Matrix} */
 export function mixedFrequencies(headDim, direction = 0, base = 10) {
   const [along, across] = axialFrequencies(headDim, 2, base);
   const [c, s] = [Math.cos(direction), Math.sin(direction)];
@@ -55,10 +40,8 @@ export function gridCoordinates(height, width) {
   return Array.from({ length: height * width }, (_, n) => [Math.floor(n / width), n % width]);
 }
 
-/**
- * The score of all ones at each place, seen from `query`, as a share of the score at `query` itself: a mean of cosines.
- * @type {(query: Pair, places: Pair[], frequencies: Matrix) => number[]}
- */
+// The score of all ones at each place, seen from `query`, as a share of the score at `query` itself: a mean of cosines.
+/** @type {(query: Pair, places: Pair[], frequencies: Matrix) => number[]} */
 export function patchScores([row, column], places, [byHeight, byWidth]) {
   return places.map(([y, x]) => {
     let sum = 0;
@@ -69,10 +52,8 @@ export function patchScores([row, column], places, [byHeight, byWidth]) {
   });
 }
 
-/**
- * The frequencies of a scheme that a reader can choose, for height and width; direction in degrees.
- * @type {(scheme: string, headDim: number, base: number, direction: number) => number[][]}
- */
+// The frequencies of a scheme that a reader can choose, for height and width; direction in degrees.
+/** @type {(scheme: string, headDim: number, base: number, direction: number) => number[][]} */
 export function schemeFrequencies(scheme, headDim, base, direction) {
   if (scheme === "axial") return axialFrequencies(headDim, 2, base);
   if (scheme === "mixed") return mixedFrequencies(headDim, (direction * Math.PI) / 180, base);
@@ -80,11 +61,9 @@ export function schemeFrequencies(scheme, headDim, base, direction) {
   return sectionFrequencies(row, [headDim / 4, headDim / 4], scheme);
 }
 
-/**
- * Where to draw a pair's frequency vector (by height, by width) within a circle of radius 1, rows downward: its own
- * direction, and a length that falls from 1 by the logarithm of its size, to 0.12 at the base's last.
- * @type {(byHeight: number, byWidth: number, base: number) => Pair}
- */
+// Where to draw a pair's frequency vector (by height, by width) within a circle of radius 1, rows downward: its own
+// direction, and a length that falls from 1 by the logarithm of its size, to 0.12 at the base's last.
+/** @type {(byHeight: number, byWidth: number, base: number) => Pair} */
 export function arrowPlace(byHeight, byWidth, base) {
   const size = Math.hypot(byHeight, byWidth);
   const far = 1 + (0.88 * Math.log(size)) / Math.log(base);

@@ -26,11 +26,8 @@ export function steadyExp(x) {
   return sum * POWERS[k + 1022];
 }
 
-/**
- * The natural logarithm of a number above 0: that of its mantissa by 2·artanh((m − 1)/(m + 1)).
- * @type {(x: number) => number}
- */
-export function steadyLog(x) {
+// The natural logarithm of a number above 0: that of its mantissa by 2·artanh((m − 1)/(m + 1)).
+export function steadyLog(/** @type {number} */ x) {
   let k = 0;
   for (; x > 1.42; x /= 2) k++;
   for (; x < 0.7; x *= 2) k--;
@@ -43,11 +40,8 @@ export function steadyLog(x) {
 /** base^power, for a base above 0. @type {(base: number, power: number) => number} */
 export const steadyPower = (base, power) => steadyExp(power * steadyLog(base));
 
-/**
- * Σ (−1)^n r^(2n + first)/(2n + first)!: the sine for first = 1, the cosine for 0.
- * @type {(r: number, first: number) => number}
- */
-function series(r, first) {
+// Σ (−1)^n r^(2n + first)/(2n + first)!: the sine for first = 1, the cosine for 0.
+function series(/** @type {number} */ r, /** @type {number} */ first) {
   let sum = 0;
   for (let n = 18 + first; n >= 0; n -= 2) sum = OVER[n] - sum * r * r;
   return first ? sum * r : sum;
@@ -80,10 +74,8 @@ for (let i = 0; i < table.below.length; i++) {
   table.below[i] = 0.5 + sum * table.density[i];
 }
 
-/**
- * GELU of many numbers, and its slope at each: x·Φ(x) and Φ(x) + x·φ(x), by Taylor's series around the nearest node.
- * @type {(x: Float64Array, out: Float64Array, slope: Float64Array, count: number) => void}
- */
+// GELU of many numbers, and its slope at each: x·Φ(x) and Φ(x) + x·φ(x), by Taylor's series around the nearest node.
+/** @type {(x: Float64Array, out: Float64Array, slope: Float64Array, count: number) => void} */
 export function geluAll(x, out, slope, count) {
   for (let i = 0; i < count; i++) {
     const here = x[i];

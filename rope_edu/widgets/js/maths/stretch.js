@@ -1,10 +1,8 @@
 // Rules side by side, and the trend of the score: the same as rope_edu/widgets/maths/stretch.py.
 import { abf, llama3, ntkAware, ntkByParts, plainRope, positionInterpolation, yarn } from "./scaling.js";
 
-/**
- * What a rule makes of a head for texts of `wanted` tokens: {invFreq, attentionFactor}.
- * @type {(rule: string, headDim: number, base: number, trained: number, wanted: number, abfBase?: number) => Rotation}
- */
+// What a rule makes of a head for texts of `wanted` tokens: {invFreq, attentionFactor}.
+/** @type {(rule: string, headDim: number, base: number, trained: number, wanted: number, abfBase?: number) => Rotation} */
 export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000) {
   const s = Math.max(1, wanted / trained);
   /** @type {Record<string, () => Rotation>} */
@@ -23,10 +21,8 @@ export function stretched(rule, headDim, base, trained, wanted, abfBase = 500000
 /** By how much a rule slows each pair down: θ/θ′. @type {(plain: Vector, changed: Vector) => number[]} */
 export const divisors = (plain, changed) => plain.map((frequency, i) => frequency / changed[i]);
 
-/**
- * The score of equal vectors as a share of plain RoPE's at 0, mean over distances ± `spread` of `distance`.
- * @type {(rotation: Rotation, distance: number, spread: number) => number}
- */
+// The score of equal vectors as a share of plain RoPE's at 0, mean over distances ± `spread` of `distance`.
+/** @type {(rotation: Rotation, distance: number, spread: number) => number} */
 export function scoreTrend({ invFreq, attentionFactor }, distance, spread) {
   let sum = 0;
   for (const frequency of invFreq) {

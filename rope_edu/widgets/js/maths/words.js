@@ -2,11 +2,8 @@
 import { WORDS } from "../data/words.js";
 import { range } from "../lib/numbers.js";
 
-/**
- * A repeatable stream of standard normal numbers (mulberry32 and Box–Muller).
- * @type {(seed: number, count: number) => number[]}
- */
-export function normals(seed, count) {
+// A repeatable stream of standard normal numbers (mulberry32 and Box–Muller).
+export function normals(/** @type {number} */ seed, /** @type {number} */ count) {
   let state = seed >>> 0;
   const uniform = () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -20,10 +17,7 @@ export function normals(seed, count) {
   });
 }
 
-/**
- * A word's vector, made from its letters (FNV-1a hash, then normals); capitals do not count.
- * @type {(word: string, width?: number) => number[]}
- */
+/** A word's vector, from its letters, capitals like small ones. @type {(word: string, width?: number) => number[]} */
 export function wordVector(word, width = WORDS.width) {
   let seed = 0x811c9dc5;
   for (const letter of word.toLowerCase()) seed = Math.imul(seed ^ Number(letter.codePointAt(0)), 0x01000193);
@@ -41,11 +35,8 @@ export function randomMatrix(seed, width) {
   return rows(seed, width, width).map((row) => row.map((x) => x / Math.sqrt(width)));
 }
 
-/**
- * What the head that reads a sentence holds; the tables of T5 (for each bucket) and Shaw (for each j − i) are made up.
- * @type {(causal: boolean) => Head}
- */
-export function readingHead(causal) {
+// What the head that reads a sentence holds; the tables of T5 (for each bucket) and Shaw (for each j − i) are made up.
+export function readingHead(/** @type {boolean} */ causal) {
   const { width, seeds, clip, slope } = WORDS;
   const far = (/** @type {number} */ bucket) => -Math.log1p(bucket);
   return {

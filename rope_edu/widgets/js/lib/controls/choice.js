@@ -8,8 +8,6 @@ export const choice = {
     return option ? option[0] : current;
   },
 
-  parse: String,
-
   make(control, move, _, small) {
     if (small || control.buttons) return buttons(control, move);
     const { label, options } = control;

@@ -7,8 +7,6 @@ import { phrase } from "../phrase.js";
 export const paste = {
   allowed: ({ most }, value) => [...String(value)].slice(0, most).join(""),
 
-  parse: String,
-
   make(control, move, tell) {
     const area = html("textarea", { rows: "3", autocomplete: "off", spellcheck: "false" });
     const chosen = html("input", { type: "file", "aria-label": phrase`${control.label}, or a file` });

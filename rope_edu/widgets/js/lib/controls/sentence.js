@@ -5,17 +5,13 @@ import { graphemes } from "../words.js";
 
 const LETTERS = 16; // in a word, as the library counts them: code points
 
-/** @type {(text: unknown) => string[]} */
-const wordsIn = (text) =>
+const wordsIn = (/** @type {unknown} */ text) =>
   String(text)
     .split(/[\s\p{Cc}]+/u)
     .filter(Boolean);
 
-/**
- * The word, or as much of it as is allowed, cut between characters that are seen as one.
- * @type {(word: string) => string}
- */
-function cut(word) {
+// The word, or as much of it as is allowed, cut between characters that are seen as one.
+function cut(/** @type {string} */ word) {
   let [held, count] = ["", 0];
   for (const letter of graphemes(word)) {
     count += [...letter].length;
@@ -31,8 +27,6 @@ export const sentence = {
     const words = wordsIn(value).slice(0, most);
     return words.length ? words.map(cut).join(" ") : current;
   },
-
-  parse: String,
 
   make(control, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });

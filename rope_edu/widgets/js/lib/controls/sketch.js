@@ -3,10 +3,8 @@ import { html, say, write } from "../dom.js";
 import { clamp } from "../numbers.js";
 import { phrase } from "../phrase.js";
 
-/**
- * The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
- * @type {(line: number[], to: number, height: number, start: number) => number[]}
- */
+// The line with its end moved on to place `to`, or back to it, at a height; between, it is straight.
+/** @type {(line: number[], to: number, height: number, start: number) => number[]} */
 export function drawnTo(line, to, height, start) {
   const kept = line.slice(0, Math.max(0, to - 1));
   const from = kept.at(-1) ?? start;
@@ -25,8 +23,7 @@ export const sketch = {
   parse: (text) => (text.trim() === "" ? [] : text.split(",").map(Number)),
 
   make({ label, most }, move) {
-    /** @type {number[]} */
-    let line = [];
+    let line = /** @type {number[]} */ ([]);
     /** @type {(words: string, low: number, high: number) => [HTMLElement, HTMLInputElement, HTMLElement]} */
     function part(words, low, high) {
       const shown = html("span", { class: "rl-value", "aria-hidden": "true" });

@@ -5,11 +5,8 @@ import { phrase } from "../phrase.js";
 /** @type {(control: Control, typed: string) => string[]} */
 const known = ({ letters }, typed) => [...typed].filter((letter) => letters.includes(letter));
 
-/**
- * What a typed text loses, as a sentence; nothing where it stays whole.
- * @type {(control: Control, typed: string) => string}
- */
-function lost(control, typed) {
+// What a typed text loses, as a sentence; nothing where it stays whole.
+function lost(/** @type {Control} */ control, /** @type {string} */ typed) {
   const odd = [...new Set(typed)].filter((letter) => !control.letters.includes(letter));
   const out = odd.length ? phrase`Left out, since the model does not know them: ${odd.join(" ")}.` : "";
   const cut = known(control, typed).length > control.most ? phrase`Cut: at most ${control.most} characters.` : "";
@@ -19,8 +16,6 @@ function lost(control, typed) {
 /** @type {ControlKind} */
 export const text = {
   allowed: (control, value) => known(control, String(value)).slice(0, control.most).join(""),
-
-  parse: String,
 
   make(control, move, tell) {
     const input = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
