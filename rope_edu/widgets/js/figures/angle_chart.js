@@ -47,13 +47,10 @@ function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   const angles = ropeAngles(position, frequencies);
   const clocks = shownOf(frequencies.length, pair).map((i) => ({ i, angle: withinTurn(angles[i]) }));
   const faces = inRows(clocks, rows);
-  const wedges = faces.map((face) => wedgeOf(face, 0, face.angle));
-  pen.areas(wedges, SEEN);
+  pen.areas(faces.map((face) => wedgeOf(face, 0, face.angle)), SEEN);
   pen.circles(faces.map(rimOf), { stroke: ink.muted, width: 1 });
-  const chosen = faces.filter(({ i }) => i === pair);
-  pen.circles(chosen.map(rimOf), { stroke: ink.position, width: 3 });
-  const hands = faces.map((face) => handOf(face, face.angle, 2));
-  pen.lines(hands, { stroke: ink.text, width: 2 });
+  pen.circles(faces.filter(({ i }) => i === pair).map(rimOf), { stroke: ink.position, width: 3 });
+  pen.lines(faces.map((face) => handOf(face, face.angle, 2)), { stroke: ink.text, width: 2 });
   pen.part(() => {
     for (const { i, cx, cy, r } of faces) {
       const style = i === pair ? { fill: ink.positionWords, weight: 700 } : {};

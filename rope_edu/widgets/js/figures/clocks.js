@@ -64,8 +64,7 @@ function draw(pen, state, view) {
   drawLegend(pen, view.width >= 480, reach);
   if (reach) {
     pen.circles(round.map(rimOf), SEEN);
-    const swept = partly.map((face) => wedgeOf(face, 0, face.reach));
-    pen.areas(swept, SEEN);
+    pen.areas(partly.map((face) => wedgeOf(face, 0, face.reach)), SEEN);
   }
   pen.circles(round.map(rimOf), { stroke: ink.position, width: 2 });
   pen.circles(partly.map(rimOf), { stroke: ink.muted, width: 1.2, dash: "3 3" });

@@ -90,8 +90,7 @@ function drawField(pen, { d_model, base, pair }, box) {
   pen.text(0, 14, phrase`Positions down, features across`, { weight: 600 });
   pen.raster(box.x, box.y, box.w, box.h, pictureOf(d_model, base));
   const marks = range(0, ROWS, 40).map((p) => [p, box.y + (box.h * p) / ROWS]);
-  const strokes = marks.map(([, y]) => [box.x - 4, y, box.x, y]);
-  pen.lines(strokes, { stroke: ink.muted, width: 1 });
+  pen.lines(marks.map(([, y]) => [box.x - 4, y, box.x, y]), { stroke: ink.muted, width: 1 });
   for (const [p, y] of marks) pen.text(box.x - 7, y + 4, p, noteEnd);
   const bottom = box.y + box.h;
   pen.rect(X(2 * pair), bottom + 2, X(2 * pair + 2) - X(2 * pair), 5, { fill: ink.text });

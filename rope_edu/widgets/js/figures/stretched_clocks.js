@@ -70,8 +70,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const X = (token) => x + (w * token) / most;
   pen.rect(x, y - 6, X(trained) - x, 12, SEEN);
   pen.line(x, y, x + w, y, { stroke: ink.muted, width: 1 });
-  const marks = [trained, wanted].map((token) => [X(token), y - 6, X(token), y + 6]);
-  pen.lines(marks, { stroke: ink.text, width: 1.5 });
+  pen.lines([trained, wanted].map((token) => [X(token), y - 6, X(token), y + 6]), { stroke: ink.text, width: 1.5 });
   const short = (length) => (length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4));
   const names = [`L = ${short(trained)}`, `L′ = ${short(wanted)}`];
   const halves = names.map((name) => textWidth(name, 12) / 2);
@@ -116,8 +115,7 @@ function drawFast(pen, faces, field) {
   pen.text(2, field.y - 8, faces.length ? words : "");
   const at = placed(faces, field, 0);
   pen.circles(at.map(rimOf), { ...SEEN, stroke: ink.position, width: 1 });
-  const hands = at.map((face) => handOf(face, face.angle, 1));
-  pen.lines(hands, { stroke: ink.text, width: 1.6 });
+  pen.lines(at.map((face) => handOf(face, face.angle, 1)), { stroke: ink.text, width: 1.6 });
 }
 
 /** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
@@ -125,16 +123,12 @@ function drawSlow(pen, faces, field, ghosts) {
   const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, NUMBER);
-  const shown = at.map((face) => wedgeOf(face, 0, face.seen, 6));
-  pen.areas(shown, SEEN);
+  pen.areas(at.map((face) => wedgeOf(face, 0, face.seen, 6)), SEEN);
   const past = at.filter(({ used, seen }) => used > seen * (1 + 1e-12));
-  const news = past.map((face) => wedgeOf(face, face.seen, face.used, 6));
-  pen.areas(news, UNSEEN);
+  pen.areas(past.map((face) => wedgeOf(face, face.seen, face.used, 6)), UNSEEN);
   pen.circles(at.map(rimOf), { stroke: ink.muted, width: 1, dash: "3 3" });
-  const without = (ghosts ? at : []).map((face) => handOf(face, face.ghost, 1));
-  pen.lines(without, WITHOUT);
-  const hands = at.map((face) => handOf(face, face.angle, 1));
-  pen.lines(hands, { stroke: ink.text, width: 2.6 });
+  pen.lines((ghosts ? at : []).map((face) => handOf(face, face.ghost, 1)), WITHOUT);
+  pen.lines(at.map((face) => handOf(face, face.angle, 1)), { stroke: ink.text, width: 2.6 });
   const tips = at.filter((face) => face.fresh).map(({ cx, cy, r, angle }) => polar(cx, cy, angle, r - 1));
   unseenPoints(pen, tips, Math.min(5, (at[0]?.r ?? 0) / 3));
   pen.part(() => {
@@ -166,8 +160,7 @@ function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 1.2, dash: "2 3" });
   const points = slowed.map((by, i) => /** @type {Pair} */ ([X(i), Y(powerOf(by))]));
   pen.curve(points, { stroke: ruleInk[rule], width: 3.5 });
-  const tooLittle = points.filter((_, i) => short[i]);
-  unseenPoints(pen, tooLittle, 3.5);
+  unseenPoints(pen, points.filter((_, i) => short[i]), 3.5);
   const words = `L′/L = ${fmt(factor, factor < 10 ? 2 : 0)}`;
   pen.text(box.x + 6, y < box.y + 20 ? y + 16 : y - 6, words, { size: 12 });
 }

@@ -65,14 +65,11 @@ function drawTurns(pen, box, all, alone) {
   });
   const column = X(1) - X(0);
   const gap = Math.min(2, column / 4);
-  const shownOf = ({ shown }, i) => [X(i) + gap / 2, Y(shown), column - gap, Y(0) - Y(shown)];
-  pen.rects(all.map(shownOf), SEEN);
+  pen.rects(all.map(({ shown }, i) => [X(i) + gap / 2, Y(shown), column - gap, Y(0) - Y(shown)]), SEEN);
   const r = clamp(column / 2.6, 1.8, 4);
   const points = all.map(({ at }, i) => [X(i + 0.5), Y(at)]);
-  const known = points.filter((_, i) => !all[i].fresh).map(([x, y]) => [x, y, r]);
-  pen.circles(known, { fill: ink.text });
-  const fresh = points.filter((_, i) => all[i].fresh);
-  unseenPoints(pen, fresh, r + 1.6);
+  pen.circles(points.filter((_, i) => !all[i].fresh).map(([x, y]) => [x, y, r]), { fill: ink.text });
+  unseenPoints(pen, points.filter((_, i) => all[i].fresh), r + 1.6);
 }
 
 /** The middle of the widest field of new angles, as a pair and a distance; nothing where it is narrow. */

@@ -100,9 +100,8 @@ function drawHands(pen, pairs, position, { cell, y, centre }) {
     for (const stroke of new Set(hands.map((hand) => hand.stroke))) {
       const own = hands.filter((hand) => hand.stroke === stroke);
       const lines = own.map((hand) => handOf(hand, hand.angle, 0));
-      const hubs = own.map(({ cx, cy }) => [cx, cy, 1.8]);
       pen.lines(lines, { stroke, width: 2.2 });
-      pen.circles(hubs, { fill: stroke });
+      pen.circles(own.map(({ cx, cy }) => [cx, cy, 1.8]), { fill: stroke });
     }
   });
 }

@@ -110,8 +110,7 @@ function symptoms(person) {
 
 /** What can be seen without knowing the name. */
 function seen(person) {
-  const words = symptoms(person).map((symptom) => symptom.words);
-  const sentence = words.join(phrase`; `);
+  const sentence = symptoms(person).map((symptom) => symptom.words).join(phrase`; `);
   return phrase`${sentence[0].toUpperCase() + sentence.slice(1)}.`;
 }
 
