@@ -22,9 +22,7 @@ function parts(width) {
   const cell = (width - 4) / columns;
   const clocks = { x: 2, y: 22, columns, cell, row: cell + 14, r: cell / 2 - 4 };
   const top = 26 + (MOST / columns) * clocks.row;
-  const big = narrow
-    ? { x: 4, y: top + 24, w: width - 8, h: 170 }
-    : { x: 4, y: top + 34, w: width * 0.32, h: 270 };
+  const big = narrow ? { x: 4, y: top + 24, w: width - 8, h: 170 } : { x: 4, y: top + 34, w: width * 0.32, h: 270 };
   const chart = narrow
     ? { x: 58, y: big.y + big.h + 42, w: width - 72, h: 200 }
     : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 250 };
@@ -47,17 +45,19 @@ function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   const angles = ropeAngles(position, frequencies);
   const clocks = shownOf(frequencies.length, pair).map((i) => ({ i, angle: withinTurn(angles[i]) }));
   const faces = inRows(clocks, rows);
-  pen.areas(faces.map((face) => wedgeOf(face, 0, face.angle)), SEEN);
+  pen.areas(faces.map(wedgeOf(({ angle }) => [0, angle])), SEEN);
   pen.circles(faces.map(rimOf), { stroke: ink.muted, width: 1 });
-  pen.circles(faces.filter(({ i }) => i === pair).map(rimOf), { stroke: ink.position, width: 3 });
-  pen.lines(faces.map((face) => handOf(face, face.angle, 2)), { stroke: ink.text, width: 2 });
+  const chosen = faces.filter(({ i }) => i === pair);
+  pen.circles(chosen.map(rimOf), { stroke: ink.position, width: 3 });
+  pen.lines(faces.map(handOf(2)), { stroke: ink.text, width: 2 });
   pen.part(() => {
     for (const { i, cx, cy, r } of faces) {
       const style = i === pair ? { fill: ink.positionWords, weight: 700 } : {};
       pen.text(cx, cy + r + 14, i, { ...noteMiddle, ...style });
     }
   });
-  return { taps: Object.fromEntries(faces.map((face) => [face.i, { ...boxAround(face, 3, 16), set: { pair: face.i } }])) };
+  const tap = (face) => ({ ...boxAround(face, 3, 16), set: { pair: face.i } });
+  return { taps: Object.fromEntries(faces.map((face) => [face.i, tap(face)])) };
 }
 
 /** The clock that is unrolled, with all that its hand has turned wound round it. */
@@ -127,7 +127,8 @@ function runsOf(frequency, broken, log, from, to) {
   for (const i of range(0, steps)) {
     const m = from + ((to - from) * i) / steps;
     const turn = broken ? Math.floor(turnsOf(m * frequency)) : 0;
-    (runs[turn] ??= []).push(m);
+    runs[turn] ??= [];
+    runs[turn].push(m);
   }
   return runs.filter((run) => run.length > 1);
 }
@@ -157,8 +158,7 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
     xLog: log,
     xTicks: log ? [1, 2, 4, 8, 16, 32, 64].filter((m) => m <= xs[1]) : undefined,
   });
-  const lines = (of, end) =>
-    runsOf(of, broken, log, xs[0], end).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
+  const lines = (of, end) => runsOf(of, broken, log, xs[0], end).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
   const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where its line leaves the chart
   const others = broken ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
   const faint = others.flatMap((i) => lines(frequencies[i], end(frequencies[i])));

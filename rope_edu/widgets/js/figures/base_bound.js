@@ -29,7 +29,7 @@ const curveOf = memo((headDim, base) => {
 const narrow = (width) => width < 560;
 const PLANE = 330; // pixels: where it begins
 const [LINE, CHIP] = [32, 26]; // pixels: of the list of models, from line to line, and of a name
-const MODELS = BASES.models.map(({ name, ...model }, i) => ({ ...model, name, words: `${i + 1} ${name}`, number: `${i + 1}` }));
+const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
 /** All models by number and name: on a phone their dots have numbers. */
 const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
 const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (listed(width).at(-1).line + 1) : PLANE + 310);
@@ -153,16 +153,17 @@ function drawPlane(pen, { base, head_dim, context, model }, width) {
   pen.area([...path, [path.at(-1)[0], Y(2)], [path[0][0], Y(2)]], { fill: ink.position, opacity: 0.14 });
   pen.curve(path, { stroke: ink.text, width: 1.6 });
   const others = MODELS.filter(({ name }) => name !== model).map((m) => ({ ...m, at: point(m.base, m.context) }));
-  pen.circles(others.map(({ at: [cx, cy] }) => [cx, cy, 4.5]), MODEL);
+  const dots = others.map(({ at: [cx, cy] }) => /** @type {[number, number, number]} */ ([cx, cy, 4.5]));
+  pen.circles(dots, MODEL);
   const here = point(base, context);
   pen.line(here[0], box.y, here[0], box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   pen.circle(...here, 7, HERE);
   pen.text(box.x + box.w - 6, box.y + box.h - 8, phrase`safe below the line`, { ...noteEnd, fill: ink.positionWords });
-  const taps = others.map(({ name, at: [cx, cy] }) => [name, { x: cx - 11, y: cy - 11, w: 22, h: 22, set: { model: name } }]);
+  const tap = ({ name, at: [cx, cy] }) => [name, { x: cx - 11, y: cy - 11, w: 22, h: 22, set: { model: name } }];
   const names = nameModels(pen, others, box, path, here, narrow(width));
   const pressed = narrow(width) ? listModels(pen, model, width, bottom + 18) : names;
   const handle = { x: here[0], y: here[1], at: (px) => Number(at(px).toPrecision(3)) };
-  return { base: handle, taps: Object.fromEntries([...taps, ...pressed]) };
+  return { base: handle, taps: Object.fromEntries([...others.map(tap), ...pressed]) };
 }
 
 function draw(pen, state, { width }) {

@@ -120,7 +120,8 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
   });
   const points = curve.map((bias, n) => [X(n - far), Y(bias)]);
   pen.curve(points, { stroke: ink.muted, width: 1.5, opacity: 0.7 });
-  pen.curve(points.slice(far - query, far - query + keys.length), { stroke: ink.score, width: 3.5 });
+  const seen = points.slice(far - query, far - query + keys.length);
+  pen.curve(seen, { stroke: ink.score, width: 3.5 });
   pen.circle(X(0), Y(0), 5, { fill: ink.q, stroke: ink.paper, width: 1.5 });
 }
 

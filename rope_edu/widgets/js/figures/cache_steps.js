@@ -36,7 +36,9 @@ function plan(width) {
   const legend = keys + r + 36;
   const history = legend + (narrow ? 80 : 40);
   const bottom = history + STEPS * tall;
-  const work = narrow ? { x: 2, y: bottom + 22, w: width - 4 } : { x: 10.2 * side, y: history + 16, w: width - 10.2 * side };
+  const work = narrow
+    ? { x: 2, y: bottom + 22, w: width - 4 }
+    : { x: 10.2 * side, y: history + 16, w: width - 10.2 * side };
   return { side, tall, r, query, keys, legend, history, work, height: bottom + (narrow ? 178 : 6) };
 }
 
@@ -51,7 +53,8 @@ function drawNow(pen, state, width, { side, r, query, keys }) {
   const X = (position) => (position + 0.5) * side;
   const all = held(state, step);
   const newest = X(step - 1);
-  for (const { position } of all) pen.line(newest, query + r, X(position), keys - r - 1, { stroke: ink.score, width: 1.3 });
+  for (const { position } of all)
+    pen.line(newest, query + r, X(position), keys - r - 1, { stroke: ink.score, width: 1.3 });
   pen.circle(newest, query, r, { stroke: ink.q, width: 2, fill: ink.paper });
   hand(pen, newest, query, r - 2, keyAngle(store, pair, step - 1, step), { stroke: ink.q, width: 3 });
   const words = phrase`query of the newest token, m = ${step - 1}`;

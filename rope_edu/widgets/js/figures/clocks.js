@@ -1,7 +1,6 @@
 import { ink, noteMiddle } from "../lib/colour.js";
-import { boxAround, handOf, inRows, rimOf, wedgeOf } from "../lib/faces.js";
+import { boxAround, handOf, inRows, rimOf, tipOf, wedgeOf } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
-import { polar } from "../lib/geometry.js";
 import { SEEN, unseenPoints } from "../lib/marks.js";
 import { fmt, grouped, powerOf } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
@@ -64,15 +63,13 @@ function draw(pen, state, view) {
   drawLegend(pen, view.width >= 480, reach);
   if (reach) {
     pen.circles(round.map(rimOf), SEEN);
-    pen.areas(partly.map((face) => wedgeOf(face, 0, face.reach)), SEEN);
+    pen.areas(partly.map(wedgeOf(({ reach }) => [0, reach])), SEEN);
   }
   pen.circles(round.map(rimOf), { stroke: ink.position, width: 2 });
   pen.circles(partly.map(rimOf), { stroke: ink.muted, width: 1.2, dash: "3 3" });
-  const lines = faces.map((face) => handOf(face, face.angle, 3));
-  pen.lines(lines, { stroke: ink.text, width: 2.4 });
+  pen.lines(faces.map(handOf(3)), { stroke: ink.text, width: 2.4 });
   const astray = faces.filter((face) => face.angle > face.reach);
-  const tips = astray.map(({ cx, cy, r, angle }) => polar(cx, cy, angle, r - 7));
-  unseenPoints(pen, tips, 4.5);
+  unseenPoints(pen, astray.map(tipOf(7)), 4.5);
   for (const { i, cx, cy, r, wave, complete } of faces) {
     pen.text(cx - r - 5, cy - r + 7, i, noteMiddle);
     pen.text(cx, cy + r + 16, shortly(wave), { ...noteMiddle, fill: complete ? ink.positionWords : ink.muted });

@@ -19,8 +19,7 @@ const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // once round
 /** The gains, and whether they act after the turn. @returns {[Pair, boolean]} */
 const gainsOf = ({ first, second, where }) => [[first, second], where === "after"];
 
-const scoreOf = (state) =>
-  gainedScore(Q, K, state.position, state.distance, state.inv_freq, ...gainsOf(state));
+const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, state.inv_freq, ...gainsOf(state));
 
 /** Where the plane and the score are: side by side, or one under the other. */
 function plan(width) {
@@ -29,7 +28,8 @@ function plan(width) {
   const score = narrow
     ? { x: 36, y: size + 96, w: width - 52, h: 170 }
     : { x: size + 62, y: 86, w: width - size - 78, h: size - 84 };
-  return { narrow, plane: { x: narrow ? (width - size) / 2 : 0, y: 24, size }, score, height: size + (narrow ? 318 : 44) };
+  const plane = { x: narrow ? (width - size) / 2 : 0, y: 24, size };
+  return { narrow, plane, score, height: size + (narrow ? 318 : 44) };
 }
 
 /** The ways of both tips, and where they are now. */
@@ -44,7 +44,8 @@ function drawPlane(pen, state, { x, y, size }) {
     { content: K, angle: position * inv_freq, colour: ink.k, words: ink.kWords, name: phrase`k turned`, dash: "7 4" },
   ].map((arrow) => ({ ...arrow, tip: tipAt(arrow.content, arrow.angle) }));
   for (const { content, colour, dash } of both) {
-    pen.curve(ROUND.map((angle) => tipAt(content, angle)), { stroke: colour, width: 1.8, opacity: 0.8, dash });
+    const way = ROUND.map((angle) => tipAt(content, angle));
+    pen.curve(way, { stroke: colour, width: 1.8, opacity: 0.8, dash });
   }
   for (const { tip, colour } of both) pen.arrow(cx, cy, ...tip, { stroke: colour, width: 3.5, head: 12 });
   const [across, up] = [phrase`first feature →`, phrase`↑ second feature`];

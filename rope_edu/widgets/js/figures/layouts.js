@@ -74,14 +74,16 @@ function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, to
     const home = pairOf(feature[seat]); // the trained pair
     return { seat, home, speed: speedOf(home, pairs), left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) };
   });
-  pen.rects(seats.map(({ left }) => [left, bars, inner, BAR]), { stroke: ink.grid, width: 1 });
+  const frames = seats.map(({ left }) => [left, bars, inner, BAR]);
+  pen.rects(frames, { stroke: ink.grid, width: 1 });
   for (const pair of range(0, pairs - 1)) {
     const own = seats.filter(({ home }) => home === pair);
     const bar = ({ left, tall }) => [left + inner * 0.22, zero, inner * 0.56, -tall];
     const tabs = own.map(({ left }) => [left, tab, inner, TAB]);
     pen.rects([...own.map(bar), ...tabs], { fill: speedShade(speedOf(pair, pairs)), stroke: ink.muted, width: 0.7 });
   }
-  pen.lines(seats.map(({ left }) => [left, zero, left + inner, zero]), { stroke: ink.muted, width: 1 });
+  const zeros = seats.map(({ left }) => [left, zero, left + inner, zero]);
+  pen.lines(zeros, { stroke: ink.muted, width: 1 });
   for (const { seat, home, speed, left } of seats) {
     const middle = left + inner / 2;
     pen.text(middle, tab + 16, home, { anchor: "middle", weight: 600, fill: onSpeed(speed) });
@@ -115,7 +117,8 @@ function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
     const [a, b] = pairFeatures(i, pairs, layout);
     return halfEllipse(centre(a), centre(b), y, tall);
   };
-  const [above, below] = [arc("interleaved", UPPER.top - 18, Math.min(18, cell * 0.7)), arc("half_split", BOTTOM + 2, -42)];
+  const above = arc("interleaved", UPPER.top - 18, Math.min(18, cell * 0.7));
+  const below = arc("half_split", BOTTOM + 2, -42);
   const dash = run === "converted" ? undefined : "5 4";
   const others = range(0, pairs - 1).filter((i) => i !== pair);
   const faint = { stroke: ink.muted, width: 1.2, opacity: 0.75 };
@@ -140,7 +143,8 @@ function drawScore(pen, { head_dim, position, run }, box) {
     xTicks: [4, 16, 32, 48, 64],
     yTicks: [-most, 0, most],
   });
-  pen.curve(curves[run].map(([m, s]) => [X(m), Y(s)]), { stroke: ink.score, width: run === "mixed" ? 2 : 3.5 });
+  const path = curves[run].map(([m, s]) => [X(m), Y(s)]);
+  pen.curve(path, { stroke: ink.score, width: run === "mixed" ? 2 : 3.5 });
   pen.line(X(DISTANCE), Y(wanted), X(64), Y(wanted), known);
   pen.line(X(position), Y(-most), X(position), Y(now), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(position), Y(now), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });

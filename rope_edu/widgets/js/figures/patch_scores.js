@@ -93,8 +93,10 @@ function drawPairs(pen, { byHeight, byWidth }, base, { cx, cy, radius }) {
     const [dx, dy] = arrowPlace(frequency, byWidth[i], base);
     return [cx + dx * radius, cy + dy * radius];
   });
-  pen.lines(ends.map(([x, y]) => [cx, cy, x, y]), { stroke: ink.position, width: 1.2 });
-  pen.circles(ends.map(([x, y]) => [x, y, 3]), { fill: ink.position });
+  const spokes = ends.map(([x, y]) => [cx, cy, x, y]);
+  pen.lines(spokes, { stroke: ink.position, width: 1.2 });
+  const tips = ends.map(([x, y]) => [x, y, 3]);
+  pen.circles(tips, { fill: ink.position });
   pen.text(cx, cy + radius + 20, phrase`height ↓`, noteMiddle);
   pen.text(cx, cy - radius - 18, phrase`width →`, noteMiddle);
   pen.text(cx, cy + radius + 44, phrase`rim: 1 radian per patch`, noteMiddle);

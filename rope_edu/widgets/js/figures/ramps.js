@@ -2,7 +2,6 @@ import { axes } from "../lib/axes.js";
 import { ink, note, ruleInk } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
-import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { invFreq, turnsOf, wavelength } from "../maths/frequencies.js";
@@ -14,26 +13,20 @@ const RULES = [
   { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
-/** The pairs of a state: frequencies, wavelengths, turns, and for each rule what multiplies θ and how much is kept. */
-const measure = memo((factor, trained, base, headDim, betaFast, betaSlow, truncate) => {
-  const plain = invFreq(headDim, base);
-  const betas = { betaFast, betaSlow, base };
-  const ruled = [
-    yarn(headDim, factor, trained, { ...betas, truncate }),
-    ntkByParts(headDim, factor, trained, betas),
-    llama3(headDim, factor, trained, { base }),
-  ];
-  const multipliers = ruled.map((rule) => rule.invFreq.map((frequency, i) => frequency / plain[i]));
-  const whole = 1 - 1 / factor;
-  const kept = multipliers.map((row) => row.map((m) => (whole > 1e-9 ? clamp((m - 1 / factor) / whole, 0, 1) : 1)));
+/** The pairs of a state: wavelengths, turns; for each rule what multiplies θ, how much is kept, and which of these is shown. */
+function measured({ factor, trained_length: trained, base, head_dim, beta_fast, beta_slow, truncate, shown }) {
+  const plain = invFreq(head_dim, base);
+  const betas = { betaFast: beta_fast, betaSlow: beta_slow, base };
+  const multipliers = [
+    yarn(head_dim, factor, trained, { ...betas, truncate }),
+    ntkByParts(head_dim, factor, trained, betas),
+    llama3(head_dim, factor, trained, { base }),
+  ].map((rule) => rule.invFreq.map((frequency, i) => frequency / plain[i]));
+  const most = 1 - 1 / factor;
+  const kept = multipliers.map((row) => row.map((m) => (most > 1e-9 ? clamp((m - 1 / factor) / most, 0, 1) : 1)));
   const turns = plain.map((frequency) => turnsOf(trained * frequency));
-  return { plain, waves: wavelength(plain), turns, multipliers, kept };
-});
-
-const measured = ({ factor, trained_length, base, head_dim, beta_fast, beta_slow, truncate, shown }) => {
-  const all = measure(factor, trained_length, base, head_dim, beta_fast, beta_slow, truncate);
-  return { ...all, rows: shown === "kept" ? all.kept : all.multipliers };
-};
+  return { waves: wavelength(plain), turns, multipliers, kept, rows: shown === "kept" ? kept : multipliers };
+}
 
 /** How many pairs a rule keeps, blends and divides. */
 function counts(kept) {
@@ -67,7 +60,8 @@ function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }
     yTicks: range(0, 4).map((i) => i / 4),
   });
   const level = Y(1 / factor);
-  if (shown === "multiplier") pen.line(box.x, level, box.x + box.w, level, { stroke: ink.muted, width: 1.2, dash: "2 3" });
+  if (shown === "multiplier")
+    pen.line(box.x, level, box.x + box.w, level, { stroke: ink.muted, width: 1.2, dash: "2 3" });
   const placeOf = (i) => (byPair ? i : turns[i]);
   return { X, Y, at, place: (i) => X(Math.min(placeOf(i), most)), isOn: (i) => placeOf(i) <= most, byPair };
 }

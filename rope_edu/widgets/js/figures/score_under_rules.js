@@ -104,7 +104,8 @@ function draw(pen, state, { width, height: tall }) {
   const cx = X(distance);
   cursor(pen, box, cx, `r = ${grouped(state.distance)}${distance < state.distance ? " →" : ""}`, width, 32);
   pen.part(() => {
-    for (const rule of rules) pen.circle(cx, Y(scorer(rule, state)(distance)), 4, { fill: ink.paper, stroke: ink.text });
+    for (const rule of rules)
+      pen.circle(cx, Y(scorer(rule, state)(distance)), 4, { fill: ink.paper, stroke: ink.text });
   });
   pen.part(() => {
     const whole = paths.map((path, i) => [phraseOf(RULES[rules[i]]), path.map((point) => point.map(Math.round))]);

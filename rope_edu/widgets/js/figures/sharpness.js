@@ -3,7 +3,6 @@ import { ink, noteEnd } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { legendOf } from "../lib/legend.js";
-import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { yarnMscale } from "../maths/scaling.js";
@@ -31,10 +30,6 @@ function valuesAt({ factor, match, spread, shown }, length) {
   );
 }
 
-const curves = memo((factor, match, spread, shown) =>
-  LENGTHS.map((length) => valuesAt({ factor, match, spread, shown }, length)),
-);
-
 const legend = (width) => legendOf(LINES, width, { sample: 34, text: 34 });
 const height = (width) => legend(width).height + (width < 480 ? 330 : 370);
 
@@ -53,7 +48,7 @@ function drawAxes(pen, { shown }, box, width) {
 }
 
 function draw(pen, state, { width, height: tall }) {
-  const { factor, match, spread, shown, length } = state;
+  const { shown, length } = state;
   const signs = legend(width);
   signs.draw(pen, 11);
   const top = signs.height + 56;
@@ -63,9 +58,10 @@ function draw(pen, state, { width, height: tall }) {
 
   pen.line(X(TRAINED), box.y, X(TRAINED), box.y + box.h, { stroke: ink.muted, width: 1.5 });
   pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? phrase`trained` : phrase`trained on 4,096`, noteEnd);
-  const rows = curves(factor, match, spread, shown);
+  const rows = LENGTHS.map((each) => valuesAt(state, each));
   for (const [i, { style }] of LINES.entries()) {
-    pen.curve(rows.map((row, j) => /** @type {Pair} */ ([X(LENGTHS[j]), Y(raise(row[i]))])), style);
+    const path = rows.map((row, j) => /** @type {Pair} */ ([X(LENGTHS[j]), Y(raise(row[i]))]));
+    pen.curve(path, style);
   }
 
   const cx = X(length);

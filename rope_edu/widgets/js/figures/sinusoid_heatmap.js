@@ -90,7 +90,8 @@ function drawField(pen, { d_model, base, pair }, box) {
   pen.text(0, 14, phrase`Positions down, features across`, { weight: 600 });
   pen.raster(box.x, box.y, box.w, box.h, pictureOf(d_model, base));
   const marks = range(0, ROWS, 40).map((p) => [p, box.y + (box.h * p) / ROWS]);
-  pen.lines(marks.map(([, y]) => [box.x - 4, y, box.x, y]), { stroke: ink.muted, width: 1 });
+  const strokes = marks.map(([, y]) => [box.x - 4, y, box.x, y]);
+  pen.lines(strokes, { stroke: ink.muted, width: 1 });
   for (const [p, y] of marks) pen.text(box.x - 7, y + 4, p, noteEnd);
   const bottom = box.y + box.h;
   pen.rect(X(2 * pair), bottom + 2, X(2 * pair + 2) - X(2 * pair), 5, { fill: ink.text });
@@ -107,7 +108,8 @@ function drawRows(pen, { position, offset }, { x, y, w, h }) {
   const rowAt = (py) => ((py - y) / h) * ROWS - 0.5;
   const [first, second] = [Y(position), Y(position + offset)];
   const lean = Math.max(0, (15 - (second - first)) / 2); // keeps their names apart
-  pen.lines([first, second].map((row) => [x, row, x + w, row]), { stroke: ink.paper, width: 5 });
+  const grounds = [first, second].map((row) => [x, row, x + w, row]);
+  pen.lines(grounds, { stroke: ink.paper, width: 5 });
   pen.line(x, first, x + w + 4, first, { stroke: ink.position, width: 2.5 });
   pen.line(x, second, x + w + 4, second, { stroke: ink.position, width: 2.5, dash: "7 4" });
   const name = { fill: ink.positionWords, weight: 600 };

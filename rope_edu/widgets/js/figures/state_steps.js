@@ -83,7 +83,8 @@ function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
     return [x + n * column, Math.min(line, line - tall), bar, Math.abs(tall)];
   });
   pen.text(x, top + 14, phrase`${words}: ${fmt(shares[query])} to token ${query}`, { size: 12 });
-  pen.rects(bars.filter((_, n) => n !== query), { fill: ink.score });
+  const others = bars.filter((_, n) => n !== query);
+  pen.rects(others, { fill: ink.score });
   pen.rects([bars[query]], { fill: ink.text });
   pen.line(x, line, x + w, line, { stroke: ink.muted, width: 1 });
 }

@@ -1,13 +1,11 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
 import { ink, noteMiddle, ruleInk } from "../lib/colour.js";
-import { boxAround, handOf, inRows, rimOf, wedgeOf } from "../lib/faces.js";
+import { boxAround, handOf, inRows, rimOf, tipOf, wedgeOf } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
-import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
-import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { counted, textWidth } from "../lib/words.js";
@@ -16,7 +14,7 @@ import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
 /** Each pair's speed before and after the rule, what training has shown of its round, and whether it is slowed enough. */
-const measure = memo((rule, head_dim, base, trained, wanted, abf_base) => {
+function measured({ rule, head_dim, base, trained, wanted, abf_base }) {
   const plain = invFreq(head_dim, base);
   const changed = stretched(rule, head_dim, base, trained, wanted, abf_base).invFreq;
   const factor = Math.max(1, wanted / trained);
@@ -25,12 +23,7 @@ const measure = memo((rule, head_dim, base, trained, wanted, abf_base) => {
   const seen = plain.map((frequency) => reachWithin(trained, frequency));
   const short = slowed.map((by, i) => !complete[i] && by < factor * (1 - 1e-9));
   return { plain, changed, factor, slowed, complete, seen, short, far: reach(changed, trained, plain) };
-});
-const measured = ({ rule, head_dim, base, trained, wanted, abf_base }) =>
-  measure(rule, head_dim, base, trained, wanted, rule === "abf" ? abf_base : 0);
-
-/** Which hands are past what training has shown, at a position. */
-const lost = ({ plain, changed }, { position, trained }) => meetsNewAngle(position, changed, trained, plain);
+}
 
 const WITHOUT = { stroke: ink.muted, width: 1.6, dash: "3 3" };
 const KEY = [
@@ -70,7 +63,8 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   const X = (token) => x + (w * token) / most;
   pen.rect(x, y - 6, X(trained) - x, 12, SEEN);
   pen.line(x, y, x + w, y, { stroke: ink.muted, width: 1 });
-  pen.lines([trained, wanted].map((token) => [X(token), y - 6, X(token), y + 6]), { stroke: ink.text, width: 1.5 });
+  const marks = [trained, wanted].map((token) => [X(token), y - 6, X(token), y + 6]);
+  pen.lines(marks, { stroke: ink.text, width: 1.5 });
   const short = (length) => (length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4));
   const names = [`L = ${short(trained)}`, `L′ = ${short(wanted)}`];
   const halves = names.map((name) => textWidth(name, 12) / 2);
@@ -91,20 +85,16 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
 }
 
 /** Every pair as a face: its wedge, the angles that the text has used, and its hand with the rule and without. */
-function facesOf(state, all, way) {
+function facesOf({ position, trained }, { plain, changed, seen }, way = undefined) {
   const before = way ? measured(way.from).changed : [];
-  const share = before.length === all.changed.length ? way.share : 1; // of the way from another rule
-  const speeds = all.changed.map((speed, i) => (share < 1 ? before[i] + (speed - before[i]) * share : speed));
-  const [angles, without] = [ropeAngles(state.position, speeds), ropeAngles(state.position, all.plain)];
-  const fresh = lost(all, state);
-  return speeds.map((speed, i) => ({
-    i,
-    seen: all.seen[i],
-    used: reachWithin(state.position, speed),
-    angle: withinTurn(angles[i]),
-    ghost: withinTurn(without[i]),
-    fresh: fresh[i],
-  }));
+  const share = before.length === changed.length ? way.share : 1; // of the way from another rule
+  const speeds = changed.map((speed, i) => (share < 1 ? before[i] + (speed - before[i]) * share : speed));
+  const [angles, without] = [speeds, plain].map((each) => ropeAngles(position, each).map(withinTurn));
+  const fresh = meetsNewAngle(position, changed, trained, plain);
+  return speeds.map((speed, i) => {
+    const used = reachWithin(position, speed);
+    return { i, seen: seen[i], used, angle: angles[i], ghost: without[i], fresh: fresh[i] };
+  });
 }
 
 /** The fast pairs, which have been everywhere. */
@@ -115,7 +105,7 @@ function drawFast(pen, faces, field) {
   pen.text(2, field.y - 8, faces.length ? words : "");
   const at = placed(faces, field, 0);
   pen.circles(at.map(rimOf), { ...SEEN, stroke: ink.position, width: 1 });
-  pen.lines(at.map((face) => handOf(face, face.angle, 1)), { stroke: ink.text, width: 1.6 });
+  pen.lines(at.map(handOf(1)), { stroke: ink.text, width: 1.6 });
 }
 
 /** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
@@ -123,13 +113,14 @@ function drawSlow(pen, faces, field, ghosts) {
   const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, NUMBER);
-  pen.areas(at.map((face) => wedgeOf(face, 0, face.seen, 6)), SEEN);
+  pen.areas(at.map(wedgeOf(({ seen }) => [0, seen], 6)), SEEN);
   const past = at.filter(({ used, seen }) => used > seen * (1 + 1e-12));
-  pen.areas(past.map((face) => wedgeOf(face, face.seen, face.used, 6)), UNSEEN);
+  pen.areas(past.map(wedgeOf(({ seen, used }) => [seen, used], 6)), UNSEEN);
   pen.circles(at.map(rimOf), { stroke: ink.muted, width: 1, dash: "3 3" });
-  pen.lines((ghosts ? at : []).map((face) => handOf(face, face.ghost, 1)), WITHOUT);
-  pen.lines(at.map((face) => handOf(face, face.angle, 1)), { stroke: ink.text, width: 2.6 });
-  const tips = at.filter((face) => face.fresh).map(({ cx, cy, r, angle }) => polar(cx, cy, angle, r - 1));
+  const without = ghosts ? at.map((face) => ({ ...face, angle: face.ghost })) : [];
+  pen.lines(without.map(handOf(1)), WITHOUT);
+  pen.lines(at.map(handOf(1)), { stroke: ink.text, width: 2.6 });
+  const tips = at.filter((face) => face.fresh).map(tipOf(1));
   unseenPoints(pen, tips, Math.min(5, (at[0]?.r ?? 0) / 3));
   pen.part(() => {
     for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + NUMBER, i, noteMiddle);
@@ -160,7 +151,8 @@ function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 1.2, dash: "2 3" });
   const points = slowed.map((by, i) => /** @type {Pair} */ ([X(i), Y(powerOf(by))]));
   pen.curve(points, { stroke: ruleInk[rule], width: 3.5 });
-  unseenPoints(pen, points.filter((_, i) => short[i]), 3.5);
+  const tooLittle = points.filter((_, i) => short[i]);
+  unseenPoints(pen, tooLittle, 3.5);
   const words = `L′/L = ${fmt(factor, factor < 10 ? 2 : 0)}`;
   pen.text(box.x + 6, y < box.y + 20 ? y + 16 : y - 6, words, { size: 12 });
 }
@@ -182,7 +174,7 @@ function readout(state) {
   const { slowed, far, factor } = all;
   const last = slowed.length - 1;
   const by = (value) => fmt(value, value < 100 ? 2 : 0);
-  const many = lost(all, state).filter(Boolean).length;
+  const many = facesOf(state, all).filter(({ fresh }) => fresh).length;
   const hands =
     many === 1
       ? phrase`${many} of ${last + 1} hands points where training never showed one`

@@ -3,7 +3,6 @@ import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { legendOf } from "../lib/legend.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
-import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
@@ -29,11 +28,10 @@ function pairsOf({ times, trained, base, head_dim, window }) {
 }
 
 /** For each pair the stretches of distance, in trained lengths, on which it meets new angles. */
-const stretchesOf = memo((trained, base, headDim) =>
-  invFreq(headDim, base).map((frequency) =>
+const stretchesOf = ({ trained, base, head_dim }) =>
+  invFreq(head_dim, base).map((frequency) =>
     newStretches(frequency, trained, MOST * trained).map((ends) => ends.map((end) => end / trained)),
-  ),
-);
+  );
 
 const KEY = [
   { words: phrase`angles that training showed`, box: SEEN },
@@ -65,11 +63,14 @@ function drawTurns(pen, box, all, alone) {
   });
   const column = X(1) - X(0);
   const gap = Math.min(2, column / 4);
-  pen.rects(all.map(({ shown }, i) => [X(i) + gap / 2, Y(shown), column - gap, Y(0) - Y(shown)]), SEEN);
+  const shownOf = ({ shown }, i) => [X(i) + gap / 2, Y(shown), column - gap, Y(0) - Y(shown)];
+  pen.rects(all.map(shownOf), SEEN);
   const r = clamp(column / 2.6, 1.8, 4);
   const points = all.map(({ at }, i) => [X(i + 0.5), Y(at)]);
-  pen.circles(points.filter((_, i) => !all[i].fresh).map(([x, y]) => [x, y, r]), { fill: ink.text });
-  unseenPoints(pen, points.filter((_, i) => all[i].fresh), r + 1.6);
+  const known = points.filter((_, i) => !all[i].fresh).map(([x, y]) => [x, y, r]);
+  pen.circles(known, { fill: ink.text });
+  const fresh = points.filter((_, i) => all[i].fresh);
+  unseenPoints(pen, fresh, r + 1.6);
 }
 
 /** The middle of the widest field of new angles, as a pair and a distance; nothing where it is narrow. */
@@ -81,7 +82,7 @@ function centreOf(stretches) {
 
 /** Below: for every distance, which pairs meet a new angle; returns how the distance is dragged. */
 function drawMap(pen, box, state, pairs) {
-  const { times, trained, base, head_dim, window } = state;
+  const { times, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
   const { X, Y } = axes(pen, box, [0, pairs], [0, MOST], {
     xLabel: acrossOf(box),
@@ -93,7 +94,7 @@ function drawMap(pen, box, state, pairs) {
   const top = Y(window ? 1 : MOST);
   pen.rect(box.x, top, box.w, Y(0) - top, SEEN);
   const column = X(1) - X(0);
-  const stretches = window ? [] : stretchesOf(trained, base, head_dim);
+  const stretches = window ? [] : stretchesOf(state);
   const fields = stretches.flatMap((ends, i) => ends.map(([a, b]) => [X(i), Y(b), column, Y(a) - Y(b)]));
   pen.rects(fields, { fill: ink.paper });
   pen.rects(fields, UNSEEN);

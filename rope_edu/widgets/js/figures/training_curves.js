@@ -20,8 +20,11 @@ const RANKS = [
   { stroke: ink.text, words: ink.text, width: 2.2, dash: "2 4", band: 0.07, mark: "diamond" },
 ];
 
-/** For every point of some seeds' curves, their least, median and most. */
-const spans = (seeds) => seeds[0].map((_, i) => span(seeds.map((values) => values[i])));
+/** The least, median and most of some seeds' curves, each as a curve. */
+function bandOf(seeds) {
+  const spans = seeds[0].map((_, i) => span(seeds.map((values) => values[i])));
+  return [0, 1, 2].map((k) => spans.map((part) => part[k]));
+}
 
 /** A state's task: its encodings with their numbers, those that stand out first to third, and the length of the tests. */
 const measured = memo(({ task, measure, against, doublings, first, second, third }) => {
@@ -39,13 +42,14 @@ const measured = memo(({ task, measure, against, doublings, first, second, third
       rank: RANKS[asked.indexOf(name)],
       cost: against === "steps" ? steps : steps.map((step) => (step * runs[name].ms) / 1000),
       seeds,
-      spans: spans(seeds),
+      band: bandOf(seeds),
       tests,
       results: tests.map((values) => values[place]),
       trained: span(tests.map((values) => values[0]))[1],
     };
   });
-  return { all, chosen: asked.map((name) => all[names.indexOf(name)]), times, level, length: `${length} ${phraseOf(unit)}` };
+  const chosen = asked.map((name) => all[names.indexOf(name)]);
+  return { all, chosen, times, level, length: `${length} ${phraseOf(unit)}` };
 });
 
 const stacked = (width) => width < 520;
@@ -116,7 +120,7 @@ function drawLegend(pen, chosen, across) {
 /** The learning curves: the others' medians in grey, then band and median, or each seed, of those that stand out. */
 function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level }, box) {
   const share = measure === "accuracy";
-  const { place, ends, ticks, format } = scale(measure, all.map(({ spans }) => spans).flat(2));
+  const { place, ends, ticks, format } = scale(measure, all.map(({ band }) => band).flat(2));
   const most = Math.max(...all.map(({ cost }) => cost.at(-1)));
   const { X, Y } = axes(pen, box, [0, most], ends, {
     xLabel: against === "steps" ? phrase`training steps` : phrase`CPU time (s)`,
@@ -125,18 +129,18 @@ function drawCurves(pen, { measure, against, every_seed }, { all, chosen, level 
     yFormat: format,
     xFormat: grouped,
   });
-  if (share) pen.line(box.x, Y(100 * level), box.x + box.w, Y(100 * level), { stroke: ink.muted, width: 1, dash: "5 4" });
-  const path = ({ cost }, values) => values.map((value, i) => [X(cost[i]), Y(place(value))]);
-  const band = (encoding) => [0, 1, 2].map((k) => path(encoding, encoding.spans.map((part) => part[k])));
-  for (const other of all.filter(({ rank }) => !rank))
-    pen.curve(band(other)[1], { stroke: ink.muted, width: 1, opacity: 0.55 });
-  for (const encoding of [...chosen].reverse()) { // the first lies on top
-    const { rank, seeds } = encoding;
+  const y = Y(100 * level);
+  if (share) pen.line(box.x, y, box.x + box.w, y, { stroke: ink.muted, width: 1, dash: "5 4" });
+  const path = (cost, values) => values.map((value, i) => [X(cost[i]), Y(place(value))]);
+  for (const { cost, band } of all.filter(({ rank }) => !rank))
+    pen.curve(path(cost, band[1]), { stroke: ink.muted, width: 1, opacity: 0.55 });
+  const firstOnTop = [...chosen].reverse();
+  for (const { rank, cost, seeds, band } of firstOnTop) {
     if (every_seed) {
       const thin = { ...rank, width: 1.3, edge: rank.edge && 2.6 };
-      for (const seed of seeds) trace(pen, path(encoding, seed), thin);
+      for (const seed of seeds) trace(pen, path(cost, seed), thin);
     } else {
-      const [low, middle, high] = band(encoding);
+      const [low, middle, high] = band.map((values) => path(cost, values));
       pen.area([...low, ...high.reverse()], { fill: rank.stroke, opacity: rank.band });
       trace(pen, middle, rank);
     }
@@ -189,8 +193,8 @@ function told(measure, { words, results }) {
 
 /** When the median of each first had the task's level. */
 function speed({ against }, { chosen, level }) {
-  const times = chosen.map(({ words, spans, cost }) => {
-    const at = cost[spans.findIndex(([, share]) => share >= level)];
+  const times = chosen.map(({ words, band, cost }) => {
+    const at = cost[band[1].findIndex((share) => share >= level)];
     if (at === undefined) return phrase`${words} never`;
     return against === "steps" ? phrase`${words} by step ${grouped(at)}` : phrase`${words} within ${fmt(at, 1)} s`;
   });

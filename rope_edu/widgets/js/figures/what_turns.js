@@ -4,7 +4,6 @@ import { handOf } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { BEYOND, onSpeed, speedShade } from "../lib/marks.js";
-import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { halfEllipse } from "../lib/shapes.js";
@@ -30,17 +29,16 @@ function turning(frequencies, pairing) {
 }
 
 /** The four variants of a head: what divides in their exponents, of how many pairs, and those that turn. */
-const heads = memo((headDim, fraction, base, pairing) => {
-  const rotaryDim = headDim * fraction;
+function headsOf({ head_dim, fraction, base, pairing }) {
+  const rotaryDim = head_dim * fraction;
   const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };
   return [
-    { name: "RoPE", over: headDim, frequencies: invFreq(headDim, base) },
+    { name: "RoPE", over: head_dim, frequencies: invFreq(head_dim, base) },
     { ...partial, over: rotaryDim, frequencies: partialRope(rotaryDim, base) },
-    { name: "p-RoPE", over: headDim, frequencies: pRope(headDim, fraction, base) },
-    { name: "NoPE", over: 0, frequencies: pRope(headDim, 0, base) },
+    { name: "p-RoPE", over: head_dim, frequencies: pRope(head_dim, fraction, base) },
+    { name: "NoPE", over: 0, frequencies: pRope(head_dim, 0, base) },
   ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
-});
-const headsOf = ({ head_dim, fraction, base, pairing }) => heads(head_dim, fraction, base, pairing);
+}
 
 /** The turning pair of a feature, or nothing. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
@@ -52,7 +50,6 @@ const ROW = TITLE + ARC + CELL + GAP;
 const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;
 const STRIP = 26; // of one variant in the chart
-const height = () => CHART_TOP + 4 * STRIP + 50;
 
 /** In a few words what turns in a row. */
 function wordsOf({ over, most, pairs }, width) {
@@ -99,9 +96,9 @@ function drawHands(pen, pairs, position, { cell, y, centre }) {
   pen.part(() => {
     for (const stroke of new Set(hands.map((hand) => hand.stroke))) {
       const own = hands.filter((hand) => hand.stroke === stroke);
-      const lines = own.map((hand) => handOf(hand, hand.angle, 0));
-      pen.lines(lines, { stroke, width: 2.2 });
-      pen.circles(own.map(({ cx, cy }) => [cx, cy, 1.8]), { fill: stroke });
+      const hubs = own.map(({ cx, cy }) => [cx, cy, 1.8]);
+      pen.lines(own.map(handOf(0)), { stroke, width: 2.2 });
+      pen.circles(hubs, { fill: stroke });
     }
   });
 }
@@ -185,8 +182,6 @@ function draw(pen, state, { width }) {
   return { feature: { x: centre(feature), y: y + CELL / 2, at, ink: ink.text, box: [cell + 4, CELL + 6] } };
 }
 
-const tokens = (wave) => (wave < 100 ? fmt(wave, 1) : grouped(wave));
-
 function readout(state) {
   const { feature, trained_length: trained } = state;
   const all = headsOf(state).slice(0, 3);
@@ -194,7 +189,8 @@ function readout(state) {
     const pair = pairWith(pairs, feature);
     if (!pair) return phrase`${name} leaves it alone`;
     const partner = pair.features.find((other) => other !== feature);
-    return phrase`${name} turns it with feature ${partner}, once in ${tokens(pair.wave)} tokens`;
+    const tokens = pair.wave < 100 ? fmt(pair.wave, 1) : grouped(pair.wave);
+    return phrase`${name} turns it with feature ${partner}, once in ${tokens} tokens`;
   });
   const counts = all.map(({ pairs }) => {
     const frequencies = pairs.map(({ frequency }) => frequency);
@@ -208,7 +204,7 @@ function readout(state) {
 export default live({
   name: "WhatTurns",
   title: phrase`One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom`,
-  height,
+  height: () => CHART_TOP + 4 * STRIP + 50,
   draw,
   readout,
   play: { trait: "position", perSecond: 6, speeds: [1, 10] },

@@ -52,7 +52,8 @@ function drawMatrix(pen, box, matrix) {
       const place = signedPlace(value, FULL);
       const [x, y] = [box.x + (n % 8) * w, box.y + Math.floor(n / 8) * h];
       pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
-      if (w >= 30) pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), { ...noteMiddle, fill: onShade(place, diverging) });
+      if (w >= 30)
+        pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), { ...noteMiddle, fill: onShade(place, diverging) });
     }
   });
 }
@@ -110,14 +111,15 @@ function symptoms(person) {
 
 /** What can be seen without knowing the name. */
 function seen(person) {
-  const sentence = symptoms(person).map((symptom) => symptom.words).join(phrase`; `);
+  const words = symptoms(person).map((symptom) => symptom.words);
+  const sentence = words.join(phrase`; `);
   return phrase`${sentence[0].toUpperCase() + sentence.slice(1)}.`;
 }
 
 /** The entry of the matrix in which two persons differ most. */
 function otherEntry(person, guessed) {
-  const others = guessed.matrix.flat();
-  const entries = person.matrix.flat().map((value, n) => ({ n, value, other: others[n], gap: Math.abs(value - others[n]) }));
+  const [here, there] = [person, guessed].map(({ matrix }) => matrix.flat());
+  const entries = here.map((value, n) => ({ n, value, other: there[n], gap: Math.abs(value - there[n]) }));
   return entries.sort((one, other) => other.gap - one.gap)[0];
 }
 

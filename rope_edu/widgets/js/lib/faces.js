@@ -1,4 +1,4 @@
-// Clock faces of one size, in rows: circles {cx, cy, r}, their wedges and hands, for the pen's plural methods.
+// Clock faces of one size, in rows: circles {cx, cy, r}, and what is drawn in them, as lists for the pen.
 import { polar } from "./geometry.js";
 import { sector } from "./shapes.js";
 
@@ -20,14 +20,26 @@ export const inRows = (things, { x, y, columns, cell, row, r }) =>
 /** @type {(face: Face) => [number, number, number]} */
 export const rimOf = ({ cx, cy, r }) => [cx, cy, r];
 
-/** A hand that ends some pixels before the rim. @type {(face: Face, angle: number, before: number) => Segment} */
-export const handOf = ({ cx, cy, r }, angle, before) => [cx, cy, ...polar(cx, cy, angle, r - before)];
+// each gives a function of a face, whose hand points at its `angle` and ends some pixels before the rim
 
-/** What a hand passes between two angles. @type {(face: Face, from: number, to: number, perRadian?: number) => Pair[]} */
-export const wedgeOf = ({ cx, cy, r }, from, to, perRadian = 5) =>
-  sector(cx, cy, r, from, to, Math.max(2, Math.ceil((to - from) * perRadian)));
+/** @type {(before: number) => (face: Face & {angle: number}) => Pair} */
+export const tipOf =
+  (before) =>
+  ({ cx, cy, r, angle }) =>
+    polar(cx, cy, angle, r - before);
 
-/** The box of a face, larger by some pixels all round, and by more below. @type {(face: Face, by: number, below?: number) => Box} */
+/** @type {(before: number) => (face: Face & {angle: number}) => Segment} */
+export const handOf = (before) => (face) => [face.cx, face.cy, ...tipOf(before)(face)];
+
+/** What a hand passes between two angles. @type {(ends: (face: any) => Pair, perRadian?: number) => (face: Face) => Pair[]} */
+export const wedgeOf =
+  (ends, perRadian = 5) =>
+  (face) => {
+    const [from, to] = ends(face);
+    return sector(face.cx, face.cy, face.r, from, to, Math.max(2, Math.ceil((to - from) * perRadian)));
+  };
+
+/** A face's box, larger by some pixels all round and more below. @type {(face: Face, by: number, below?: number) => Box} */
 export const boxAround = ({ cx, cy, r }, by, below = 0) => {
   const side = 2 * (r + by);
   return { x: cx - r - by, y: cy - r - by, w: side, h: side + below };
