@@ -1,6 +1,6 @@
 import { axes } from "../lib/axes.js";
 import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
-import { boxAround, handOf, inRows, rimOf, wedgeOf } from "../lib/faces.js";
+import { boxAround, hands, inRows, rims, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
@@ -26,9 +26,9 @@ function parts(width) {
   const chart = narrow
     ? { x: 58, y: big.y + big.h + 42, w: width - 72, h: 200 }
     : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 250 };
-  return { clocks, big, chart, height: chart.y + chart.h + 42 };
+  const height = chart.y + chart.h + 42;
+  return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
-const height = (width) => parts(width).height;
 
 /** The pairs whose clocks are drawn: all, or some evenly spread and the chosen one. */
 function shownOf(pairs, chosen) {
@@ -45,11 +45,11 @@ function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   const angles = ropeAngles(position, frequencies);
   const clocks = shownOf(frequencies.length, pair).map((i) => ({ i, angle: withinTurn(angles[i]) }));
   const faces = inRows(clocks, rows);
-  pen.areas(faces.map(wedgeOf(({ angle }) => [0, angle])), SEEN);
-  pen.circles(faces.map(rimOf), { stroke: ink.muted, width: 1 });
+  pen.areas(wedges(faces, "angle"), SEEN);
+  pen.circles(rims(faces), { stroke: ink.muted, width: 1 });
   const chosen = faces.filter(({ i }) => i === pair);
-  pen.circles(chosen.map(rimOf), { stroke: ink.position, width: 3 });
-  pen.lines(faces.map(handOf(2)), { stroke: ink.text, width: 2 });
+  pen.circles(rims(chosen), { stroke: ink.position, width: 3 });
+  pen.lines(hands(faces, 2), { stroke: ink.text, width: 2 });
   pen.part(() => {
     for (const { i, cx, cy, r } of faces) {
       const style = i === pair ? { fill: ink.positionWords, weight: 700 } : {};
@@ -200,10 +200,10 @@ function readout({ pair, position, axis, head_dim, base }) {
 export default live({
   name: "AngleChart",
   title: phrase`The clocks of a head, and one of them unrolled into its angle against the position`,
-  height,
+  height: (width) => parts(width).height,
   draw,
   readout,
-  panel: (width) => [0, stacked(width) ? parts(width).big.y + parts(width).big.h : height(width)],
+  panel: (width) => [0, parts(width).lead],
   smooth: ["position"],
   play: { trait: "position", perSecond: 6 },
 });

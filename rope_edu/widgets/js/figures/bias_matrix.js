@@ -19,19 +19,19 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
   return { causal, curve, keys, weights, entry, last: scheme === "shaw" ? 2 * clip : num_buckets - 1 };
 }
 
-const stacked = (width) => width < 520;
-
 /** Where the parts stand: the matrix, and the curve and the weights beside or under it. */
 function places(width) {
-  const narrow = stacked(width);
+  const narrow = width < 520;
   const side = narrow ? Math.min(width - 44, 380) : Math.min(300, Math.round(width * 0.46));
   const bottom = 26 + side; // of the matrix
   const x = narrow ? 40 : side + 98;
   const column = { x, w: width - x - 12 };
   const bias = { ...column, y: narrow ? bottom + 140 : 42, h: narrow ? 120 : 112 };
   const weight = { ...column, y: narrow ? bottom + 346 : 240, h: narrow ? 110 : bottom - 172 };
-  return { matrix: { x: 40, y: 26, side }, bias, weight, height: bottom + (narrow ? 504 : 108) };
+  const height = bottom + (narrow ? 504 : 108);
+  return { matrix: { x: 40, y: 26, side }, bias, weight, height, lead: narrow ? bias.y - 44 : height };
 }
+
 const T5 = { title: phrase`Bucket of every pair`, unit: phrase`bucket` };
 const WORDS = {
   alibi: { title: phrase`Factor exp(bias) of every pair`, unit: phrase`exp(bias)` },
@@ -191,7 +191,7 @@ export default live({
   height: (width) => places(width).height,
   draw,
   readout,
-  panel: (width) => [0, stacked(width) ? places(width).bias.y - 44 : places(width).height],
+  panel: (width) => [0, places(width).lead],
   unfolds: true,
   buttons: [{ label: phrase`Next query`, move: ({ query, length }) => ({ query: (query + 1) % length }) }],
 });

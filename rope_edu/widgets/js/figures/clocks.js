@@ -1,5 +1,5 @@
 import { ink, noteMiddle } from "../lib/colour.js";
-import { boxAround, handOf, inRows, rimOf, tipOf, wedgeOf } from "../lib/faces.js";
+import { boxAround, hands, inRows, rims, tips, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { SEEN, unseenPoints } from "../lib/marks.js";
 import { fmt, grouped, powerOf } from "../lib/numbers.js";
@@ -7,7 +7,7 @@ import { phrase } from "../lib/phrase.js";
 import { invFreq, reachWithin, ropeAngles, turnsOf, wavelength, withinTurn } from "../maths/frequencies.js";
 
 /** Every pair's speed, wavelength and angle, and whether it completes a turn within the context. */
-function hands({ position, head_dim, base }, context) {
+function pairsOf({ position, head_dim, base }, context) {
   const frequencies = invFreq(head_dim, base);
   const [waves, angles] = [wavelength(frequencies), ropeAngles(position, frequencies)];
   return frequencies.map((frequency, i) => ({
@@ -57,19 +57,19 @@ function drawLegend(pen, wide, reach) {
 
 function draw(pen, state, view) {
   const reach = view.shows("reach");
-  const all = hands(state, reach ? state.context : Infinity);
+  const all = pairsOf(state, reach ? state.context : Infinity);
   const faces = inRows(all, grid(view.width, all.length, view));
   const [round, partly] = [faces.filter((face) => face.complete), faces.filter((face) => !face.complete)];
   drawLegend(pen, view.width >= 480, reach);
   if (reach) {
-    pen.circles(round.map(rimOf), SEEN);
-    pen.areas(partly.map(wedgeOf(({ reach }) => [0, reach])), SEEN);
+    pen.circles(rims(round), SEEN);
+    pen.areas(wedges(partly, "reach"), SEEN);
   }
-  pen.circles(round.map(rimOf), { stroke: ink.position, width: 2 });
-  pen.circles(partly.map(rimOf), { stroke: ink.muted, width: 1.2, dash: "3 3" });
-  pen.lines(faces.map(handOf(3)), { stroke: ink.text, width: 2.4 });
+  pen.circles(rims(round), { stroke: ink.position, width: 2 });
+  pen.circles(rims(partly), { stroke: ink.muted, width: 1.2, dash: "3 3" });
+  pen.lines(hands(faces, 3), { stroke: ink.text, width: 2.4 });
   const astray = faces.filter((face) => face.angle > face.reach);
-  unseenPoints(pen, astray.map(tipOf(7)), 4.5);
+  unseenPoints(pen, tips(astray, 7), 4.5);
   for (const { i, cx, cy, r, wave, complete } of faces) {
     pen.text(cx - r - 5, cy - r + 7, i, noteMiddle);
     pen.text(cx, cy + r + 16, shortly(wave), { ...noteMiddle, fill: complete ? ink.positionWords : ink.muted });
@@ -78,7 +78,7 @@ function draw(pen, state, view) {
 }
 
 function readout(state, { shows }) {
-  const all = hands(state, state.context);
+  const all = pairsOf(state, state.context);
   const last = all.length - 1;
   const complete = all.filter((hand) => hand.complete).length;
   const lost = all.filter((hand) => hand.angle > hand.reach).length;

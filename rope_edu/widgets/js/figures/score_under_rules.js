@@ -46,7 +46,7 @@ const curveOf = (rule, { head_dim, base, trained, wanted, abf_base, smooth }) =>
 
 const placeNames = memo(placeLineNames, 4);
 const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
-const switches = memo((width) => inLines(NAMES, width - 4, { sample: 30 }), 4);
+const switches = (width) => inLines(NAMES, width - 4, { sample: 30 });
 const topOf = (width) => 24 * (switches(width).at(-1).line + 1) + 10; // of the chart and the words above it
 const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
 
@@ -104,8 +104,8 @@ function draw(pen, state, { width, height: tall }) {
   const cx = X(distance);
   cursor(pen, box, cx, `r = ${grouped(state.distance)}${distance < state.distance ? " →" : ""}`, width, 32);
   pen.part(() => {
-    for (const rule of rules)
-      pen.circle(cx, Y(scorer(rule, state)(distance)), 4, { fill: ink.paper, stroke: ink.text });
+    const dot = { fill: ink.paper, stroke: ink.text };
+    for (const rule of rules) pen.circle(cx, Y(scorer(rule, state)(distance)), 4, dot);
   });
   pen.part(() => {
     const whole = paths.map((path, i) => [phraseOf(RULES[rules[i]]), path.map((point) => point.map(Math.round))]);

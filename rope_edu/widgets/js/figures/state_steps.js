@@ -1,6 +1,5 @@
 import { diverging, ink, note, noteEnd, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { counted } from "../lib/words.js";
@@ -21,44 +20,37 @@ const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => numb
 const LOUD = 3; // a query is so many times the key that it is like
 const MOST = 2; // of the sum, per token: more has the same colour
 
-const anglesOf = memo((step, turned) => range(0, step - 1).map((n) => ropeAngles(turned ? n : 0, FREQUENCIES)));
-
-/** The state after the tokens read, divided by their number. */
-const meanState = memo((step, turned) => {
-  const state = linearState(KEYS.slice(0, step), VALUES.slice(0, step), anglesOf(step, turned));
-  return state.map((row) => row.map((number) => number / step));
-});
-
-/** How much of each token's value the query gets: by a softmax over the cache, and through the sum. */
-const readings = memo((step, query, turned) => {
-  const [keys, angles] = [KEYS.slice(0, step), anglesOf(step, turned)];
+/** The sum per token after the tokens read, and how much of each one's value a query gets: from the cache, and from the sum. */
+function remembered({ step, query, turned }) {
+  const keys = KEYS.slice(0, step);
+  const angles = keys.map((_, n) => ropeAngles(turned ? n : 0, FREQUENCIES));
   const asked = KEYS[query].map((number) => LOUD * number);
   const turnedKeys = keys.map((key, n) => applyRope(key, angles[n]));
   const { weights } = attention([applyRope(asked, angles[step - 1])], turnedKeys, keys);
-  return { cache: weights[0], sum: linearFactors(asked, keys, angles) };
-});
+  const state = linearState(keys, VALUES.slice(0, step), angles);
+  const mean = state.map((row) => row.map((number) => number / step));
+  return { mean, weights: weights[0], factors: linearFactors(asked, keys, angles) };
+}
 
 /** The mean size of the numbers of some rows. */
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
-
-const narrow = (width) => width < 500;
 
 const STRIP = 44; // pixels: height of a row of bars
 
 /** Where the parts are: the cache, what a query gets from it and from the sum, the sum, the sizes of both. */
 function plan(width) {
-  const phone = narrow(width);
-  const side = phone ? 168 : 208;
-  const w = phone ? width - 4 : width - side - 132;
+  const narrow = width < 500;
+  const side = narrow ? 168 : 208;
+  const w = narrow ? width - 4 : width - side - 132;
   const column = w / TOKENS;
   const cache = { x: 2, y: 42, w, h: 56, column, bar: column - Math.min(1.5, column / 4) };
   const strips = cache.y + cache.h + 8;
   const bottom = strips + 2 * (STRIP + 28) + 2;
-  const state = phone ? { x: 2, y: bottom + 66 } : { x: width - side - 92, y: cache.y };
-  return { side, cache, strips, bottom, state, bars: state.y + side + (phone ? 46 : 44) };
+  const state = narrow ? { x: 2, y: bottom + 66 } : { x: width - side - 92, y: cache.y };
+  const bars = state.y + side + (narrow ? 46 : 44);
+  const height = bars + 66;
+  return { side, cache, strips, bottom, state, bars, height, lead: narrow ? bottom + 20 : height };
 }
-
-const height = (width) => plan(width).bars + 66;
 
 /** A column for each token: its key above, its value below. */
 function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
@@ -90,20 +82,19 @@ function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
 }
 
 /** What the query gets from the cache, and from the sum; the tokens below. */
-function drawReading(pen, state, { cache, strips, bottom }) {
-  const { cache: weights, sum: factors } = readings(state.step, state.query, state.turned);
-  drawStrip(pen, phrase`Weights from the cache`, weights, state.query, cache, strips);
-  drawStrip(pen, phrase`Factors from the sum`, factors, state.query, cache, strips + STRIP + 26);
+function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }) {
+  drawStrip(pen, phrase`Weights from the cache`, weights, query, cache, strips);
+  drawStrip(pen, phrase`Factors from the sum`, factors, query, cache, strips + STRIP + 26);
   pen.text(cache.x, bottom + 12, phrase`token 0`, note);
   pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, noteEnd);
 }
 
 /** The sum, and which rows belong to which pair. */
-function drawState(pen, state, { x, y }, side) {
+function drawState(pen, mean, { x, y }, side) {
   const cell = side / WIDTH;
   pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });
   pen.text(x, y - 9, phrase`divided by their number`, note);
-  pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => signedPlace(state[row][column], MOST), diverging);
+  pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => signedPlace(mean[row][column], MOST), diverging);
   pen.rect(x, y, side, side, { stroke: ink.text, width: 2 });
   for (const pair of range(0, 3)) {
     const top = y + 2 * pair * cell;
@@ -134,24 +125,24 @@ function drawSizes(pen, { step }, width, y) {
 
 function draw(pen, state, { width }) {
   const at = plan(width);
+  const all = remembered(state);
   const handles = drawCache(pen, state, at.cache);
-  drawReading(pen, state, at);
-  drawState(pen, meanState(state.step, state.turned), at.state, at.side);
+  drawReading(pen, all, state.query, at);
+  drawState(pen, all.mean, at.state, at.side);
   drawSizes(pen, state, width, at.bars);
   return handles;
 }
 
 function readout(state) {
   const { step, query, turned } = state;
-  const mean = meanState(step, turned);
-  const read = readings(step, query, turned);
+  const { mean, weights, factors } = remembered(state);
   const [fast, slow] = [sizeOf(mean.slice(0, 4)), sizeOf(mean.slice(4))];
   const numbers = 2 * WIDTH * step;
   const less = STATE_SIZE < numbers ? phrase`fewer` : phrase`more`;
   const rows = turned
     ? phrase`Per token, ${fmt(fast)} is left in the rows of the fast pairs and ${fmt(slow)} in those of the slow ones.`
     : phrase`Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order of the tokens is lost.`;
-  const [weight, factor] = [fmt(read.cache[query]), fmt(read.sum[query])];
+  const [weight, factor] = [fmt(weights[query]), fmt(factors[query])];
   return phrase`After ${counted(step, "token")} the cache holds ${grouped(numbers)} numbers, the state ${STATE_SIZE}: ${less}.
     A query like the key of token ${query} gets the value of that token with weight ${weight} from the cache and with factor
     ${factor} from the sum. ${rows}`;
@@ -160,9 +151,9 @@ function readout(state) {
 export default live({
   name: "StateSteps",
   title: phrase`Two memories of a text: a cache that grows by a column per token, and a sum that stays eight by eight`,
-  height,
+  height: (width) => plan(width).height,
   draw,
   readout,
-  panel: (width) => [0, narrow(width) ? plan(width).bottom + 20 : height(width)],
+  panel: (width) => [0, plan(width).lead],
   play: { trait: "step", perSecond: 6, speeds: [1, 4] },
 });

@@ -1,7 +1,7 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
 import { ink, noteMiddle, ruleInk } from "../lib/colour.js";
-import { boxAround, handOf, inRows, rimOf, tipOf, wedgeOf } from "../lib/faces.js";
+import { boxAround, hands, inRows, rims, tips, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
@@ -104,8 +104,8 @@ function drawFast(pen, faces, field) {
     field.w < 330 ? phrase`${pairs} went all the way round` : phrase`${pairs} went all the way round in training`;
   pen.text(2, field.y - 8, faces.length ? words : "");
   const at = placed(faces, field, 0);
-  pen.circles(at.map(rimOf), { ...SEEN, stroke: ink.position, width: 1 });
-  pen.lines(at.map(handOf(1)), { stroke: ink.text, width: 1.6 });
+  pen.circles(rims(at), { ...SEEN, stroke: ink.position, width: 1 });
+  pen.lines(hands(at, 1), { stroke: ink.text, width: 1.6 });
 }
 
 /** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
@@ -113,15 +113,15 @@ function drawSlow(pen, faces, field, ghosts) {
   const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, NUMBER);
-  pen.areas(at.map(wedgeOf(({ seen }) => [0, seen], 6)), SEEN);
+  pen.areas(wedges(at, "seen", "", 6), SEEN);
   const past = at.filter(({ used, seen }) => used > seen * (1 + 1e-12));
-  pen.areas(past.map(wedgeOf(({ seen, used }) => [seen, used], 6)), UNSEEN);
-  pen.circles(at.map(rimOf), { stroke: ink.muted, width: 1, dash: "3 3" });
+  pen.areas(wedges(past, "used", "seen", 6), UNSEEN);
+  pen.circles(rims(at), { stroke: ink.muted, width: 1, dash: "3 3" });
   const without = ghosts ? at.map((face) => ({ ...face, angle: face.ghost })) : [];
-  pen.lines(without.map(handOf(1)), WITHOUT);
-  pen.lines(at.map(handOf(1)), { stroke: ink.text, width: 2.6 });
-  const tips = at.filter((face) => face.fresh).map(tipOf(1));
-  unseenPoints(pen, tips, Math.min(5, (at[0]?.r ?? 0) / 3));
+  pen.lines(hands(without, 1), WITHOUT);
+  pen.lines(hands(at, 1), { stroke: ink.text, width: 2.6 });
+  const fresh = at.filter((face) => face.fresh);
+  unseenPoints(pen, tips(fresh, 1), Math.min(5, (at[0]?.r ?? 0) / 3));
   pen.part(() => {
     for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + NUMBER, i, noteMiddle);
   });

@@ -1,6 +1,6 @@
 import { axes } from "../lib/axes.js";
 import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
-import { handOf } from "../lib/faces.js";
+import { hands } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { centred } from "../lib/labels.js";
 import { BEYOND, onSpeed, speedShade } from "../lib/marks.js";
@@ -90,14 +90,14 @@ function drawCells(pen, pairs, headDim, { cell, y, centre }) {
 /** A hand in each cell that turns, in the ink that its colour carries. */
 function drawHands(pen, pairs, position, { cell, y, centre }) {
   const r = Math.min(9.5, cell / 2 - 3);
-  const hands = pairs.flatMap(({ features, frequency, speed }) =>
+  const all = pairs.flatMap(({ features, frequency, speed }) =>
     features.map((j) => ({ cx: centre(j), cy: y + HAND, r, angle: position * frequency, stroke: onSpeed(speed) })),
   );
   pen.part(() => {
-    for (const stroke of new Set(hands.map((hand) => hand.stroke))) {
-      const own = hands.filter((hand) => hand.stroke === stroke);
+    for (const stroke of new Set(all.map((hand) => hand.stroke))) {
+      const own = all.filter((hand) => hand.stroke === stroke);
       const hubs = own.map(({ cx, cy }) => [cx, cy, 1.8]);
-      pen.lines(own.map(handOf(0)), { stroke, width: 2.2 });
+      pen.lines(hands(own, 0), { stroke, width: 2.2 });
       pen.circles(hubs, { fill: stroke });
     }
   });

@@ -34,8 +34,8 @@ const legendAt = (width) => frames(width)[3].y + 212;
 const height = (width) => legendAt(width) + (width < 400 ? 76 : 52);
 
 /** Lines over one axis, clamped to the frame, and behind them the line of a healthy rotation. */
-function drawLines(pen, box, xs, ys, lines, healthy, labels) {
-  const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, labels);
+function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
+  const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, { xLabel, yLabel });
   const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
   pen.curve(path(healthy), GHOST);
   for (const [i, values] of lines.entries()) pen.curve(path(values), STYLES[i]);
@@ -52,8 +52,8 @@ function drawMatrix(pen, box, matrix) {
       const place = signedPlace(value, FULL);
       const [x, y] = [box.x + (n % 8) * w, box.y + Math.floor(n / 8) * h];
       pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
-      if (w >= 30)
-        pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), { ...noteMiddle, fill: onShade(place, diverging) });
+      const style = { ...noteMiddle, fill: onShade(place, diverging) };
+      if (w >= 30) pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), style);
     }
   });
 }
@@ -73,16 +73,13 @@ function drawLegend(pen, width, number) {
 function draw(pen, state, { width }) {
   const [score, matrix, length, error] = frames(width);
   const person = personOf(state);
-  const { places } = PATIENTS;
   const offsets = range(0, person.scores[0].length - 1);
-  const byDistance = { xLabel: phrase`distance (tokens)`, yLabel: phrase`Score` };
-  const [lengths, errors] = [phrase`Length after ÷ before`, phrase`Off the right place by`].map(
-    (/** @type {string} */ yLabel) => ({ xLabel: phrase`position (tokens)`, yLabel }),
-  );
-  drawLines(pen, score, offsets, [-FULL, FULL], person.scores, HEALTHY.scores[0], byDistance);
+  const byDistance = { xs: offsets, ys: [-FULL, FULL], xLabel: phrase`distance (tokens)` };
+  const byPosition = { xs: PATIENTS.places, ys: [0, FAR], xLabel: phrase`position (tokens)` };
+  drawLines(pen, score, byDistance, phrase`Score`, person.scores, HEALTHY.scores[0]);
   drawMatrix(pen, matrix, person.matrix);
-  drawLines(pen, length, places, [0, FAR], [person.lengths], HEALTHY.lengths, lengths);
-  drawLines(pen, error, places, [0, FAR], [person.errors], HEALTHY.errors, errors);
+  drawLines(pen, length, byPosition, phrase`Length after ÷ before`, [person.lengths], HEALTHY.lengths);
+  drawLines(pen, error, byPosition, phrase`Off the right place by`, [person.errors], HEALTHY.errors);
   pen.part(() => drawLegend(pen, width, state.patient));
 }
 
