@@ -8,6 +8,7 @@ import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { pointsAround } from "../lib/shapes.js";
 import { textWidth } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
 import { distance } from "../maths/complex.js";
@@ -35,7 +36,6 @@ const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold:
 const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (listed(width).at(-1).line + 1) : PLANE + 310);
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 
-/** @type {(value: number) => string} */
 const asPower = (value) => decade(Math.round(powerOf(value)), 0, 2);
 
 /** A curve's parts below zero, each closed along the axis. @type {(path: Pair[], zero: number) => Pair[][]} */
@@ -90,12 +90,9 @@ const LEGEND = [
 ];
 
 /** Spots to either side of a dot, level with it and ever farther up and down. @type {(at: Pair, width: number) => Pair[]} */
-const spotsBeside = ([x, y], width) =>
+const spotsBeside = (at, width) =>
   [12, 26, 44, 64].flatMap((out) =>
-    [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => [
-      /** @type {Pair} */ ([x + out, y - 8 + lift]),
-      /** @type {Pair} */ ([x - out - width, y - 8 + lift]),
-    ]),
+    [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
 /** The models' names beside their dots, or their numbers where names have no room; a name can be pressed as its dot. */

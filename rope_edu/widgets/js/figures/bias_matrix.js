@@ -94,7 +94,6 @@ function drawEntries(pen, { scheme, length, query }, { causal, entry, last }, { 
   }
 }
 
-/** What the colours mean, below. */
 function drawScale(pen, { scheme }, { last }, { x, y, side }) {
   const [steps, most] = scheme === "alibi" ? [128, 1] : [last + 1, last];
   const top = y + side + 48;

@@ -25,7 +25,6 @@ function held({ store, pair, capacity }, step) {
   });
 }
 
-/** Where the parts stand, from the top. */
 function plan(width) {
   const narrow = width < 620;
   const side = width / STEPS; // of a column
@@ -42,7 +41,6 @@ function plan(width) {
   return { side, tall, r, query, keys, legend, history, work, height: bottom + (narrow ? 178 : 6) };
 }
 
-/** A hand from the middle of a face. */
 function hand(pen, cx, cy, length, angle, style) {
   pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
@@ -99,7 +97,6 @@ const SIGNS = {
 const NEW = { words: phrase`new`, box: { fill: ink.k, opacity: 0.45 } };
 const EVICTED = { words: phrase`evicted`, letter: "×" };
 
-/** What the signs mean. */
 function drawLegend(pen, { store, capacity, step }, width, top) {
   const signs = [NEW, ...SIGNS[store], ...(step > capacity ? [EVICTED] : [])];
   for (const { words, style, box, letter, x, line } of inLines(signs, width - 2, { sample: 20, gap: 12 })) {

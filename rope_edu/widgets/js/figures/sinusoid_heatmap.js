@@ -16,39 +16,30 @@ const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
 const OTHERS = range(0, 90, 15); // the positions of the faint curves
 
-/** PE of every row. */
-const fieldOf = memo((dModel, base) => range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base)));
-
-/** The same as a picture. */
-const pictureOf = memo((dModel, base) => {
-  const field = fieldOf(dModel, base);
-  return bitmap(ROWS, dModel, (p, feature) => (field[p][feature] + 1) / 2, diverging);
+/** PE of every row, and as a picture. */
+const fieldOf = memo((dModel, base) => {
+  const rows = range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base));
+  return { rows, picture: bitmap(ROWS, dModel, (p, feature) => (rows[p][feature] + 1) / 2, diverging) };
 });
 
 /** The one random matrix, entries of variance 1/d. */
 const matrixOf = memo((dModel) => randomMatrix(2, dModel));
 
 /** What the curve of position p is made from: k → PE(p) · PE(p + k), or with W between. */
-const scorer = memo((dModel, base, between, p) => {
-  const field = fieldOf(dModel, base);
-  const left = between === "projection" ? matVec(matrixOf(dModel), field[p]) : field[p];
-  return (k) => dot(left, field[p + k]);
-}, 64);
+function scorer({ d_model, base, between }, p) {
+  const { rows } = fieldOf(d_model, base);
+  const left = between === "projection" ? matVec(matrixOf(d_model), rows[p]) : rows[p];
+  return (k) => dot(left, rows[p + k]);
+}
 
 /** The offsets that position p has, from its first token to 64 after it. */
 const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
 
-/** The whole curve of position p: [[k, product], …]. */
-const curveOf = memo((dModel, base, between, p) => {
-  const score = scorer(dModel, base, between, p);
-  return offsetsOf(p).map((k) => [k, score(k)]);
-}, 64);
-
 /** The vertical interval, the same for every p. */
-const spanOf = memo((dModel, base, between) => {
+const spanOf = memo((d_model, base, between) => {
   const projected = between === "projection";
   const places = projected ? range(0, 95, 7) : [0];
-  const seen = places.flatMap((p) => offsetsOf(p, projected ? 6 : 1).map(scorer(dModel, base, between, p)));
+  const seen = places.flatMap((p) => offsetsOf(p, projected ? 6 : 1).map(scorer({ d_model, base, between }, p)));
   const [low, high] = [Math.min(0, ...seen), Math.max(0, ...seen)];
   const room = projected ? 0.12 * (high - low) : 0;
   return [Math.floor(low - room), Math.ceil(high + room)];
@@ -88,7 +79,7 @@ function plan(width) {
 function drawField(pen, { d_model, base, pair }, box) {
   const X = (feature) => box.x + (box.w * feature) / d_model;
   pen.text(0, 14, phrase`Positions down, features across`, { weight: 600 });
-  pen.raster(box.x, box.y, box.w, box.h, pictureOf(d_model, base));
+  pen.raster(box.x, box.y, box.w, box.h, fieldOf(d_model, base).picture);
   const marks = range(0, ROWS, 40).map((p) => [p, box.y + (box.h * p) / ROWS]);
   const strokes = marks.map(([, y]) => [box.x - 4, y, box.x, y]);
   pen.lines(strokes, { stroke: ink.muted, width: 1 });
@@ -124,7 +115,6 @@ function drawRows(pen, { position, offset }, { x, y, w, h }) {
   };
 }
 
-/** What the colours mean. */
 function drawScale(pen, { x, y, w }) {
   pen.text(x + w / 2, y - 5, phrase`value`, noteMiddle);
   pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, diverging);
@@ -145,7 +135,6 @@ function drawPair(pen, state, { x: cx, y: cy, r }) {
   pen.arrow(cx, cy, ...tip(start), { stroke: ink.position, width: 3.5, head: 11 });
 }
 
-/** The words that go with the pair. */
 function namePair(pen, state, { x, y }) {
   const { frequency, turn } = turned(state);
   const named = { size: 12, fill: ink.positionWords, weight: 600 };
@@ -165,10 +154,13 @@ function drawProduct(pen, state, box) {
     xTicks: [-64, -32, 0, 32, 64],
     yTicks: ticks(low, high, 4),
   });
-  const curve = (p) => curveOf(d_model, base, between, p).map(([k, score]) => [X(k), Y(score)]);
+  const curve = (p) => {
+    const score = scorer(state, p);
+    return offsetsOf(p).map((k) => [X(k), Y(score(k))]);
+  };
   pen.curves(OTHERS.map(curve), { stroke: ink.score, width: 1.2, opacity: 0.55 });
   pen.curve(curve(position), { stroke: ink.score, width: 3.5 });
-  const score = scorer(d_model, base, between, position)(offset);
+  const score = scorer(state, position)(offset);
   pen.line(X(offset), Y(low), X(offset), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(offset), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
   const words = between === "projection" ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)";
@@ -189,8 +181,8 @@ function draw(pen, state, { width }) {
 }
 
 function readout(state) {
-  const { position, offset, d_model, base, between, pair } = state;
-  const score = scorer(d_model, base, between, position)(offset);
+  const { position, offset, d_model, between, pair } = state;
+  const score = scorer(state, position)(offset);
   const words = phrase`Rows ${position} and ${position + offset}, ${offset} apart:`;
   const turns = phrase`Pair ${pair} turns by ${significant(turned(state).turn)} rad from one to the other.`;
   if (between === "projection") return phrase`${words} with W between, their product is ${fmt(score, 3)}. ${turns}`;

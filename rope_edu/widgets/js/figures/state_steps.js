@@ -32,7 +32,6 @@ function remembered({ step, query, turned }) {
   return { mean, weights: weights[0], factors: linearFactors(asked, keys, angles) };
 }
 
-/** The mean size of the numbers of some rows. */
 const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
 const STRIP = 44; // pixels: height of a row of bars

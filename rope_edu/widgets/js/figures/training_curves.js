@@ -54,7 +54,6 @@ const measured = memo(({ task, measure, against, doublings, first, second, third
 
 const stacked = (width) => width < 520;
 
-/** Where the names of those that stand out are written. */
 const legend = (/** @type {any[]} */ chosen, width) => inLines(chosen, width - 2, { sample: 32, bold: true });
 
 /** Where the parts stand: curves and tests, side by side or one under the other. */
@@ -101,14 +100,12 @@ function trace(pen, path, { stroke, width, dash = undefined, edge = undefined })
   pen.curve(path, { stroke, width, dash });
 }
 
-/** One seed's mark. */
 function mark(pen, x, y, kind, fill, opacity) {
   if (kind === "square") pen.rect(x - 2.6, y - 2.6, 5.2, 5.2, { fill, opacity, stroke: ink.text, width: 1 });
   else if (kind === "diamond") pen.area(diamond([x, y], 3.8), { fill, opacity });
   else pen.circle(x, y, 2.8, { fill, opacity });
 }
 
-/** The names of those that stand out, with a sample of their lines. */
 function drawLegend(pen, chosen, across) {
   for (const { words, rank, x, line } of legend(chosen, across)) {
     const y = 11 + 20 * line;

@@ -62,7 +62,6 @@ function wordsOf({ over, most, pairs }, width) {
     : phrase`${pairs.length} of ${most} pairs turn, ${exponent}`;
 }
 
-/** Where the cells of a row stand. */
 function seatsOf(row, headDim, width) {
   const cell = (width - 4) / headDim;
   return { cell, top: row * ROW, y: row * ROW + TITLE + ARC, centre: (j) => 2 + (j + 0.5) * cell };
