@@ -130,34 +130,26 @@ function drawHistory(pen, state, width, { side, tall, history }) {
   pen.curve(rim, { stroke: ink.text, width: 1.2 });
 }
 
-/** What something costs as two bars, with and without a cache, `full` at most; in parentheses what this step adds. */
-function drawBars(pen, { name, values, now = undefined, full, fill }, x, y, w) {
-  pen.text(x, y, name, { weight: 600 });
-  for (const [i, words] of [phrase`with cache`, phrase`without`].entries()) {
-    const top = y + 5 + 17 * i;
-    const long = ((w - 154) * values[i]) / full;
-    pen.text(x, top + 11, words, note);
-    pen.rect(x + 68, top + 1, Math.max(1, long), 12, { fill, opacity: i ? 0.4 : 1 });
-    pen.text(x + 74 + long, top + 12, values[i] + (now ? ` (${now[i]})` : ""), { size: 12 });
+const COSTS = [
+  { of: "turned", name: phrase`Keys turned (at this step)`, full: 136, fill: ink.position, adds: true },
+  { of: "products", name: phrase`Dot products (at this step)`, full: 816, fill: ink.score, adds: true },
+  { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
+];
+
+/** What all steps have cost, as two bars each, with and without a cache; in parentheses what the last step adds. */
+function drawWork(pen, { store, capacity, step }, { x, y, w }) {
+  const [all, before] = [step, step - 1].map((steps) => decodingWork(store, capacity, steps));
+  for (const [n, { of, name, full, fill, adds }] of COSTS.entries()) {
+    const top = y + 52 * n;
+    pen.text(x, top, name, { weight: 600 });
+    for (const [i, words] of [phrase`with cache`, phrase`without`].entries()) {
+      const [value, line] = [all[of][i], top + 5 + 17 * i];
+      const [long, added] = [((w - 154) * value) / full, value - before[of][i]];
+      pen.text(x, line + 11, words, note);
+      pen.rect(x + 68, line + 1, Math.max(1, long), 12, { fill, opacity: i ? 0.4 : 1 });
+      pen.text(x + 74 + long, line + 12, adds ? `${value} (${added})` : `${value}`, { size: 12 });
+    }
   }
-}
-
-/** What all steps cost, keys turned, dot products and bytes kept, and what the last step adds. */
-function costOf({ store, capacity, step }) {
-  const [all, before] = [decodingWork(store, capacity, step), decodingWork(store, capacity, step - 1)];
-  const added = (name) => all[name].map((value, i) => value - before[name][i]);
-  return { ...all, turnedNow: added("turned"), productsNow: added("products") };
-}
-
-/** The work of all steps so far, and what the cache keeps. */
-function drawWork(pen, state, { x, y, w }) {
-  const { turned, turnedNow, products, productsNow, bytes } = costOf(state);
-  const bars = [
-    { name: phrase`Keys turned (at this step)`, values: turned, now: turnedNow, full: 136, fill: ink.position },
-    { name: phrase`Dot products (at this step)`, values: products, now: productsNow, full: 816, fill: ink.score },
-    { name: phrase`Bytes kept, read at each step`, values: bytes, full: 512, fill: ink.k },
-  ];
-  for (const [i, each] of bars.entries()) drawBars(pen, each, x, y + 52 * i, w);
 }
 
 function draw(pen, state, { width }) {
@@ -173,9 +165,9 @@ function readout(state) {
   const all = held(state, step);
   const off = all.filter((key) => key.off > SEEN).sort((one, other) => other.off - one.off);
   const earlier = all.length - 1;
-  const { bytes, productsNow } = costOf(state);
-  const added = phrase`Step ${step} writes one key, at position ${step - 1}, takes ${counted(productsNow[0], "dot product")} and reads
-    ${bytes[0]} bytes.`;
+  const [bytes] = decodingWork(store, capacity, step).bytes;
+  const added = phrase`Step ${step} writes one key, at position ${step - 1}, takes ${counted(all.length, "dot product")} and reads
+    ${bytes} bytes.`;
   const over = step - capacity;
   const gone = over < 1 ? "" : over === 1 ? phrase` The oldest is evicted.` : phrase` The oldest ${over} are evicted.`;
   if (!earlier) return added;

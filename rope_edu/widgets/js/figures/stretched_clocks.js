@@ -42,7 +42,7 @@ function placed(faces, { x, y, w, h }, below) {
     const columns = Math.max(1, Math.ceil(faces.length / rows));
     return { columns, cell: Math.min(w / columns, h / rows - below, 92) };
   });
-  const { columns, cell } = sizes.reduce((best, size) => (size.cell > best.cell ? size : best));
+  const [{ columns, cell }] = sizes.sort((one, other) => other.cell - one.cell);
   const r = cell / 2 - (below ? 6 : 2);
   return inRows(faces, { x: x + (w - columns * cell) / 2, y, columns, cell, row: cell + below, r });
 }

@@ -73,11 +73,11 @@ function drawTurns(pen, box, all, alone) {
   unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The middle of the widest field of new angles, as a pair and a distance; nothing where it is narrow. */
+/** The pair in the middle of the field of new angles; nothing where that is narrow. */
 function centreOf(stretches) {
   const last = stretches.length;
   const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
-  return first < 0 || last - first < 0.12 * last ? undefined : [(first + last) / 2, 3];
+  return first < 0 || last - first < 0.12 * last ? undefined : (first + last) / 2;
 }
 
 /** Below: for every distance, which pairs meet a new angle; returns how the distance is dragged. */
@@ -101,8 +101,9 @@ function drawMap(pen, box, state, pairs) {
   pen.line(box.x, Y(1), box.x + box.w, Y(1), { stroke: ink.text, width: 1.2, dash: "6 4" });
   const named = { weight: 600, anchor: "middle" };
   pen.text(box.x + box.w * 0.3, Y(4.5), phrase`seen in training`, named);
-  const [pair, far] = centreOf(stretches) ?? [0, 0];
-  pen.text(X(pair), Y(far) + 4, far && box.w > 320 ? phrase`never seen` : "", { ...named, fill: ink.onOther });
+  const pair = centreOf(stretches);
+  const unseen = pair && box.w > 320 ? phrase`never seen` : "";
+  pen.text(X(pair ?? 0), Y(3) + 4, unseen, { ...named, fill: ink.onOther });
   const words = window ? phrase`beyond L every pair stays at L` : phrase`trained to here`;
   const y = Y(times);
   const low = times > 1.05 && times < 1.9; // the line of the distance is where the words would be
