@@ -19,7 +19,7 @@ const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens; bases
 const SEARCHED = 294912; // tokens: beyond the first negative distance of every state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
-/** The first negative distance of a head and a base; the mean cosine just there, and at distances on a logarithmic axis. */
+/** The first negative distance of a head and a base, and the mean cosine around it and at distances along the axis. */
 const curveOf = memo((headDim, base) => {
   const frequencies = invFreq(headDim, base);
   const first = firstNegativeDistance(frequencies, SEARCHED) ?? SEARCHED;

@@ -57,7 +57,7 @@ function drawMatrix(pen, { scheme, length }, { causal, curve, entry, last }, { x
   pen.text(x + side - 8, y + 22, phrase`masked`, { anchor: "end" });
 }
 
-/** Its rows and columns by number, and the followed row in a frame, to be dragged. */
+/** The matrix's rows and columns by number, and the followed row framed; returns how it is dragged. */
 function drawRow(pen, { length, query }, { x, y, side }) {
   const cell = side / length;
   const marks = range(0, length - 1, length > 24 ? 8 : 4);

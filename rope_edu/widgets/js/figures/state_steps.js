@@ -20,7 +20,7 @@ const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => numb
 const LOUD = 3; // a query is so many times the key that it is like
 const MOST = 2; // of the sum, per token: more has the same colour
 
-/** The sum per token after the tokens read, and how much of each one's value a query gets: from the cache, and from the sum. */
+/** The mean state after the tokens read, and how much of each token's value a query gets from the cache and from the sum. */
 function remembered({ step, query, turned }) {
   const keys = KEYS.slice(0, step);
   const angles = keys.map((_, n) => ropeAngles(turned ? n : 0, FREQUENCIES));
