@@ -1,8 +1,10 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
+import { boxAround, hands, inRows, rims, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
+import { SEEN } from "../lib/marks.js";
 import { clamp, decade, fmt, powerOf, range, significant, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { planeOf, sector } from "../lib/shapes.js";
@@ -11,60 +13,50 @@ import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequen
 import { positionTowards } from "../maths/pair_angle.js";
 
 const MOST = 16; // clocks above
-const SEEN = { fill: ink.position, opacity: 0.28 }; // where hands have been
 const stacked = (width) => width < 560;
 
 /** Where the parts are: the clocks, the one that is unrolled, and the chart of its angle. */
 function parts(width) {
-  const rows = stacked(width) ? 2 : 1;
-  const cell = (width - 4) / (MOST / rows);
-  const row = cell + 14;
-  const top = 26 + rows * row;
-  const big = stacked(width)
-    ? { x: 4, y: top + 24, w: width - 8, h: 170 }
-    : { x: 4, y: top + 34, w: width * 0.32, h: 270 };
-  const chart = stacked(width)
+  const narrow = stacked(width);
+  const columns = narrow ? MOST / 2 : MOST;
+  const cell = (width - 4) / columns;
+  const clocks = { x: 2, y: 22, columns, cell, row: cell + 14, r: cell / 2 - 4 };
+  const top = 26 + (MOST / columns) * clocks.row;
+  const big = narrow ? { x: 4, y: top + 24, w: width - 8, h: 170 } : { x: 4, y: top + 34, w: width * 0.32, h: 270 };
+  const chart = narrow
     ? { x: 58, y: big.y + big.h + 42, w: width - 72, h: 200 }
     : { x: big.x + big.w + 64, y: top + 40, w: width - big.x - big.w - 78, h: 250 };
-  return { cell, row, columns: MOST / rows, big, chart, height: chart.y + chart.h + 42 };
+  const height = chart.y + chart.h + 42;
+  return { clocks, big, chart, height, lead: narrow ? big.y + big.h : height };
 }
-const height = (width) => parts(width).height;
 
 /** The pairs whose clocks are drawn: all, or some evenly spread and the chosen one. */
 function shownOf(pairs, chosen) {
   if (pairs <= MOST) return range(0, pairs - 1);
   const spread = range(0, MOST - 1).map((j) => Math.round((j * (pairs - 1)) / (MOST - 1)));
   const nearest = sorted(spread.map((i) => Math.abs(i - chosen)))[0];
-  return spread.map((i) => (Math.abs(i - chosen) === nearest ? chosen : i)).filter((i, j, all) => all.indexOf(i) === j);
+  return sorted(spread.map((i) => (Math.abs(i - chosen) === nearest ? chosen : i)));
 }
 
 /** The clocks in a row; a press unrolls one. */
-function drawClocks(pen, { pair, position }, frequencies, { cell, row, columns }, width) {
+function drawClocks(pen, { pair, position }, frequencies, rows, width) {
   const long = phrase`Press a clock to unroll it: its angle against the position is below.`;
   pen.text(2, 14, stacked(width) ? phrase`Press a clock to unroll it.` : long);
-  const r = cell / 2 - 4;
   const angles = ropeAngles(position, frequencies);
-  const faces = shownOf(frequencies.length, pair).map((i, j) => ({
-    i,
-    cx: 2 + ((j % columns) + 0.5) * cell,
-    cy: 22 + Math.floor(j / columns) * row + cell / 2,
-    angle: withinTurn(angles[i]),
-  }));
+  const clocks = shownOf(frequencies.length, pair).map((i) => ({ i, angle: withinTurn(angles[i]) }));
+  const faces = inRows(clocks, rows);
+  pen.areas(wedges(faces, "angle"), SEEN);
+  pen.circles(rims(faces), { stroke: ink.muted, width: 1 });
   const chosen = faces.filter(({ i }) => i === pair);
-  const wedge = ({ cx, cy, angle }) => sector(cx, cy, r, 0, angle, Math.max(2, Math.ceil(angle * 5)));
-  const rim = ({ cx, cy }) => [cx, cy, r];
-  const hand = ({ cx, cy, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 2)];
-  pen.areas(faces.map(wedge), SEEN);
-  pen.circles(faces.map(rim), { stroke: ink.muted, width: 1 });
-  pen.circles(chosen.map(rim), { stroke: ink.position, width: 3 });
-  pen.lines(faces.map(hand), { stroke: ink.text, width: 2 });
+  pen.circles(rims(chosen), { stroke: ink.position, width: 3 });
+  pen.lines(hands(faces, 2), { stroke: ink.text, width: 2 });
   pen.part(() => {
-    for (const { i, cx, cy } of faces) {
-      const style = i === pair ? { fill: ink.positionWords, weight: 700 } : { fill: ink.muted };
-      pen.text(cx, cy + r + 14, i, { size: 12, anchor: "middle", ...style });
+    for (const { i, cx, cy, r } of faces) {
+      const style = i === pair ? { fill: ink.positionWords, weight: 700 } : {};
+      pen.text(cx, cy + r + 14, i, { ...noteMiddle, ...style });
     }
   });
-  const tap = ({ i, cx, cy }) => ({ x: cx - r - 3, y: cy - r - 3, w: 2 * r + 6, h: 2 * r + 22, set: { pair: i } });
+  const tap = (face) => ({ ...boxAround(face, 3, 16), set: { pair: face.i } });
   return { taps: Object.fromEntries(faces.map((face) => [face.i, tap(face)])) };
 }
 
@@ -88,11 +80,8 @@ function drawBig(pen, { pair, position, n }, frequency, { x, y, w, h }) {
   const words = whole
     ? phrase`pair ${pair}: ${counted(whole, "turn")} and ${fmt(withinTurn(angle))} rad`
     : phrase`pair ${pair}: ${fmt(withinTurn(angle))} rad`;
-  pen.text(centred(cx, words, 2, x + w + 30, { bold: true }), cy + r + 26, words, {
-    anchor: "middle",
-    weight: 600,
-    fill: ink.positionWords,
-  });
+  const middle = centred(cx, words, 2, x + w + 30, { bold: true });
+  pen.text(middle, cy + r + 26, words, { anchor: "middle", weight: 600, fill: ink.positionWords });
   const towards = (px, py) => positionTowards([1, 0], position, frequency, back(px, py), n);
   return { hand: { trait: "position", x: tip[0], y: tip[1], at: towards } };
 }
@@ -118,81 +107,80 @@ function scale(axis, frequencies, chosen, n) {
   return { place: powerOf, ys: [low, high], yTicks, yFormat, yLabel: phrase`Angle m·θ (rad, logarithmic)` };
 }
 
-/** On the way from a rolled line to an unrolled one, or to another clock: each turn rises to its place. */
-function unrolling(rolled, whole, share) {
-  /** @type {Pair} */
-  const ends = [0, rolled.ys[1] + (whole.ys[1] - rolled.ys[1]) * share];
-  const place = (/** @type {number} */ a) => rolled.place(a) + (whole.place(a) - rolled.place(a)) * share;
-  return { ...whole, ys: ends, place, yTicks: undefined };
+/** The vertical axis now, and whether the line breaks where a turn is complete. */
+function scaleNow({ pair, axis, n }, frequencies, way) {
+  const whole = scale(axis, frequencies, pair, n);
+  const rises = axis === "linear" && way?.share < 1 && (way.from.axis === "turn" || way.from.pair !== pair);
+  if (!rises) return { ...whole, broken: axis === "turn" };
+  // on the way from within one turn, or from another clock: each turn rises to its place
+  const rolled = scale("turn", frequencies, pair, n);
+  const between = (from, to) => from + (to - from) * way.share;
+  const place = (angle) => between(rolled.place(angle), whole.place(angle));
+  const ys = /** @type {Pair} */ ([0, between(rolled.ys[1], whole.ys[1])]);
+  return { ...whole, ys, place, yTicks: undefined, broken: true };
 }
 
-/** How far the line is unrolled: 1 at rest; on its way from within one turn, or from another clock, less. */
-function unrolled({ axis, pair }, way) {
-  if (axis !== "linear" || !way) return 1;
-  return way.from.axis === "turn" || way.from.pair !== pair ? way.share : 1;
-}
-
-/** The angle of a pair over the positions, in runs: within one turn a line breaks where a turn is complete. */
-function runsOf(frequency, axis, ends) {
-  const steps = axis === "turn" ? Math.ceil((ends[1] - ends[0]) * 4) : axis === "log" ? 60 : 1;
-  const all = [[]];
-  let before = 0;
+/** Positions of a line in runs, which end where a turn is complete if it breaks there. */
+function runsOf(frequency, broken, log, from, to) {
+  const steps = broken ? Math.ceil((to - from) * 4) : log ? 60 : 1;
+  const runs = [];
   for (const i of range(0, steps)) {
-    const m = ends[0] + ((ends[1] - ends[0]) * i) / steps;
-    const turns = Math.floor(turnsOf(m * frequency));
-    if (axis === "turn" && turns !== before) all.push([]);
-    before = turns;
-    all.at(-1).push(m);
+    const m = from + ((to - from) * i) / steps;
+    const turn = broken ? Math.floor(turnsOf(m * frequency)) : 0;
+    runs[turn] ??= [];
+    runs[turn].push(m);
   }
-  return all.filter((run) => run.length > 1);
+  return runs.filter((run) => run.length > 1);
+}
+
+/** Levels at whole turns, where there are few. */
+function drawTurns(pen, turns, box, Y) {
+  const few = turns.length < 12 ? turns : [];
+  const levels = few.map((t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)]);
+  pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4", opacity: 0.8 });
+  if (!few.length) return;
+  const words = phrase`one whole turn`;
+  const wide = textWidth(words, 12) + 4; // lines of slow pairs may cross it
+  pen.rect(box.x + box.w - 2 - wide, Y(TURN) + 2, wide, 15, { fill: ink.paper, opacity: 0.8 });
+  pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { ...noteEnd, fill: ink.positionWords });
 }
 
 /** The thread unrolled: the chosen pair's angle, bold to where the hand is; the other clocks' faint. */
 function drawChart(pen, state, frequencies, box, { width, way }) {
   const { pair, position, axis, n } = state;
-  const [share, whole] = [unrolled(state, way), scale(axis, frequencies, pair, n)];
-  const moving = share < 1;
-  const now = moving ? unrolling(scale("turn", frequencies, pair, n), whole, share) : whole;
-  const { place, ys, yTicks, yFormat, yLabel } = now;
+  const { place, broken, ys, ...vertical } = scaleNow(state, frequencies, way);
   const log = axis === "log";
   /** @type {Pair} */
   const xs = log ? [1, Math.max(2, n)] : [0, n];
-  const tokens = log ? [1, 2, 4, 8, 16, 32, 64].filter((m) => m <= xs[1]) : undefined;
-  const xLabel = log ? phrase`position m (tokens, logarithmic)` : phrase`position m (tokens)`;
-  const { X, Y, at } = axes(pen, box, xs, ys, { xLabel, yLabel, xLog: log, xTicks: tokens, yTicks, yFormat });
-  const frequency = frequencies[pair];
-  const path = (of, from, to) =>
-    runsOf(of, moving ? "turn" : axis, [from, to]).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
-  const others = axis === "turn" || moving ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
+  const { X, Y, at } = axes(pen, box, xs, ys, {
+    ...vertical,
+    xLabel: log ? phrase`position m (tokens, logarithmic)` : phrase`position m (tokens)`,
+    xLog: log,
+    xTicks: log ? [1, 2, 4, 8, 16, 32, 64].filter((m) => m <= xs[1]) : undefined,
+  });
+  const lines = (of, end) => runsOf(of, broken, log, xs[0], end).map((run) => run.map((m) => [X(m), Y(place(m * of))]));
   const end = (of) => (log ? xs[1] : Math.min(n, ys[1] / of)); // where its line leaves the chart
-  const faint = others.flatMap((i) => path(frequencies[i], xs[0], end(frequencies[i])));
+  const others = broken ? [] : shownOf(frequencies.length, pair).filter((i) => i !== pair);
+  const faint = others.flatMap((i) => lines(frequencies[i], end(frequencies[i])));
   pen.curves(faint, { stroke: ink.muted, width: 1, opacity: 0.5 });
-  const turns = axis === "linear" ? range(1, turnsOf(ys[1])) : [];
-  const level = (t) => [box.x, Y(t * TURN), box.x + box.w, Y(t * TURN)];
-  const levels = turns.length < 12 ? turns.map(level) : [];
-  pen.lines(levels, { stroke: ink.position, width: 1, dash: "4 4", opacity: 0.8 });
-  if (turns.length && turns.length < 12) {
-    const words = phrase`one whole turn`;
-    const wide = textWidth(words, 12) + 4; // lines of slow pairs may cross it
-    pen.rect(box.x + box.w - 2 - wide, Y(TURN) + 2, wide, 15, { fill: ink.paper, opacity: 0.8 });
-    pen.text(box.x + box.w - 4, Y(TURN) + 14, words, { anchor: "end", size: 12, fill: ink.positionWords });
-  }
+  drawTurns(pen, axis === "linear" ? range(1, turnsOf(ys[1])) : [], box, Y);
+  const frequency = frequencies[pair];
   const here = Math.max(position, xs[0]);
-  pen.curves(path(frequency, xs[0], xs[1]), { stroke: ink.position, width: 1.6 });
-  pen.curves(here > xs[0] ? path(frequency, xs[0], here) : [], { stroke: ink.position, width: 4 });
+  pen.curves(lines(frequency, xs[1]), { stroke: ink.position, width: 1.6 });
+  pen.curves(here > xs[0] ? lines(frequency, here) : [], { stroke: ink.position, width: 4 });
   const dots = range(xs[0], here).map((m) => [X(m), Y(place(m * frequency)), 2.2]);
   pen.circles(box.w / n > 5 || width > 560 ? dots : [], { fill: ink.text });
-  const dot = [X(here), Y(place(here * frequency))];
-  pen.circle(dot[0], dot[1], 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
-  return { position: { x: dot[0], y: dot[1], at: (px) => Math.round(clamp(at(px), 0, n)) } };
+  const [x, y] = [X(here), Y(place(here * frequency))];
+  pen.circle(x, y, 6.5, { fill: ink.position, stroke: ink.text, width: 1.5 });
+  return { position: { x, y, at: (px) => Math.round(clamp(at(px), 0, n)) } };
 }
 
 function draw(pen, state, { width, way = undefined }) {
   const frequencies = invFreq(state.head_dim, state.base);
   const places = parts(width);
-  const clocks = drawClocks(pen, state, frequencies, places, width);
+  const taps = drawClocks(pen, state, frequencies, places.clocks, width);
   const hand = drawBig(pen, state, frequencies[state.pair], places.big);
-  return { ...hand, ...clocks, ...drawChart(pen, state, frequencies, places.chart, { width, way }) };
+  return { ...hand, ...taps, ...drawChart(pen, state, frequencies, places.chart, { width, way }) };
 }
 
 function readout({ pair, position, axis, head_dim, base }) {
@@ -212,10 +200,10 @@ function readout({ pair, position, axis, head_dim, base }) {
 export default live({
   name: "AngleChart",
   title: phrase`The clocks of a head, and one of them unrolled into its angle against the position`,
-  height,
+  height: (width) => parts(width).height,
   draw,
   readout,
-  panel: (width) => [0, stacked(width) ? parts(width).big.y + parts(width).big.h : height(width)],
+  panel: (width) => [0, parts(width).lead],
   smooth: ["position"],
   play: { trait: "position", perSecond: 6 },
 });

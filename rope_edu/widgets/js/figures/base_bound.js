@@ -1,6 +1,6 @@
 import { BASES } from "../data/bases.js";
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteEnd } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { centred, inLines, Labels } from "../lib/labels.js";
@@ -8,6 +8,7 @@ import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { pointsAround } from "../lib/shapes.js";
 import { textWidth } from "../lib/words.js";
 import { firstNegativeDistance } from "../maths/base_bound.js";
 import { distance } from "../maths/complex.js";
@@ -18,39 +19,35 @@ const [FARTHEST, LOWEST, HIGHEST] = [1048576, 1000, 10000000]; // tokens; bases
 const SEARCHED = 294912; // tokens: beyond the first negative distance of every state
 const SPREAD = geometric(1, FARTHEST, 380).map(Math.round);
 
-/** The first negative distance of a head and a base. */
-const firstOf = memo((headDim, base) => firstNegativeDistance(invFreq(headDim, base), SEARCHED) ?? SEARCHED);
-
-/** The mean cosine at distances on a logarithmic axis, and just where it turns negative first. */
+/** The first negative distance of a head and a base, and the mean cosine around it and at distances along the axis. */
 const curveOf = memo((headDim, base) => {
-  const first = firstOf(headDim, base);
+  const frequencies = invFreq(headDim, base);
+  const first = firstNegativeDistance(frequencies, SEARCHED) ?? SEARCHED;
   const distances = sorted([...SPREAD, ...range(Math.max(1, first - 3), first + 3)]);
-  return { first, distances, means: meanCosine(invFreq(headDim, base), distances) };
+  return { first, distances, means: meanCosine(frequencies, distances) };
 });
 
 const narrow = (width) => width < 560;
-const PLANE = { top: 330, wide: 310, narrow: 290 }; // pixels: where it begins, and its height with its legend
+const PLANE = 330; // pixels: where it begins
 const [LINE, CHIP] = [32, 26]; // pixels: of the list of models, from line to line, and of a name
-/** The names of all models with their numbers, in lines: on a phone the dots have numbers. */
-const NUMBERED = BASES.models.map(({ name }, i) => ({ words: `${i + 1} ${name}`, name }));
-const listed = (width) => inLines(NUMBERED, width - 4, { sample: 14, gap: 8, bold: true });
-const listHeight = (width) => 22 + LINE * ((listed(width).at(-1)?.line ?? 0) + 1);
-const height = (width) => PLANE.top + (narrow(width) ? PLANE.narrow + listHeight(width) : PLANE.wide);
+const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
+/** All models by number and name: on a phone their dots have numbers. */
+const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
+const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (listed(width).at(-1).line + 1) : PLANE + 310);
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 
-/** @type {(value: number) => string} */
 const asPower = (value) => decade(Math.round(powerOf(value)), 0, 2);
 
-/** A curve's parts below zero, each closed along the axis. */
-function below(distances, means, X, Y) {
+/** A curve's parts below zero, each closed along the axis. @type {(path: Pair[], zero: number) => Pair[][]} */
+function below(path, zero) {
   /** @type {Pair[][]} */
   const parts = [];
-  means.forEach((mean, i) => {
-    if (mean >= 0) return;
-    if (!(means[i - 1] < 0)) parts.push([[X(distances[i]), Y(0)]]);
-    parts.at(-1)?.push([X(distances[i]), Y(mean)]);
-    if (!(means[i + 1] < 0)) parts.at(-1)?.push([X(distances[i]), Y(0)]);
-  });
+  for (const [i, [x, y]] of path.entries()) {
+    if (y <= zero) continue;
+    if (!(path[i - 1]?.[1] > zero)) parts.push([[x, zero]]);
+    parts.at(-1)?.push([x, y]);
+    if (!(path[i + 1]?.[1] > zero)) parts.at(-1)?.push([x, zero]);
+  }
   return parts;
 }
 
@@ -67,9 +64,10 @@ function drawCurve(pen, { base, head_dim, context }, width) {
     yTicks: [0, 0.5, 1],
   });
   pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
-  pen.areas(below(distances, means, X, Y), { fill: ink.k, opacity: 0.55 });
-  const path = distances.map((r, i) => /** @type {Pair} */ ([X(r), Y(Math.max(-0.25, means[i]))]));
-  pen.curve(path, { stroke: ink.score, width: 1.8 });
+  const path = distances.map((r, i) => /** @type {Pair} */ ([X(r), Y(means[i])]));
+  pen.areas(below(path, Y(0)), { fill: ink.k, opacity: 0.55 });
+  const inside = path.map(([x, y]) => /** @type {Pair} */ ([x, Math.min(y, box.y + box.h)]));
+  pen.curve(inside, { stroke: ink.score, width: 1.8 });
 
   const cx = X(context);
   cursor(pen, box, cx, phrase`context ${grouped(context)}`, width);
@@ -92,33 +90,25 @@ const LEGEND = [
 ];
 
 /** Spots to either side of a dot, level with it and ever farther up and down. @type {(at: Pair, width: number) => Pair[]} */
-const spotsBeside = ([x, y], width) =>
+const spotsBeside = (at, width) =>
   [12, 26, 44, 64].flatMap((out) =>
-    [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => [
-      /** @type {Pair} */ ([x + out, y - 8 + lift]),
-      /** @type {Pair} */ ([x - out - width, y - 8 + lift]),
-    ]),
+    [0, -13, 13, -27, 27, -42, 42].flatMap((lift) => pointsAround(at, [out, lift - 8], [-out - width, lift - 8])),
   );
 
 /** The models' names beside their dots, or their numbers where names have no room; a name can be pressed as its dot. */
-function nameModels(pen, models, box, { X, Y, path, here, numbered }) {
+function nameModels(pen, models, box, path, [x, y], numbered) {
   const labels = new Labels({ x: box.x + 4, y: box.y, w: box.w - 4, h: box.h });
-  labels.avoidDot(here, 12);
-  labels.avoid(here[0] - 3, box.y, here[0] + 3, box.y + box.h); // the line of this base
+  labels.avoidDot([x, y], 12);
+  labels.avoid(x - 3, box.y, x + 3, box.y + box.h); // the line of this base
   labels.avoid(box.x + box.w - 150, box.y + box.h - 22, box.x + box.w, box.y + box.h);
-  const numberOf = (model) => String(BASES.models.indexOf(model) + 1);
-  const highest = [...models].sort((a, b) => b.context - a.context); // its name above it, those below under theirs
-  const places = highest.map((m) => ({
-    name: m.name,
-    words: numbered ? numberOf(m) : m.name,
-    at: /** @type {Pair} */ ([X(m.base), Y(powerOf(m.context))]),
-  }));
-  for (const { at } of places) labels.avoidDot(at, 5);
+  for (const { at } of models) labels.avoidDot(at, 5);
   for (const dot of path) labels.avoidDot(dot, 2);
-  return places.map(({ name, words, at }) => {
+  const highest = [...models].sort((a, b) => b.context - a.context); // its name above it, those below under theirs
+  return highest.map(({ name, number, at }) => {
+    const words = numbered ? number : name;
     const wide = textWidth(words, 12);
     const { left, baseline } = labels.place(wide, spotsBeside(at, wide));
-    pen.text(left, baseline, words, { size: 12, fill: ink.text });
+    pen.text(left, baseline, words, { size: 12 });
     const near = /** @type {Pair} */ ([clamp(at[0], left, left + wide), clamp(at[1], baseline - 9, baseline)]);
     if (distance(near, at) > 13) pen.line(...near, ...at, { stroke: ink.muted, width: 1 });
     return [`the name ${name}`, { x: left - 2, y: baseline - 13, w: wide + 4, h: 17, set: { model: name } }];
@@ -126,27 +116,24 @@ function nameModels(pen, models, box, { X, Y, path, here, numbered }) {
 }
 
 /** All models by number and name, to be pressed; the one that is shown is framed. */
-function listModels(pen, { model }, width, top) {
+function listModels(pen, model, width, top) {
   return listed(width).map(({ words, name, x, line }) => {
     const y = top + LINE * line;
     const own = name === model;
     const wide = textWidth(words, 13, true) + 12;
-    const frame = { stroke: own ? ink.text : ink.muted, width: own ? 2 : 1, radius: 5 };
-    pen.rect(x + 2, y, wide, CHIP, frame);
+    pen.rect(x + 2, y, wide, CHIP, { stroke: own ? ink.text : ink.muted, width: own ? 2 : 1, radius: 5 });
     pen.text(x + 8, y + 17, words, { weight: own ? 600 : 400 });
     return [`the name ${name}`, { x: x + 2, y, w: wide, h: CHIP, set: { model: name } }];
   });
 }
 
 /** Below: the first negative distance of every base, models, and this state. */
-function drawPlane(pen, state, width) {
-  const { base, head_dim, context, model } = state;
-  const { top } = PLANE;
+function drawPlane(pen, { base, head_dim, context, model }, width) {
   const legend = legendOf(LEGEND, width, { text: 30 });
-  legend.draw(pen, top - 2);
-  const box = { x: 48, y: top + 22 + legend.height, w: width - 68, h: 0 };
-  const bottom = top + (narrow(width) ? PLANE.narrow : PLANE.wide);
-  box.h = bottom - box.y - 46;
+  legend.draw(pen, PLANE - 2);
+  const bottom = PLANE + (narrow(width) ? 290 : 310);
+  const y = PLANE + 22 + legend.height;
+  const box = { x: 48, y, w: width - 68, h: bottom - 46 - y };
   const { X, Y, at } = axes(pen, box, [LOWEST, HIGHEST], [2, 6.1], {
     xLabel: width < 480 ? phrase`base b` : phrase`base b (logarithmic)`,
     yLabel: width < 480 ? phrase`Context (tokens)` : phrase`Context (tokens, logarithmic)`,
@@ -156,29 +143,24 @@ function drawPlane(pen, state, width) {
     yTicks: range(2, 6),
     yFormat: (power) => decade(power, 0, 2),
   });
+  /** @type {(base: number, tokens: number) => Pair} */
+  const point = (b, tokens) => [X(b), Y(powerOf(tokens))];
   const firsts = BASES.firstNegative[head_dim];
-  const path = BASES.bases
-    .map((b, i) => /** @type {Pair} */ ([b, firsts[i]]))
-    .filter(([b]) => b <= HIGHEST)
-    .map(([b, first]) => /** @type {Pair} */ ([X(b), Y(powerOf(first))]));
-  const corners = /** @type {Pair[]} */ ([path.at(-1)?.[0], path[0][0]].map((x) => [x, Y(2)]));
-  pen.area([...path, ...corners], { fill: ink.position, opacity: 0.14 });
+  const path = BASES.bases.filter((b) => b <= HIGHEST).map((b, i) => point(b, firsts[i]));
+  pen.area([...path, [path.at(-1)[0], Y(2)], [path[0][0], Y(2)]], { fill: ink.position, opacity: 0.14 });
   pen.curve(path, { stroke: ink.text, width: 1.6 });
-  const others = BASES.models.filter(({ name }) => name !== model);
-  const dots = others.map((m) => /** @type {[number, number, number]} */ ([X(m.base), Y(powerOf(m.context)), 4.5]));
+  const others = MODELS.filter(({ name }) => name !== model).map((m) => ({ ...m, at: point(m.base, m.context) }));
+  const dots = others.map(({ at: [cx, cy] }) => /** @type {[number, number, number]} */ ([cx, cy, 4.5]));
   pen.circles(dots, MODEL);
-  const [cx, cy] = [X(base), Y(powerOf(context))];
-  pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
-  pen.circle(cx, cy, 7, HERE);
-  const words = { anchor: "end", size: 12, fill: ink.positionWords };
-  pen.text(box.x + box.w - 6, box.y + box.h - 8, phrase`safe below the line`, words);
-  const size = { w: 22, h: 22 };
-  const tap = (m) => ({ x: X(m.base) - 11, y: Y(powerOf(m.context)) - 11, ...size, set: { model: m.name } });
-  const taps = Object.fromEntries(others.map((m) => [m.name, tap(m)]));
-  const names = nameModels(pen, others, box, { X, Y, path, here: [cx, cy], numbered: narrow(width) });
-  const pressed = narrow(width) ? listModels(pen, state, width, bottom + 18) : names;
-  const handle = { x: cx, y: cy, at: (px) => Number(at(px).toPrecision(3)) };
-  return { base: handle, taps: { ...taps, ...Object.fromEntries(pressed) } };
+  const here = point(base, context);
+  pen.line(here[0], box.y, here[0], box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
+  pen.circle(...here, 7, HERE);
+  pen.text(box.x + box.w - 6, box.y + box.h - 8, phrase`safe below the line`, { ...noteEnd, fill: ink.positionWords });
+  const tap = ({ name, at: [cx, cy] }) => [name, { x: cx - 11, y: cy - 11, w: 22, h: 22, set: { model: name } }];
+  const names = nameModels(pen, others, box, path, here, narrow(width));
+  const pressed = narrow(width) ? listModels(pen, model, width, bottom + 18) : names;
+  const handle = { x: here[0], y: here[1], at: (px) => Number(at(px).toPrecision(3)) };
+  return { base: handle, taps: Object.fromEntries([...others.map(tap), ...pressed]) };
 }
 
 function draw(pen, state, { width }) {
@@ -187,7 +169,7 @@ function draw(pen, state, { width }) {
 }
 
 function readout({ base, head_dim, context }) {
-  const first = firstOf(head_dim, base);
+  const { first } = curveOf(head_dim, base);
   const [at] = meanCosine(invFreq(head_dim, base), [context]);
   const verdict =
     first >= context

@@ -11,187 +11,145 @@ import { decodingWork, heldKeys, keyAngle } from "../maths/decoding.js";
 const STEPS = 16;
 const SEEN = 0.005; // radians: less cannot be seen
 
+// hands
+const STORED = { stroke: ink.k, width: 1.5 };
+const KEPT = { stroke: ink.k, width: 3 };
+const AGAIN = { stroke: ink.position, width: 3 };
+const WANTED = { stroke: ink.position, width: 2, dash: "3 2" };
+
 /** The keys that the cache holds after a step, oldest first, with what the step did to each and how far it is off. */
 function held({ store, pair, capacity }, step) {
   return heldKeys(store, pair, capacity, step).map((key) => {
     const kind = key.position === step - 1 ? "new" : store === "unrotated" ? "again" : "kept";
-    return { ...key, kind, off: key.used - key.wanted };
+    return { ...key, kind, off: Math.abs(key.used - key.wanted) };
   });
 }
 
-/** How many keys point elsewhere than they should by more than can be seen, and the farthest of them. */
-function stale(state) {
-  const off = held(state, state.step).filter((key) => Math.abs(key.off) > SEEN);
-  const most = Math.max(...off.map((key) => Math.abs(key.off)));
-  const worst = off.find((key) => Math.abs(key.off) === most);
-  return { count: off.length, worst };
-}
-
-const narrow = (width) => width < 620;
-const rowHeight = (width) => clamp(width / STEPS - 4, 13, 17); // height of one step of the history
-
-/** Where the parts stand, from the top. */
 function plan(width) {
+  const narrow = width < 620;
   const side = width / STEPS; // of a column
+  const tall = clamp(side - 4, 13, 17); // a step of the history
   const r = Math.min(side / 2 - 1, 18);
   const query = 30 + r;
   const keys = query + 2 * r + 42;
   const legend = keys + r + 36;
-  const history = legend + (narrow(width) ? 80 : 40);
-  const bottom = history + STEPS * rowHeight(width);
-  return { side, r, query, keys, legend, history, bottom };
+  const history = legend + (narrow ? 80 : 40);
+  const bottom = history + STEPS * tall;
+  const work = narrow
+    ? { x: 2, y: bottom + 22, w: width - 4 }
+    : { x: 10.2 * side, y: history + 16, w: width - 10.2 * side };
+  return { side, tall, r, query, keys, legend, history, work, height: bottom + (narrow ? 178 : 6) };
 }
 
-const height = (width) => plan(width).bottom + (narrow(width) ? 178 : 6);
-
-// Elements are reused from one picture to the next: each kind always has the same attributes.
-
-/** A line, solid unless its style says otherwise. */
-function stroke(pen, x1, y1, x2, y2, style) {
-  pen.line(x1, y1, x2, y2, { dash: "none", ...style });
-}
-
-/** A filled box. */
-function box(pen, x, y, w, h, fill, opacity, radius = 0) {
-  pen.rect(x, y, w, h, { fill, opacity, radius });
-}
-
-/** A face, or the place of one. */
-function face(pen, cx, cy, r, style) {
-  pen.circle(cx, cy, r, { dash: "none", ...style });
-}
-
-/** A hand from the middle of a face. */
 function hand(pen, cx, cy, length, angle, style) {
-  stroke(pen, cx, cy, ...polar(cx, cy, angle, length), style);
+  pen.line(cx, cy, ...polar(cx, cy, angle, length), style);
 }
 
 /** The cache now: the newest query above, its dot products, a face for each column. */
-function drawNow(pen, state, width, at) {
-  const { side, r, query, keys } = at;
+function drawNow(pen, state, width, { side, r, query, keys }) {
+  const { store, pair, step } = state;
   const X = (position) => (position + 0.5) * side;
-  const all = held(state, state.step);
-  const newest = state.step - 1;
-  for (const { position } of all) {
-    stroke(pen, X(newest), query + r, X(position), keys - r - 1, { stroke: ink.score, width: 1.3 });
-  }
-  face(pen, X(newest), query, r, { stroke: ink.q, width: 2, fill: ink.paper });
-  const angle = keyAngle(state.store, state.pair, newest, state.step);
-  hand(pen, X(newest), query, r - 2, angle, { stroke: ink.q, width: 3 });
-  const words = phrase`query of the newest token, m = ${newest}`;
-  pen.text(centred(X(newest), words, 0, width), 17, words, { anchor: "middle", fill: ink.qWords });
+  const all = held(state, step);
+  const newest = X(step - 1);
+  for (const { position } of all)
+    pen.line(newest, query + r, X(position), keys - r - 1, { stroke: ink.score, width: 1.3 });
+  pen.circle(newest, query, r, { stroke: ink.q, width: 2, fill: ink.paper });
+  hand(pen, newest, query, r - 2, keyAngle(store, pair, step - 1, step), { stroke: ink.q, width: 3 });
+  const words = phrase`query of the newest token, m = ${step - 1}`;
+  pen.text(centred(newest, words, 0, width), 17, words, { anchor: "middle", fill: ink.qWords });
   for (const position of range(0, STEPS - 1)) {
     if (all.some((key) => key.position === position)) continue;
-    const gone = position < state.step;
-    face(pen, X(position), keys, r, { stroke: gone ? ink.muted : ink.grid, width: 1, dash: "2 3" });
+    const gone = position < step;
+    pen.circle(X(position), keys, r, { stroke: gone ? ink.muted : ink.grid, width: 1, dash: "2 3" });
     if (gone) pen.text(X(position), keys + 4, "×", noteMiddle);
   }
-  for (const key of all) drawKey(pen, state, key, X(key.position), keys, r);
-  const every = side < 26 ? 3 : 1;
-  for (const position of range(0, STEPS - 1, every)) {
-    pen.text(X(position), keys + r + 16, position, { anchor: "middle", size: 12, fill: ink.positionWords });
+  for (const key of all) drawKey(pen, store, key, X(key.position), keys, r);
+  for (const position of range(0, STEPS - 1, side < 26 ? 3 : 1)) {
+    pen.text(X(position), keys + r + 16, position, { ...noteMiddle, fill: ink.positionWords });
   }
 }
 
 /** One face: what is stored, and what the query meets. */
-function drawKey(pen, { store }, key, cx, cy, r) {
-  const fresh = key.kind === "new";
-  if (fresh) box(pen, cx - r - 1, cy - r - 1, 2 * r + 2, 2 * r + 2, ink.k, 0.28, 3);
-  face(pen, cx, cy, r, { stroke: ink.k, width: fresh ? 3 : 1.3 });
-  if (Math.abs(key.off) > SEEN) {
-    pen.area(sector(cx, cy, r, key.used, key.wanted, 8), { fill: ink.text, opacity: 0.25 });
-    hand(pen, cx, cy, r, key.wanted, { stroke: ink.position, width: 2, dash: "3 2" });
+function drawKey(pen, store, { kind, stored, used, wanted, off }, cx, cy, r) {
+  const fresh = kind === "new";
+  if (fresh) pen.rect(cx - r - 1, cy - r - 1, 2 * r + 2, 2 * r + 2, { fill: ink.k, opacity: 0.28, radius: 3 });
+  pen.circle(cx, cy, r, { stroke: ink.k, width: fresh ? 3 : 1.3 });
+  if (off > SEEN) {
+    pen.area(sector(cx, cy, r, used, wanted, 8), { fill: ink.text, opacity: 0.25 });
+    hand(pen, cx, cy, r, wanted, WANTED);
   }
-  if (store === "unrotated") {
-    hand(pen, cx, cy, r - 2, key.stored, { stroke: ink.k, width: 1.5 });
-    hand(pen, cx, cy, r - 2, key.used, { stroke: ink.position, width: 3 });
-  } else {
-    hand(pen, cx, cy, r - 2, key.used, { stroke: ink.k, width: 3 });
-  }
+  if (store === "unrotated") hand(pen, cx, cy, r - 2, stored, STORED);
+  hand(pen, cx, cy, r - 2, used, store === "unrotated" ? AGAIN : KEPT);
 }
 
-/**
- * What the signs mean: draw(x, y) draws one.
- * @returns {{words: string, sign: (x: number, y: number) => void}[]}
- */
-function signs(pen, { store, capacity, step }) {
-  const swatch = (colour, opacity) => (x, y) => box(pen, x, y - 11, 14, 13, colour, opacity);
-  const sample = (style) => (x, y) => stroke(pen, x, y - 4, x + 15, y - 4, style);
-  const fresh = { words: phrase`new`, sign: swatch(ink.k, 0.45) };
-  const stored = { words: phrase`stored`, sign: sample({ stroke: ink.k, width: 1.5 }) };
-  const again = { words: phrase`turned again at this step`, sign: sample({ stroke: ink.position, width: 3 }) };
-  const kept = { words: phrase`kept as it is`, sign: sample({ stroke: ink.k, width: 3 }) };
-  const wanted = { words: phrase`where it belongs`, sign: sample({ stroke: ink.position, width: 2, dash: "3 2" }) };
-  const stale = { words: phrase`stale`, sign: swatch(ink.text, 0.3) };
-  const evicted = { words: phrase`evicted`, sign: (x, y) => pen.text(x + 3, y, "×", { fill: ink.muted }) };
-  const hands = { unrotated: [stored, again], rotated: [kept], dynamic: [kept, wanted, stale] }[store];
-  return [fresh, ...hands, ...(step > capacity ? [evicted] : [])];
-}
+const SIGNS = {
+  unrotated: [
+    { words: phrase`stored`, style: STORED },
+    { words: phrase`turned again at this step`, style: AGAIN },
+  ],
+  rotated: [{ words: phrase`kept as it is`, style: KEPT }],
+  dynamic: [
+    { words: phrase`kept as it is`, style: KEPT },
+    { words: phrase`where it belongs`, style: WANTED },
+    { words: phrase`stale`, box: { fill: ink.text, opacity: 0.3 } },
+  ],
+};
+const NEW = { words: phrase`new`, box: { fill: ink.k, opacity: 0.45 } };
+const EVICTED = { words: phrase`evicted`, letter: "×" };
 
-function drawLegend(pen, state, width, y) {
-  for (const { words, sign, x, line } of inLines(signs(pen, state), width - 2, { sample: 20, gap: 12 })) {
-    sign(x + 2, y + 20 * line);
-    pen.text(x + 22, y + 20 * line, words);
+function drawLegend(pen, { store, capacity, step }, width, top) {
+  const signs = [NEW, ...SIGNS[store], ...(step > capacity ? [EVICTED] : [])];
+  for (const { words, style, box, letter, x, line } of inLines(signs, width - 2, { sample: 20, gap: 12 })) {
+    const y = top + 20 * line;
+    if (style) pen.line(x + 2, y - 4, x + 17, y - 4, style);
+    if (box) pen.rect(x + 2, y - 11, 14, 13, box);
+    if (letter) pen.text(x + 5, y, letter, { fill: ink.muted });
+    pen.text(x + 22, y, words);
   }
 }
 
 /** Every step so far as a row of small hands under the columns they belong to. */
-function drawHistory(pen, state, width, at) {
-  const { side, history } = at;
-  const tall = rowHeight(width);
+function drawHistory(pen, state, width, { side, tall, history }) {
   pen.text(2, history - 7, width < 320 ? phrase`One row per step` : phrase`One row per step, one column per position`);
-  stroke(pen, 0, history, width, history, { stroke: ink.grid, width: 1 });
+  pen.line(0, history, width, history, { stroke: ink.grid, width: 1 });
+  const top = (step) => history + (step - 1) * tall;
+  const stroke = state.store === "unrotated" ? ink.position : ink.k;
   for (const step of range(1, state.step)) {
-    const y = history + (step - 1) * tall;
-    for (const key of held(state, step)) {
-      const x = key.position * side;
-      const [cx, cy] = [x + side / 2, y + tall / 2];
-      const dark = Math.min(0.6, Math.abs(key.off) * 0.6);
-      const again = key.kind === "again";
-      const fill = key.kind === "new" ? ink.k : again ? ink.position : ink.text;
-      const opacity = key.kind === "new" ? 0.45 : again ? 0.25 : dark;
-      if (opacity > 0.003) box(pen, x + 0.5, y + 0.5, side - 1, tall - 1, fill, opacity);
-      const colour = state.store === "unrotated" ? ink.position : ink.k;
-      hand(pen, cx, cy, tall / 2 - 1, key.used, { stroke: colour, width: 1.8 });
+    for (const { position, kind, used, off } of held(state, step)) {
+      const [x, y] = [position * side, top(step)];
+      const stale = { fill: ink.text, opacity: Math.min(0.6, off * 0.6) };
+      const style = { new: NEW.box, again: { fill: ink.position, opacity: 0.25 } }[kind] ?? stale;
+      if (style.opacity > 0.003) pen.rect(x + 0.5, y + 0.5, side - 1, tall - 1, style);
+      hand(pen, x + side / 2, y + tall / 2, tall / 2 - 1, used, { stroke, width: 1.8 });
     }
   }
-  const y = history + (state.step - 1) * tall;
   const first = Math.max(0, state.step - state.capacity);
   const [left, right] = [Math.max(0.6, first * side), Math.min(width - 0.6, state.step * side)];
   const wide = right - left;
-  const rim = pointsAround([left, y], [0, 0], [wide, 0], [wide, tall], [0, tall], [0, 0]);
+  const rim = pointsAround([left, top(state.step)], [0, 0], [wide, 0], [wide, tall], [0, tall], [0, 0]);
   pen.curve(rim, { stroke: ink.text, width: 1.2 });
 }
 
-/** What something costs as two bars, with and without a cache, `full` at most; in parentheses what this step adds. */
-function drawBars(pen, { name, values, now, full, fill }, x, y, w) {
-  const share = w - 154;
-  pen.text(x, y, name, { weight: 600 });
-  for (const [i, words] of [phrase`with cache`, phrase`without`].entries()) {
-    const top = y + 5 + 17 * i;
-    const long = (share * values[i]) / full;
-    pen.text(x, top + 11, words, note);
-    box(pen, x + 68, top + 1, Math.max(1, long), 12, fill, i ? 0.4 : 1);
-    pen.text(x + 74 + long, top + 12, values[i] + (now ? ` (${now[i]})` : ""), { size: 12 });
+const COSTS = [
+  { of: "turned", name: phrase`Keys turned (at this step)`, full: 136, fill: ink.position, adds: true },
+  { of: "products", name: phrase`Dot products (at this step)`, full: 816, fill: ink.score, adds: true },
+  { of: "bytes", name: phrase`Bytes kept, read at each step`, full: 512, fill: ink.k, adds: false },
+];
+
+/** What all steps have cost, as two bars each, with and without a cache; in parentheses what the last step adds. */
+function drawWork(pen, { store, capacity, step }, { x, y, w }) {
+  const [all, before] = [step, step - 1].map((steps) => decodingWork(store, capacity, steps));
+  for (const [n, { of, name, full, fill, adds }] of COSTS.entries()) {
+    const top = y + 52 * n;
+    pen.text(x, top, name, { weight: 600 });
+    for (const [i, words] of [phrase`with cache`, phrase`without`].entries()) {
+      const [value, line] = [all[of][i], top + 5 + 17 * i];
+      const [long, added] = [((w - 154) * value) / full, value - before[of][i]];
+      pen.text(x, line + 11, words, note);
+      pen.rect(x + 68, line + 1, Math.max(1, long), 12, { fill, opacity: i ? 0.4 : 1 });
+      pen.text(x + 74 + long, line + 12, adds ? `${value} (${added})` : `${value}`, { size: 12 });
+    }
   }
-}
-
-/** What each step costs: keys turned, dot products, and the bytes that it reads. */
-function costOf({ store, capacity, step }) {
-  const [all, before] = [decodingWork(store, capacity, step), decodingWork(store, capacity, step - 1)];
-  const added = (name) => all[name].map((value, i) => value - before[name][i]);
-  return { all, turned: added("turned"), products: added("products") };
-}
-
-/** The work of all steps so far, and what the cache keeps. */
-function drawWork(pen, state, x, y, w) {
-  const { all, turned, products } = costOf(state);
-  const bars = [
-    { name: phrase`Keys turned (at this step)`, values: all.turned, now: turned, full: 136, fill: ink.position },
-    { name: phrase`Dot products (at this step)`, values: all.products, now: products, full: 816, fill: ink.score },
-    { name: phrase`Bytes kept, read at each step`, values: all.bytes, now: null, full: 512, fill: ink.k },
-  ];
-  for (const [i, each] of bars.entries()) drawBars(pen, each, x, y + 52 * i, w);
 }
 
 function draw(pen, state, { width }) {
@@ -199,40 +157,41 @@ function draw(pen, state, { width }) {
   drawNow(pen, state, width, at);
   drawLegend(pen, state, width, at.legend);
   drawHistory(pen, state, width, at);
-  if (narrow(width)) drawWork(pen, state, 2, at.bottom + 22, width - 4);
-  else drawWork(pen, state, 10.2 * at.side, at.history + 16, width - 10.2 * at.side);
+  drawWork(pen, state, at.work);
 }
 
 function readout(state) {
   const { step, store, capacity, pair } = state;
-  const earlier = held(state, step).length - 1;
-  const { count, worst } = stale(state);
-  const { all, products } = costOf(state);
-  const added = phrase`Step ${step} writes one key, at position ${step - 1}, takes ${counted(products[0], "dot product")} and reads
-    ${all.bytes[0]} bytes.`;
+  const all = held(state, step);
+  const off = all.filter((key) => key.off > SEEN).sort((one, other) => other.off - one.off);
+  const earlier = all.length - 1;
+  const [bytes] = decodingWork(store, capacity, step).bytes;
+  const added = phrase`Step ${step} writes one key, at position ${step - 1}, takes ${counted(all.length, "dot product")} and reads
+    ${bytes} bytes.`;
   const over = step - capacity;
   const gone = over < 1 ? "" : over === 1 ? phrase` The oldest is evicted.` : phrase` The oldest ${over} are evicted.`;
   if (!earlier) return added;
   if (store === "unrotated")
     return phrase`${added} All ${counted(earlier + 1, "key")} are turned, to their positions, at every step.${gone}`;
-  if (store === "rotated" || !count) {
+  if (!off.length) {
     const why = store === "dynamic" && pair === 0 ? phrase` Dynamic NTK never changes pair 0.` : "";
     return earlier === 1
       ? phrase`${added} The 1 key before it stays as stored.${why}${gone}`
       : phrase`${added} The ${earlier} keys before it stay as stored.${why}${gone}`;
   }
-  const [before, off] = [counted(earlier, "key"), fmt(Math.abs(worst.off))];
-  return count === 1
-    ? phrase`${added} It has changed the frequencies: of the ${before} before it 1 is stale, that of position ${worst.position} by
-        ${off} rad.${gone}`
-    : phrase`${added} It has changed the frequencies: of the ${before} before it ${count} are stale, that of position
-        ${worst.position} by ${off} rad.${gone}`;
+  const before = counted(earlier, "key");
+  const [{ position, off: by }] = off;
+  return off.length === 1
+    ? phrase`${added} It has changed the frequencies: of the ${before} before it 1 is stale, that of position ${position} by
+        ${fmt(by)} rad.${gone}`
+    : phrase`${added} It has changed the frequencies: of the ${before} before it ${off.length} are stale, that of position
+        ${position} by ${fmt(by)} rad.${gone}`;
 }
 
 export default live({
   name: "CacheSteps",
   title: phrase`A cache of keys, one column per token, and what every step of decoding adds or changes`,
-  height,
+  height: (width) => plan(width).height,
   draw,
   readout,
   play: { trait: "step", perSecond: 1.5 },

@@ -1,5 +1,5 @@
 import { axes } from "../lib/axes.js";
-import { ink, note } from "../lib/colour.js";
+import { ink, note, noteEnd } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { Labels, spotsBeyond } from "../lib/labels.js";
 import { fmt, range } from "../lib/numbers.js";
@@ -16,50 +16,48 @@ const K = [0.7, 0.8];
 const [SPAN, LAST] = [2.4, 96]; // half of the plane's side; the last position of the key
 const ROUND = range(0, 64).map((i) => (i * Math.PI) / 32); // once round
 
-const gainsOf = ({ first, second }) => /** @type {Pair} */ ([first, second]);
-const isAfter = ({ where }) => where === "after";
+/** The gains, and whether they act after the turn. @returns {[Pair, boolean]} */
+const gainsOf = ({ first, second, where }) => [[first, second], where === "after"];
 
-/** Where both tips are, and the score. */
-function seen(state) {
-  const { position, distance, inv_freq } = state;
-  const [gains, after] = [gainsOf(state), isAfter(state)];
-  return {
-    q: gainedPair(Q, (position + distance) * inv_freq, gains, after),
-    k: gainedPair(K, position * inv_freq, gains, after),
-    score: gainedScore(Q, K, position, distance, inv_freq, gains, after),
-  };
+const scoreOf = (state) => gainedScore(Q, K, state.position, state.distance, state.inv_freq, ...gainsOf(state));
+
+/** Where the plane and the score are: side by side, or one under the other. */
+function plan(width) {
+  const narrow = width < 560;
+  const size = narrow ? Math.min(width - 8, 360) : Math.min(330, width * 0.46);
+  const score = narrow
+    ? { x: 36, y: size + 96, w: width - 52, h: 170 }
+    : { x: size + 62, y: 86, w: width - size - 78, h: size - 84 };
+  const plane = { x: narrow ? (width - size) / 2 : 0, y: 24, size };
+  return { narrow, plane, score, height: size + (narrow ? 318 : 44) };
 }
 
-const stacked = (width) => width < 560;
-const side = (width) => (stacked(width) ? Math.min(width - 8, 360) : Math.min(330, width * 0.46));
-const height = (width) => (stacked(width) ? side(width) + 318 : side(width) + 44);
-
 /** The ways of both tips, and where they are now. */
-function drawPlane(pen, state, x, y, size) {
+function drawPlane(pen, state, { x, y, size }) {
   const [cx, cy, unit] = [x + size / 2, y + size / 2, size / 2 / SPAN];
   const { at } = planeOf(cx, cy, unit);
   pen.lines(crossOf(x, y, size), { stroke: ink.grid, width: 1 });
-  const { q, k } = seen(state);
+  const { position, distance, inv_freq } = state;
+  const tipAt = (content, angle) => at(gainedPair(content, angle, ...gainsOf(state)));
   const both = [
-    { content: Q, tip: q, colour: ink.q, words: ink.qWords, name: phrase`q turned`, dash: undefined },
-    { content: K, tip: k, colour: ink.k, words: ink.kWords, name: phrase`k turned`, dash: "7 4" },
-  ];
+    { content: Q, angle: (position + distance) * inv_freq, colour: ink.q, words: ink.qWords, name: phrase`q turned` },
+    { content: K, angle: position * inv_freq, colour: ink.k, words: ink.kWords, name: phrase`k turned`, dash: "7 4" },
+  ].map((arrow) => ({ ...arrow, tip: tipAt(arrow.content, arrow.angle) }));
   for (const { content, colour, dash } of both) {
-    const way = ROUND.map((angle) => at(gainedPair(content, angle, gainsOf(state), isAfter(state))));
+    const way = ROUND.map((angle) => tipAt(content, angle));
     pen.curve(way, { stroke: colour, width: 1.8, opacity: 0.8, dash });
   }
-  for (const { tip, colour } of both) pen.arrow(cx, cy, ...at(tip), { stroke: colour, width: 3.5, head: 12 });
-  const muted = note;
+  for (const { tip, colour } of both) pen.arrow(cx, cy, ...tip, { stroke: colour, width: 3.5, head: 12 });
   const [across, up] = [phrase`first feature →`, phrase`↑ second feature`];
-  pen.text(x + size - 2, y + size - 4, across, { ...muted, anchor: "end" });
-  pen.text(x + 2, y + 12, up, muted);
+  pen.text(x + size - 2, y + size - 4, across, noteEnd);
+  pen.text(x + 2, y + 12, up, note);
   const labels = new Labels({ x, y, w: size, h: size });
   labels.avoid(x + size - 2 - textWidth(across, 12), y + size - 18, x + size, y + size);
   labels.avoid(x, y, x + 4 + textWidth(up, 12), y + 16);
-  for (const { tip } of both) labels.avoidDot(at(tip), 7);
+  for (const { tip } of both) labels.avoidDot(tip, 7);
   for (const { tip, words, name } of both) {
     const width = textWidth(name, 13, true);
-    const { left, baseline } = labels.place(width, spotsBeyond(at(tip), [cx, cy], width));
+    const { left, baseline } = labels.place(width, spotsBeyond(tip, [cx, cy], width));
     pen.rect(left - 2, baseline - 12, width + 4, 16, { fill: ink.paper, opacity: 0.8 }); // over the ways of the tips
     pen.text(left, baseline, name, { fill: words, weight: 600 });
   }
@@ -67,49 +65,44 @@ function drawPlane(pen, state, x, y, size) {
 
 /** The score at one distance along the text, as chosen and with the gains on the other side of the turn. */
 function drawScore(pen, state, box) {
-  const { position, distance, inv_freq, first, second } = state;
-  const gains = gainsOf(state);
-  const most = Math.max(1, Math.ceil(length(Q) * length(K) * Math.max(first, second) * Math.max(first, second)));
+  const { position, distance, inv_freq } = state;
+  const [gains, after] = gainsOf(state);
+  const most = Math.max(1, Math.ceil(length(Q) * length(K) * Math.max(...gains) * Math.max(...gains)));
   const { X, Y, at } = axes(pen, box, [0, LAST], [-most, most], {
     xLabel: phrase`position of the key, n (tokens)`,
     xTicks: range(0, LAST, 24),
     yTicks: [-most, 0, most],
   });
-  const alongText = (after) =>
-    range(0, LAST, 0.5).map((n) => [X(n), Y(gainedScore(Q, K, n, distance, inv_freq, gains, after))]);
-  pen.curve(alongText(!isAfter(state)), { stroke: ink.muted, width: 1.5, dash: "3 4" });
-  pen.curve(alongText(isAfter(state)), { stroke: ink.score, width: 3 });
-  const [cx, cy] = [X(position), Y(seen(state).score)];
+  const alongText = (late) =>
+    range(0, LAST, 0.5).map((n) => [X(n), Y(gainedScore(Q, K, n, distance, inv_freq, gains, late))]);
+  const chosen = { stroke: ink.score, width: 3 };
+  const other = { stroke: ink.muted, width: 1.5, dash: "3 4" };
+  pen.curve(alongText(!after), other);
+  pen.curve(alongText(after), chosen);
+  const [cx, cy] = [X(position), Y(scoreOf(state))];
   pen.line(cx, box.y, cx, box.y + box.h, { stroke: ink.position, width: 1.5, dash: "4 3" });
   pen.circle(cx, cy, 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
   pen.text(box.x - 30, box.y - 50, phrase`Score at distance ${distance}, gains`);
-  const other = isAfter(state) ? phrase`before` : phrase`after`;
   const key = (left, words, style, fill) => {
     pen.line(left, box.y - 29, left + 26, box.y - 29, style);
     pen.text(left + 32, box.y - 25, words, { fill });
   };
-  const own = isAfter(state) ? phrase`after the turn` : phrase`before the turn`;
-  key(box.x - 30, own, { stroke: ink.score, width: 3 }, ink.scoreWords);
-  key(box.x + 120, other, { stroke: ink.muted, width: 1.5, dash: "3 4" }, ink.muted);
+  key(box.x - 30, after ? phrase`after the turn` : phrase`before the turn`, chosen, ink.scoreWords);
+  key(box.x + 120, after ? phrase`before` : phrase`after`, other, ink.muted);
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
 
 function draw(pen, state, { width }) {
-  const size = side(width);
-  pen.text(2, 14, stacked(width) ? phrase`Tips of q and k, once round` : phrase`The tips of q and k, once round`);
-  if (stacked(width)) {
-    drawPlane(pen, state, (width - size) / 2, 24, size);
-    return drawScore(pen, state, { x: 36, y: size + 96, w: width - 52, h: 170 });
-  }
-  drawPlane(pen, state, 0, 24, size);
-  return drawScore(pen, state, { x: size + 62, y: 86, w: width - size - 78, h: size - 84 });
+  const { narrow, plane, score } = plan(width);
+  pen.text(2, 14, narrow ? phrase`Tips of q and k, once round` : phrase`The tips of q and k, once round`);
+  drawPlane(pen, state, plane);
+  return drawScore(pen, state, score);
 }
 
 function readout(state) {
   const { where, first, second, position, distance, inv_freq } = state;
-  const { score } = seen(state);
-  const here = phrase`With the key at ${position} and the query ${distance} tokens later the score is ${fmt(score, 2)}`;
-  const [stays, swing] = gainedParts(Q, K, distance, inv_freq, gainsOf(state));
+  const here = phrase`With the key at ${position} and the query ${distance} tokens later the score is ${fmt(scoreOf(state), 2)}`;
+  const [stays, swing] = gainedParts(Q, K, distance, inv_freq, [first, second]);
   if (first === second)
     return phrase`${here}, and the same all along the text: equal gains stretch a circle to a circle.`;
   if (where === "before")
@@ -121,10 +114,10 @@ function readout(state) {
 export default live({
   name: "GainAndTurn",
   title: phrase`A pair with a gain on each feature, before or after its turn, and the score at one distance along a text`,
-  height,
+  height: (width) => plan(width).height,
   draw,
   readout,
-  panel: (width) => (stacked(width) ? [side(width) + 48, height(width)] : [0, height(width)]), // the score
+  panel: (width) => [plan(width).narrow ? plan(width).score.y - 48 : 0, plan(width).height], // the score
   play: { trait: "position", perSecond: 12, speeds: [1, 4] },
   buttons: [{ label: phrase`Equal gains`, move: ({ first }) => ({ second: first }) }],
 });

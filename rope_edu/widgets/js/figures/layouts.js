@@ -1,5 +1,5 @@
 import { axes } from "../lib/axes.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { onSpeed, speedShade } from "../lib/marks.js";
 import { fmt, range } from "../lib/numbers.js";
@@ -18,186 +18,183 @@ const KEY = [-0.1, 1.6, -0.3, -1.2, -0.1, 0.9, 0.2, 0.3, -1.4, 0.5, 0.5, 1.3, 1.
 const REACH = 2.1; // no turned feature is larger
 const speedOf = (pair, pairs) => pair / (pairs - 1); // from fast to slow
 
-/** A query and a key of width d: their rows at a position as trained and in the three ways to run them, and their scores. */
+/** Each way to run the trained pair of vectors: the layouts of the query's rotation and of the key's. */
+const WAYS = {
+  trained: ["interleaved", "interleaved"],
+  converted: ["half_split", "half_split"], // the features reseated first
+  unconverted: ["half_split", "half_split"],
+  mixed: ["interleaved", "half_split"],
+};
+
+/** A query and a key of width d: their rows at a position in each of these ways, and their scores. */
 function head(d) {
   const frequencies = invFreq(d, BASE);
   const order = layoutPermutation(d);
-  const reseat = (x) => order.map((feature) => x[feature]);
-  const [q, k] = [QUERY.slice(0, d), KEY.slice(0, d)];
-  const turn = (x, m, layout) => applyRope(x, ropeAngles(m, frequencies), layout);
-  const rows = {
-    trained: (m) => [turn(q, m, "interleaved"), turn(k, m - DISTANCE, "interleaved")],
-    converted: (m) => [turn(reseat(q), m, "half_split"), turn(reseat(k), m - DISTANCE, "half_split")],
-    unconverted: (m) => [turn(q, m, "half_split"), turn(k, m - DISTANCE, "half_split")],
-    mixed: (m) => [turn(q, m, "interleaved"), turn(k, m - DISTANCE, "half_split")],
-  };
+  const rows = (way, m) =>
+    [QUERY, KEY].map((vector, i) => {
+      const x = range(0, d - 1).map((seat) => vector[way === "converted" ? order[seat] : seat]);
+      return applyRope(x, ropeAngles(m - i * DISTANCE, frequencies), WAYS[way][i]);
+    });
   const score = (way, m) => {
-    const [query, key] = rows[way](m);
+    const [query, key] = rows(way, m);
     return dot(query, key);
   };
-  const trained = score("trained", DISTANCE);
-  const curves = {};
-  for (const way of ["converted", "unconverted", "mixed"]) {
-    curves[way] = range(DISTANCE, 64, 0.25).map((m) => [m, score(way, m)]);
-  }
-  const scores = Object.values(curves).flatMap((curve) => curve.map(([, s]) => Math.abs(s)));
-  return { pairs: d / 2, frequencies, order, rows, score, trained, curves, most: Math.ceil(Math.max(...scores)) };
+  const curve = (way) => range(DISTANCE, 64, 0.25).map((m) => [m, score(way, m)]);
+  const curves = { converted: curve("converted"), unconverted: curve("unconverted"), mixed: curve("mixed") };
+  const scores = Object.values(curves).flatMap((points) => points.map(([, s]) => Math.abs(s)));
+  return { frequencies, order, rows, score, curves, most: Math.ceil(Math.max(...scores)) };
 }
 const heads = Object.fromEntries([4, 8, 12, 16].map((d) => [d, head(d)]));
 
-/** What the picture shows now. */
-function world({ head_dim, position, pair, run }) {
-  const { pairs, order, rows, score, curves, ...rest } = heads[head_dim];
-  const heights = curves[run].filter(([m]) => Number.isInteger(m)).map(([, s]) => s);
-  return {
-    ...rest,
-    pairs,
-    chosen: pair,
-    from: run === "converted" ? order : range(0, head_dim - 1), // the trained feature in each lower seat
-    upper: rows.trained(position)[0],
-    lower: rows[run](position)[run === "mixed" ? 1 : 0],
-    now: score(run, position),
-    low: Math.min(...heights),
-    high: Math.max(...heights),
-    curve: curves[run],
-  };
+/** The features of the chosen pair as trained, those turned together below, and the trained feature in each lower seat. */
+function seatsOf({ head_dim, pair, run }) {
+  const pairOfLayout = (layout) => pairFeatures(pair, head_dim / 2, layout);
+  const from = run === "converted" ? heads[head_dim].order : range(0, head_dim - 1);
+  return { trained: pairOfLayout("interleaved"), joined: pairOfLayout("half_split"), from };
 }
 
-const BAR = 54;
-const TAB = 22;
-const GAP = 58;
-const UPPER = 46; // top of the upper row
-const LOWER = UPPER + 18 + BAR + TAB + GAP; // top of the lower row
-const BOTTOM = LOWER + TAB + BAR + 18;
+const [BAR, TAB, GAP] = [54, 22, 58];
+/** Heights of a row: its numbers, its bars, the tabs, and the top of bars and tabs. */
+const UPPER = { number: 59, bars: 64, tab: 64 + BAR, top: 64 };
+const LOWER_TOP = UPPER.tab + TAB + GAP;
+const LOWER = { number: LOWER_TOP + TAB + BAR + 14, bars: LOWER_TOP + TAB, tab: LOWER_TOP, top: LOWER_TOP };
+const BOTTOM = LOWER.number + 4;
 const LOWER_TITLE = {
   converted: phrase`q, converted`,
   unconverted: phrase`q, not converted`,
   mixed: phrase`k, not converted`,
 };
 
-const height = () => BOTTOM + 282;
-
 /** One row of seats: a tab with the trained pair's number, a bar with the turned value, the feature's number. */
-function drawRow(pen, { values, feature, pairs, lit }, x, cell, y, down) {
+function drawRow(pen, values, feature, lit, { x, cell }, { number, bars, tab, top }) {
   const inner = cell - 3;
-  const [tab, bars] = down ? [y, y + TAB] : [y + 18 + BAR, y + 18];
   const zero = bars + BAR / 2;
-  const home = (seat) => pairOf(feature[seat]); // the trained pair
-  const seats = values.map((value, seat) => ({ seat, left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) }));
+  const pairs = values.length / 2;
+  const seats = values.map((value, seat) => {
+    const home = pairOf(feature[seat]); // the trained pair
+    return { seat, home, speed: speedOf(home, pairs), left: x + seat * cell + 1.5, tall: (value / REACH) * (BAR / 2) };
+  });
   const frames = seats.map(({ left }) => [left, bars, inner, BAR]);
   pen.rects(frames, { stroke: ink.grid, width: 1 });
   for (const pair of range(0, pairs - 1)) {
+    const own = seats.filter(({ home }) => home === pair);
     const bar = ({ left, tall }) => [left + inner * 0.22, zero, inner * 0.56, -tall];
-    const own = seats.filter(({ seat }) => home(seat) === pair);
-    pen.rects([...own.map(bar), ...own.map(({ left }) => [left, tab, inner, TAB])], {
-      fill: speedShade(speedOf(pair, pairs)),
-      stroke: ink.muted,
-      width: 0.7,
-    });
+    const tabs = own.map(({ left }) => [left, tab, inner, TAB]);
+    pen.rects([...own.map(bar), ...tabs], { fill: speedShade(speedOf(pair, pairs)), stroke: ink.muted, width: 0.7 });
   }
   const zeros = seats.map(({ left }) => [left, zero, left + inner, zero]);
   pen.lines(zeros, { stroke: ink.muted, width: 1 });
-  for (const { seat, left } of seats) {
+  for (const { seat, home, speed, left } of seats) {
     const middle = left + inner / 2;
-    const fillOn = onSpeed(speedOf(home(seat), pairs));
-    pen.text(middle, tab + 16, home(seat), { anchor: "middle", size: 13, weight: 600, fill: fillOn });
+    pen.text(middle, tab + 16, home, { anchor: "middle", weight: 600, fill: onSpeed(speed) });
     const chosen = lit.includes(seat);
-    const label = down ? bars + BAR + 14 : y + 13;
-    const fill = chosen ? ink.text : ink.muted;
     // in narrow cells every second number, and none beside a chosen one
     const crowded = cell < 20 && !chosen && (seat % 2 === 1 || lit.some((other) => Math.abs(other - seat) === 1));
-    pen.text(middle, label, crowded ? "" : seat, { anchor: "middle", size: 12, weight: chosen ? 700 : 400, fill });
+    const style = chosen ? { fill: ink.text, weight: 700 } : {};
+    pen.text(middle, number, crowded ? "" : seat, { ...noteMiddle, ...style });
   }
   for (const seat of lit) {
-    const top = down ? y : y + 18;
     pen.rect(x + seat * cell, top, cell, BAR + TAB, { stroke: ink.text, width: 2, radius: 2 });
   }
 }
 
-function draw(pen, state, { width }) {
-  const { head_dim: d, run, position } = state;
-  const { pairs, chosen, from, upper, lower, ...scores } = world(state);
-  const x = 6;
-  const cell = (width - 12) / d;
-  const centre = (seat) => x + (seat + 0.5) * cell;
-  const trained = pairFeatures(chosen, pairs, "interleaved");
-  const joined = pairFeatures(chosen, pairs, "half_split");
-
-  pen.text(x, 14, phrase`As trained: q, interleaved`, { weight: 600 });
-  pen.text(x, BOTTOM + 62, phrase`${LOWER_TITLE[run]}: turned half_split`, { weight: 600 });
-
-  // from each lower seat up to the feature that came from there
-  const places = range(0, d - 1);
+/** Lines from each lower seat up to the feature that came from there, those of the chosen pair last. */
+function drawLinks(pen, from, trained, centre) {
   const isChosen = (seat) => trained.includes(from[seat]);
-  for (const seat of [...places.filter((s) => !isChosen(s)), ...places.filter(isChosen)]) {
-    const tint = speedShade(speedOf(pairOf(from[seat]), pairs));
-    const style = isChosen(seat) ? { width: 5 } : { width: 2 };
-    const ends = [centre(from[seat]), UPPER + 18 + BAR + TAB, centre(seat), LOWER];
-    pen.line(...ends, { stroke: ink.muted, width: style.width + 1.2 }); // an edge: one end of the ramp is dark, the other light
-    pen.line(...ends, { stroke: tint, ...style });
+  const seats = range(0, from.length - 1);
+  for (const seat of [...seats.filter((s) => !isChosen(s)), ...seats.filter(isChosen)]) {
+    const width = isChosen(seat) ? 5 : 2;
+    const ends = [centre(from[seat]), UPPER.tab + TAB, centre(seat), LOWER.top];
+    pen.line(...ends, { stroke: ink.muted, width: width + 1.2 }); // an edge: one end of the ramp is dark, the other light
+    pen.line(...ends, { stroke: speedShade(speedOf(pairOf(from[seat]), from.length / 2)), width });
   }
-  drawRow(pen, { values: upper, feature: places, pairs, lit: trained }, x, cell, UPPER, false);
-  drawRow(pen, { values: lower, feature: from, pairs, lit: joined }, x, cell, LOWER, true);
+}
 
-  // an arc joins the two features that are turned together; dashed where they were not trained together
+/** Arcs between the two features that are turned together; dashed where they were not trained together. */
+function drawArcs(pen, { pair, run, head_dim }, cell, centre) {
+  const pairs = head_dim / 2;
   const arc = (layout, y, tall) => (i) => {
     const [a, b] = pairFeatures(i, pairs, layout);
     return halfEllipse(centre(a), centre(b), y, tall);
   };
-  const [above, below] = [arc("interleaved", UPPER, Math.min(18, cell * 0.7)), arc("half_split", BOTTOM + 2, -42)];
+  const above = arc("interleaved", UPPER.top - 18, Math.min(18, cell * 0.7));
+  const below = arc("half_split", BOTTOM + 2, -42);
   const dash = run === "converted" ? undefined : "5 4";
-  const others = range(0, pairs - 1).filter((i) => i !== chosen);
+  const others = range(0, pairs - 1).filter((i) => i !== pair);
   const faint = { stroke: ink.muted, width: 1.2, opacity: 0.75 };
   pen.curves(others.map(above), faint);
   pen.curves(others.map(below), { ...faint, dash });
-  pen.curve(above(chosen), { stroke: ink.text, width: 3 });
-  pen.curve(below(chosen), { stroke: ink.text, width: 3, dash });
-  drawScore(pen, scores, position, run, { x: 30, y: BOTTOM + 128, w: width - 44, h: 112 });
+  pen.curve(above(pair), { stroke: ink.text, width: 3 });
+  pen.curve(below(pair), { stroke: ink.text, width: 3, dash });
 }
 
 /** The score against the place of the query, at one distance. */
-function drawScore(pen, { now, trained, curve, most }, position, run, box) {
+function drawScore(pen, { head_dim, position, run }, box) {
+  const { score, curves, most } = heads[head_dim];
+  const [wanted, now] = [score("trained", DISTANCE), score(run, position)];
+  const known = { stroke: ink.text, width: 1.5, dash: "4 4" };
   pen.text(6, box.y - 30, phrase`Score with a key 4 tokens back`, { weight: 600 });
   pen.line(box.x, box.y - 12, box.x + 22, box.y - 12, { stroke: ink.score, width: 3 });
   pen.text(box.x + 28, box.y - 8, phrase`as run`);
-  pen.line(box.x + 84, box.y - 12, box.x + 110, box.y - 12, { stroke: ink.text, width: 1.5, dash: "4 4" });
+  pen.line(box.x + 84, box.y - 12, box.x + 110, box.y - 12, known);
   pen.text(box.x + 116, box.y - 8, phrase`as trained`);
   const { X, Y } = axes(pen, box, [DISTANCE, 64], [-most, most], {
     xLabel: phrase`position of q, m (tokens)`,
     xTicks: [4, 16, 32, 48, 64],
     yTicks: [-most, 0, most],
   });
-  const path = curve.map(([m, s]) => [X(m), Y(s)]);
+  const path = curves[run].map(([m, s]) => [X(m), Y(s)]);
   pen.curve(path, { stroke: ink.score, width: run === "mixed" ? 2 : 3.5 });
-  pen.line(X(DISTANCE), Y(trained), X(64), Y(trained), { stroke: ink.text, width: 1.5, dash: "4 4" });
+  pen.line(X(DISTANCE), Y(wanted), X(64), Y(wanted), known);
   pen.line(X(position), Y(-most), X(position), Y(now), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(position), Y(now), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
 }
 
+function draw(pen, state, { width }) {
+  const { head_dim, position, run } = state;
+  const { trained, joined, from } = seatsOf(state);
+  const { rows } = heads[head_dim];
+  const seats = { x: 6, cell: (width - 12) / head_dim };
+  const centre = (seat) => seats.x + (seat + 0.5) * seats.cell;
+  pen.text(6, 14, phrase`As trained: q, interleaved`, { weight: 600 });
+  pen.text(6, BOTTOM + 62, phrase`${LOWER_TITLE[run]}: turned half_split`, { weight: 600 });
+  drawLinks(pen, from, trained, centre);
+  drawRow(pen, rows("trained", position)[0], range(0, head_dim - 1), trained, seats, UPPER);
+  drawRow(pen, rows(run, position)[run === "mixed" ? 1 : 0], from, joined, seats, LOWER);
+  drawArcs(pen, state, seats.cell, centre);
+  drawScore(pen, state, { x: 30, y: BOTTOM + 128, w: width - 44, h: 112 });
+}
+
 function readout(state) {
-  const { pairs, chosen: i, frequencies, from, upper, now, trained, low, high } = world(state);
-  const [a, b] = pairFeatures(i, pairs, "interleaved");
-  const [e, f] = pairFeatures(i, pairs, "half_split");
-  const angle = `${fmt(state.position * frequencies[i])} rad`;
+  const { head_dim, run, position, pair: i } = state;
+  const { trained, joined, from } = seatsOf(state);
+  const { frequencies, rows, score, curves } = heads[head_dim];
+  const [[a, b], [e, f]] = [trained, joined];
+  const now = fmt(score(run, position), 3);
   const home = (seat) => pairOf(from[seat]);
   const strangers = phrase`Pair ${i} is features ${a} and ${b} on top. Below, features ${e} and ${f} are turned together, which come
     from pairs ${home(e)} and ${home(f)}.`;
-  if (state.run === "converted") {
+  if (run === "converted") {
+    const angle = `${fmt(position * frequencies[i])} rad`;
+    const [upper] = rows("trained", position);
     return phrase`Pair ${i} is features ${a} and ${b} on top, ${e} and ${f} below: turned by ${angle}, both are (${fmt(upper[a])},
-      ${fmt(upper[b])}). Score at distance 4: ${fmt(now, 3)}, wherever q is.`;
+      ${fmt(upper[b])}). Score at distance 4: ${now}, wherever q is.`;
   }
-  if (state.run === "unconverted") {
-    return phrase`${strangers} Score at distance 4: ${fmt(now, 3)} wherever q is. Constant, and wrong: the model was trained for
-      ${fmt(trained, 3)}.`;
+  const wanted = fmt(score("trained", DISTANCE), 3);
+  if (run === "unconverted") {
+    return phrase`${strangers} Score at distance 4: ${now} wherever q is. Constant, and wrong: the model was trained for
+      ${wanted}.`;
   }
-  return phrase`${strangers} Mixed: the score at distance 4 is ${fmt(now, 3)} here and runs from ${fmt(low, 1)} to ${fmt(high, 1)};
-    trained: ${fmt(trained, 3)}.`;
+  const whole = curves[run].filter(([m]) => Number.isInteger(m)).map(([, s]) => s);
+  const [low, high] = [Math.min(...whole), Math.max(...whole)].map((s) => fmt(s, 1));
+  return phrase`${strangers} Mixed: the score at distance 4 is ${now} here and runs from ${low} to ${high};
+    trained: ${wanted}.`;
 }
 
 export default live({
   name: "Layouts",
   title: phrase`One head of a query in two layouts, its pairs turned, and the score they give`,
-  height,
+  height: () => BOTTOM + 282,
   draw,
   readout,
   play: { trait: "position", perSecond: 6, speeds: [1, 4] },

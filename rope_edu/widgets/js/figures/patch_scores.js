@@ -1,4 +1,4 @@
-import { diverging, ink, note, noteMiddle, signedPlace } from "../lib/colour.js";
+import { diverging, ink, note, noteEnd, noteMiddle, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { memo } from "../lib/memo.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
@@ -18,32 +18,20 @@ const NEAR = {
   "5 to the right and 5 down": [STEP, STEP],
 };
 
-const frequenciesOf = memo((scheme, headDim, base, direction) => schemeFrequencies(scheme, headDim, base, direction));
-const scoresOf = memo((place, scheme, headDim, base, direction) =>
-  patchScores(place, PLACES, frequenciesOf(scheme, headDim, base, direction)),
-);
+/** What a state shows: the frequencies by height and by width, and every patch's score. */
+const seen = memo(({ scheme, row, column, head_dim, base, direction }) => {
+  const [byHeight, byWidth] = schemeFrequencies(scheme, head_dim, base, direction);
+  return { byHeight, byWidth, scores: patchScores([row, column], PLACES, [byHeight, byWidth]) };
+});
 
-/** What a state shows: frequencies, the query's place, every patch's score. */
-function seen({ scheme, row, column, head_dim, base, direction }) {
-  const place = /** @type {Pair} */ ([row, column]);
-  const turned = scheme === "mixed" ? direction : 0;
-  return {
-    frequencies: frequenciesOf(scheme, head_dim, base, turned),
-    place,
-    scores: scoresOf(place, scheme, head_dim, base, turned),
-  };
-}
-
-const stacked = (width) => width < 520;
-
-/** Where the parts stand: the patches, their scale, the pairs. */
+/** Where the parts stand: the patches, their scale, the pairs beside or under them. */
 function places(width) {
-  const side = stacked(width) ? Math.min(width - 44, 380) : Math.min(380, Math.round(width * 0.56));
-  const radius = stacked(width) ? 84 : clamp((width - side - 90) / 2, 60, 120);
-  const scaleTop = 26 + side + 40;
-  const centre = stacked(width) ? [width / 2, scaleTop + 104 + radius] : [width - radius - 26, 62 + radius];
-  const height = stacked(width) ? centre[1] + radius + 78 : Math.max(scaleTop + 46, centre[1] + radius + 78);
-  return { x: 38, y: 26, side, scaleTop, centre, radius, height };
+  const narrow = width < 520;
+  const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));
+  const scaleTop = side + 66;
+  const radius = narrow ? 84 : clamp((width - side - 90) / 2, 60, 120);
+  const [cx, cy] = narrow ? [width / 2, scaleTop + 104 + radius] : [width - radius - 26, 62 + radius];
+  return { x: 38, y: 26, side, scaleTop, cx, cy, radius, height: Math.max(scaleTop + 46, cy + radius + 78) };
 }
 
 // The picture that is cut into patches, in shares of its side, points as SVG writes them.
@@ -64,28 +52,23 @@ function drawPicture(pen, { x, y, side }) {
 }
 
 /** Every patch in the colour of its score, the query framed. */
-function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
+function drawPatches(pen, { row, column }, scores, { x, y, side }) {
   const cell = side / SIDE;
   pen.text(x, y - 10, side < 260 ? phrase`Score with every patch` : phrase`Score with every patch of a picture`);
-  pen.raster(x, y, side, side, SIDE, SIDE, (row, column) => signedPlace(scores[row * SIDE + column]), diverging);
-  const muted = note;
+  pen.raster(x, y, side, side, SIDE, SIDE, (down, across) => signedPlace(scores[down * SIDE + across]), diverging);
   for (const n of range(0, SIDE - 1, 5)) {
-    pen.text(x + (n + 0.5) * cell, y + side + 15, n, { ...muted, anchor: "middle" });
-    pen.text(x - 6, y + (n + 0.5) * cell + 4, n, { ...muted, anchor: "end" });
+    pen.text(x + (n + 0.5) * cell, y + side + 15, n, noteMiddle);
+    pen.text(x - 6, y + (n + 0.5) * cell + 4, n, noteEnd);
   }
   pen.text(x + side / 2, y + side + 31, phrase`column (patches)`, { anchor: "middle" });
   pen.text(11, y + side / 2, phrase`row (patches)`, { anchor: "middle", turn: -90 });
   drawPicture(pen, { x, y, side });
-  const [left, top] = [x + place[1] * cell, y + place[0] * cell];
+  const [left, top] = [x + column * cell, y + row * cell];
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.paper, width: 5 });
   pen.rect(left - 1, top - 1, cell + 2, cell + 2, { stroke: ink.q, width: 2.5 });
   const [across, down] = [left + cell / 2, top + cell / 2];
   const atRow = [x - 4, down, x, down];
   pen.lines([atRow, [across, y + side, across, y + side + 4]], { stroke: ink.q, width: 3 });
-  pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127, diverging);
-  pen.text(x, scaleTop + 27, "−1", muted);
-  pen.text(x + side / 2, scaleTop + 27, "0", { ...muted, anchor: "middle" });
-  pen.text(x + side, scaleTop + 27, phrase`1 (own)`, { ...muted, anchor: "end" });
   const index = (at, start) => clamp(Math.floor((at - start) / cell), 0, SIDE - 1);
   const at = (px, py) => ({ row: index(py, y), column: index(px, x) });
   const wide = cell + 4;
@@ -95,10 +78,15 @@ function drawPatches(pen, { place, scores }, { x, y, side, scaleTop }) {
   return { query, marks, taps: { patch: { x, y, w: side, h: side, at } } };
 }
 
+function drawScale(pen, { x, side, scaleTop }) {
+  pen.raster(x, scaleTop, side, 12, 1, 128, (_, column) => column / 127, diverging);
+  pen.text(x, scaleTop + 27, "−1", note);
+  pen.text(x + side / 2, scaleTop + 27, "0", noteMiddle);
+  pen.text(x + side, scaleTop + 27, phrase`1 (own)`, noteEnd);
+}
+
 /** One line for each pair: where it turns fastest, and how fast. */
-function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
-  const [cx, cy] = centre;
-  const [byHeight, byWidth] = frequencies;
+function drawPairs(pen, { byHeight, byWidth }, base, { cx, cy, radius }) {
   pen.text(cx, cy - radius - 38, phrase`Each pair turns by`, { anchor: "middle" });
   pen.circle(cx, cy, radius, { stroke: ink.grid, width: 1 });
   const ends = byHeight.map((frequency, i) => {
@@ -117,25 +105,25 @@ function drawPairs(pen, { frequencies }, { base }, { centre, radius }) {
 
 function draw(pen, state, { width }) {
   const [now, where] = [seen(state), places(width)];
-  const handles = drawPatches(pen, now, where);
-  drawPairs(pen, now, state, where);
+  const handles = drawPatches(pen, state, now.scores, where);
+  drawScale(pen, where);
+  drawPairs(pen, now, state.base, where);
   return handles;
 }
 
-const SAID = {
-  axial: () => phrase`Half of the pairs turn by height and half by width: the field is a cross along row and column`,
-  mixed: ({ direction }) => phrase`The pairs turn along ${direction}° and across it: the cross is turned as far`,
-  contiguous: () => phrase`Height has the fast pairs and width the slow ones: the field is a band along the row`,
-  interleaved: () => phrase`Fast and slow pairs are dealt in turn: a cross, height a step faster than width`,
-};
-
 function readout(state) {
-  const { place, scores } = seen(state);
-  const way = (at) => (at + STEP < SIDE ? STEP : -STEP);
-  const [down, right] = place.map(way);
-  const score = (dy, dx) => fmt(scores[(place[0] + dy) * SIDE + place[1] + dx], 2);
+  const { scheme, direction, row, column } = state;
+  const { scores } = seen(state);
+  const said = {
+    axial: phrase`Half of the pairs turn by height and half by width: the field is a cross along row and column`,
+    mixed: phrase`The pairs turn along ${direction}° and across it: the cross is turned as far`,
+    contiguous: phrase`Height has the fast pairs and width the slow ones: the field is a band along the row`,
+    interleaved: phrase`Fast and slow pairs are dealt in turn: a cross, height a step faster than width`,
+  }[scheme];
+  const [down, right] = [row, column].map((at) => (at + STEP < SIDE ? STEP : -STEP));
+  const score = (dy, dx) => fmt(scores[(row + dy) * SIDE + column + dx], 2);
   const [across, along, both] = [score(0, right), score(down, 0), score(down, right)];
-  return phrase`${SAID[state.scheme](state)}. Seen from row ${place[0]}, column ${place[1]}, the patch ${STEP} away in its row scores
+  return phrase`${said}. Seen from row ${row}, column ${column}, the patch ${STEP} away in its row scores
     ${across} of what it scores itself, ${STEP} away in its column ${along}, and ${STEP} away in both ${both}.`;
 }
 

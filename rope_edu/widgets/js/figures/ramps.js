@@ -2,7 +2,6 @@ import { axes } from "../lib/axes.js";
 import { ink, note, ruleInk } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
-import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { invFreq, turnsOf, wavelength } from "../maths/frequencies.js";
@@ -14,24 +13,20 @@ const RULES = [
   { name: phrase`Llama 3: 1, 4`, style: { stroke: ruleInk.llama3, width: 2.5, dash: "2 4" }, shape: 4.5 },
 ];
 
-/** The pairs of a state: frequencies, wavelengths, turns, and for each rule what multiplies θ and how much is kept. */
-const measure = memo((factor, trained, base, headDim, betaFast, betaSlow, truncate) => {
-  const plain = invFreq(headDim, base);
-  const betas = { betaFast, betaSlow, base };
-  const ruled = [
-    yarn(headDim, factor, trained, { ...betas, truncate }),
-    ntkByParts(headDim, factor, trained, betas),
-    llama3(headDim, factor, trained, { base }),
-  ];
-  const multipliers = ruled.map((rule) => rule.invFreq.map((frequency, i) => frequency / plain[i]));
-  const [whole] = [1 - 1 / factor];
-  const kept = multipliers.map((row) => row.map((m) => (whole > 1e-9 ? clamp((m - 1 / factor) / whole, 0, 1) : 1)));
+/** The pairs of a state: wavelengths, turns; for each rule what multiplies θ, how much is kept, and which of these is shown. */
+function measured({ factor, trained_length: trained, base, head_dim, beta_fast, beta_slow, truncate, shown }) {
+  const plain = invFreq(head_dim, base);
+  const betas = { betaFast: beta_fast, betaSlow: beta_slow, base };
+  const multipliers = [
+    yarn(head_dim, factor, trained, { ...betas, truncate }),
+    ntkByParts(head_dim, factor, trained, betas),
+    llama3(head_dim, factor, trained, { base }),
+  ].map((rule) => rule.invFreq.map((frequency, i) => frequency / plain[i]));
+  const most = 1 - 1 / factor;
+  const kept = multipliers.map((row) => row.map((m) => (most > 1e-9 ? clamp((m - 1 / factor) / most, 0, 1) : 1)));
   const turns = plain.map((frequency) => turnsOf(trained * frequency));
-  return { plain, waves: wavelength(plain), turns, multipliers, kept };
-});
-
-const measured = ({ factor, trained_length, base, head_dim, beta_fast, beta_slow, truncate }) =>
-  measure(factor, trained_length, base, head_dim, beta_fast, beta_slow, truncate);
+  return { waves: wavelength(plain), turns, multipliers, kept, rows: shown === "kept" ? kept : multipliers };
+}
 
 /** How many pairs a rule keeps, blends and divides. */
 function counts(kept) {
@@ -40,100 +35,86 @@ function counts(kept) {
   return [whole, kept.length - whole - none, none];
 }
 
-const height = (width) => (width < 480 ? 400 : 430);
-
 /** The legend: each rule with its counts, one a line. */
-function drawLegend(pen, all, width) {
-  pen.text(
-    36,
-    15,
-    width < 480 ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`,
-    note,
-  );
-  RULES.forEach(({ name, style }, i) => {
+function drawLegend(pen, { kept }, narrow) {
+  const words = narrow ? phrase`pairs kept / blended / divided` : phrase`pairs kept / blended / divided by s`;
+  pen.text(36, 15, words, note);
+  for (const [i, { name, style }] of RULES.entries()) {
     const y = 35 + 19 * i;
     pen.line(2, y - 4, 28, y - 4, style);
     pen.text(36, y, name);
-    pen.text(width < 480 ? 150 : 190, y, counts(all.kept[i]).join(" / "), { weight: 600 });
-  });
+    pen.text(narrow ? 150 : 190, y, counts(kept[i]).join(" / "), { weight: 600 });
+  }
 }
 
 const TOP = 1.12; // of the vertical axis: a knee at 1 keeps clear of its name
 
-/** The axes, and where pair i with a value of a rule lies. */
-function drawAxes(pen, state, all, box, width) {
-  const { head_dim, beta_fast, factor, shown, across } = state;
-  const last = head_dim / 2 - 1;
-  const most = 1.25 * beta_fast;
+/** The axes, and where pair i lies on them. */
+function drawAxes(pen, { head_dim, beta_fast, factor, shown, across }, { turns }, box, narrow) {
   const byPair = across === "pair";
-  const { X, Y, at } = axes(pen, box, byPair ? [0, last] : [0, most], [0, TOP], {
+  const most = byPair ? head_dim / 2 - 1 : 1.25 * beta_fast;
+  const multiplied = narrow ? "θ′ / θ" : phrase`What θ is multiplied by, θ′ / θ`;
+  const { X, Y, at } = axes(pen, box, [0, most], [0, TOP], {
     xLabel: byPair ? phrase`pair i (fast to slow)` : phrase`turns in the trained length (linear)`,
-    yLabel:
-      shown === "kept" ? phrase`Share of θ kept, γ` : width < 480 ? "θ′ / θ" : phrase`What θ is multiplied by, θ′ / θ`,
+    yLabel: shown === "kept" ? phrase`Share of θ kept, γ` : multiplied,
     yTicks: range(0, 4).map((i) => i / 4),
   });
-  if (shown === "multiplier") {
-    pen.line(box.x, Y(1 / factor), box.x + box.w, Y(1 / factor), { stroke: ink.muted, width: 1.2, dash: "2 3" });
-  }
-  const place = (i) => X(byPair ? i : Math.min(all.turns[i], most));
-  return { X, Y, at, place, most, byPair, last };
+  const level = Y(1 / factor);
+  if (shown === "multiplier")
+    pen.line(box.x, level, box.x + box.w, level, { stroke: ink.muted, width: 1.2, dash: "2 3" });
+  const placeOf = (i) => (byPair ? i : turns[i]);
+  return { X, Y, at, place: (i) => X(Math.min(placeOf(i), most)), isOn: (i) => placeOf(i) <= most, byPair };
 }
 
 /** The lines of the three rules; with turns across, only pairs that lie on the axis. */
-function drawRules(pen, state, all, { place, Y, most, byPair }) {
-  const rows = state.shown === "kept" ? all.kept : all.multipliers;
-  RULES.forEach(({ style, shape }, rule) => {
-    const within = range(0, rows[rule].length - 1).filter((i) => byPair || all.turns[i] <= most);
-    const path = within.map((i) => /** @type {Pair} */ ([place(i), Y(rows[rule][i])]));
+function drawRules(pen, { pair }, { rows }, { place, Y, isOn }) {
+  for (const [rule, { style, shape }] of RULES.entries()) {
+    const path = rows[rule].map((value, i) => /** @type {Pair} */ ([place(i), Y(value)])).filter((_, i) => isOn(i));
     pen.curve(path, style);
-    const i = state.pair;
-    const off = !byPair && all.turns[i] > most;
-    pen.circle(place(i), Y(rows[rule][i]), off ? 0 : shape, { fill: style.stroke, stroke: ink.text, width: 1.2 });
-  });
+    const look = { fill: style.stroke, stroke: ink.text, width: 1.2 };
+    pen.circle(place(pair), Y(rows[rule][pair]), isOn(pair) ? shape : 0, look);
+  }
 }
 
 /** The two knees of YaRN's ramp: the pairs that turn β times in the trained length; dragged, they set β. */
-function drawKnees(pen, { beta_fast, beta_slow, shown, factor, truncate }, all, { X, Y, at, last }) {
-  const turnsAt = (place) => all.turns[clamp(Math.round(place), 0, last)];
-  const pairAt = (turns) => {
-    const i = all.turns.findIndex((each) => each < turns);
+function drawKnees(pen, { beta_fast, beta_slow, shown, factor, truncate }, { turns }, { X, Y, at }) {
+  const last = turns.length - 1;
+  const turnsAt = (place) => turns[clamp(Math.round(place), 0, last)];
+  const pairAt = (wanted) => {
+    const i = turns.findIndex((each) => each < wanted);
     if (i < 1) return i ? last : 0;
-    return i - 1 + powerOf(all.turns[i - 1] / turns) / powerOf(all.turns[i - 1] / all.turns[i]);
+    return i - 1 + powerOf(turns[i - 1] / wanted) / powerOf(turns[i - 1] / turns[i]);
   };
-  const low = shown === "kept" ? 0 : 1 / factor;
   const knee = (beta, height, whole) => {
     const [x, y] = [X(truncate ? whole(pairAt(beta)) : pairAt(beta)), Y(height)];
     pen.circle(x, y, 5, { fill: ink.paper, stroke: ruleInk.yarn, width: 2 });
     return { x, y, ink: ruleInk.yarn, at: (px) => Number(turnsAt(at(px)).toPrecision(3)) };
   };
+  const low = shown === "kept" ? 0 : 1 / factor;
   return { beta_fast: knee(beta_fast, 1, Math.floor), beta_slow: knee(beta_slow, low, Math.ceil) };
 }
 
-function draw(pen, state, { width, height: tall }) {
+function draw(pen, state, { width, height }) {
+  const { pair: i, trained_length } = state;
   const all = measured(state);
-  drawLegend(pen, all, width);
-  const box = { x: 46, y: 150, w: width - 66, h: tall - 150 - 46 };
-  const scales = drawAxes(pen, state, all, box, width);
+  const narrow = width < 480;
+  drawLegend(pen, all, narrow);
+  const box = { x: 46, y: 150, w: width - 66, h: height - 196 };
+  const scales = drawAxes(pen, state, all, box, narrow);
   drawRules(pen, state, all, scales);
 
-  const i = state.pair;
-  const cx = scales.place(i);
+  const x = scales.place(i);
   const turns = significant(all.turns[i], 2, 0, 2);
-  const words =
-    width < 480
-      ? phrase`pair ${i}: ${turns} turns`
-      : phrase`pair ${i}: ${turns} turns in ${grouped(state.trained_length)} tokens`;
-  cursor(pen, box, cx, words, width);
+  const words = phrase`pair ${i}: ${turns} turns in ${grouped(trained_length)} tokens`;
+  cursor(pen, box, x, narrow ? phrase`pair ${i}: ${turns} turns` : words, width);
   if (!scales.byPair) return {};
-  const rows = state.shown === "kept" ? all.kept : all.multipliers;
-  const pair = { x: cx, y: scales.Y(rows[0][i]), at: (px) => Math.round(scales.at(px)) };
+  const pair = { x, y: scales.Y(all.rows[0][i]), at: (px) => Math.round(scales.at(px)) };
   return { ...drawKnees(pen, state, all, scales), pair };
 }
 
 function readout(state) {
-  const { factor, trained_length: trained } = state;
+  const { factor, trained_length: trained, pair: i } = state;
   const all = measured(state);
-  const i = state.pair;
   const by = all.multipliers.map((row) => significant(row[i], 3, 0, 4));
   const parts = all.kept.map((row) => fmt(row[i], 2));
   const a = yarnMscale(factor);
@@ -149,7 +130,7 @@ const GPT_OSS = { ...KNEES, factor: 32, trained_length: 4096, base: 150000, head
 export default live({
   name: "Ramps",
   title: phrase`How much of each pair's frequency YaRN's code, its paper and Llama 3 keep`,
-  height,
+  height: (width) => (width < 480 ? 400 : 430),
   draw,
   readout,
   buttons: [

@@ -26,30 +26,27 @@ const CURVES = {
   llama3: { trait: "llama3", stroke: ruleInk.llama3, width: 2, dash: "2 4" },
 };
 
-const rotationOf = memo(({ rule, head_dim, base, trained, wanted, abf_base }) => {
-  return stretched(rule, head_dim, base, trained, wanted, abf_base);
-}, 16);
-const curveOf = memo((head, far, spread) => {
-  const rotation = rotationOf(head);
-  return geometric(1, far, POINTS).map((distance) => [distance, scoreTrend(rotation, distance, spread)]);
-}, 16);
-
 /** The rules that are switched on. */
 const shown = (state) => Object.keys(CURVES).filter((rule) => state[CURVES[rule].trait]);
 
-/** What a rule's head depends on; a base that it does not use counts as 0. */
-const headOf = (rule, { head_dim, base, trained, wanted, abf_base: own }) => {
-  return { rule, head_dim, base, trained, wanted, abf_base: rule === "abf" ? own : 0 };
-};
 const farOf = ({ wanted, trained }) => Math.max(wanted, trained);
-const spreadOf = ({ smooth }) => (smooth ? SPREAD : 0);
 
-/** The score under a rule at one distance. */
-const scoreAt = (rule, state, distance) => scoreTrend(rotationOf(headOf(rule, state)), distance, spreadOf(state));
+/** A function of distance: the score under a rule. */
+function scorer(rule, { head_dim, base, trained, wanted, abf_base, smooth }) {
+  const rotation = stretched(rule, head_dim, base, trained, wanted, abf_base);
+  return (distance) => scoreTrend(rotation, distance, smooth ? SPREAD : 0);
+}
+
+const curve = memo((rule, head_dim, base, trained, wanted, abf_base, smooth) => {
+  const score = scorer(rule, { head_dim, base, trained, wanted, abf_base, smooth });
+  return geometric(1, farOf({ wanted, trained }), POINTS).map((distance) => [distance, score(distance)]);
+}, 16);
+const curveOf = (rule, { head_dim, base, trained, wanted, abf_base, smooth }) =>
+  curve(rule, head_dim, base, trained, wanted, rule === "abf" ? abf_base : 0, smooth);
 
 const placeNames = memo(placeLineNames, 4);
 const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
-const switches = memo((width) => inLines(NAMES, width - 4, { sample: 30 }), 4);
+const switches = (width) => inLines(NAMES, width - 4, { sample: 30 });
 const topOf = (width) => 24 * (switches(width).at(-1).line + 1) + 10; // of the chart and the words above it
 const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
 
@@ -95,10 +92,10 @@ function draw(pen, state, { width, height: tall }) {
   const top = topOf(width) + 52;
   const box = { x: 48, y: top, w: width - 66, h: tall - top - 48 };
   const rules = shown(state);
-  const curves = rules.map((rule) => curveOf(headOf(rule, state), farOf(state), spreadOf(state)));
-  const values = curves.flatMap((curve) => curve.map(([, value]) => value));
+  const curves = rules.map((rule) => curveOf(rule, state));
+  const values = curves.flat().map(([, value]) => value);
   const { X, Y, at } = drawAxes(pen, box, state, values.length ? values : [0, 1], width);
-  const paths = curves.map((curve) => curve.map(([r, value]) => [X(r), Y(value)]));
+  const paths = curves.map((points) => points.map(([r, value]) => [X(r), Y(value)]));
   pen.part(() => {
     for (const [i, path] of paths.entries()) pen.curve(path, CURVES[rules[i]]);
   });
@@ -107,8 +104,8 @@ function draw(pen, state, { width, height: tall }) {
   const cx = X(distance);
   cursor(pen, box, cx, `r = ${grouped(state.distance)}${distance < state.distance ? " →" : ""}`, width, 32);
   pen.part(() => {
-    for (const rule of rules)
-      pen.circle(cx, Y(scoreAt(rule, state, distance)), 4, { fill: ink.paper, stroke: ink.text });
+    const dot = { fill: ink.paper, stroke: ink.text };
+    for (const rule of rules) pen.circle(cx, Y(scorer(rule, state)(distance)), 4, dot);
   });
   pen.part(() => {
     const whole = paths.map((path, i) => [phraseOf(RULES[rules[i]]), path.map((point) => point.map(Math.round))]);
@@ -126,13 +123,14 @@ function readout(state) {
   const rules = shown(state);
   if (!rules.length) return phrase`No rule is switched on.`;
   const distance = clamp(state.distance, 1, farOf(state));
-  const alone = { ...state, smooth: false };
-  const score = (rule, r) =>
-    `${phraseOf(RULES[rule])} ${fmt(scoreAt(rule, r === 1 ? alone : state, r), r === 1 ? 4 : 3)}`;
+  const scores = (r) => {
+    const [settings, digits] = r === 1 ? [{ ...state, smooth: false }, 4] : [state, 3];
+    return listed(rules.map((rule) => `${phraseOf(RULES[rule])} ${fmt(scorer(rule, settings)(r), digits)}`));
+  };
   const far = grouped(distance);
   const place = distance > state.trained ? phrase`At distance ${far}, beyond training,` : phrase`At distance ${far}`;
-  return phrase`${place} the score of equal vectors is: ${listed(rules.map((rule) => score(rule, distance)))}.
-    To the next token, at distance 1: ${listed(rules.map((rule) => score(rule, 1)))}.`;
+  return phrase`${place} the score of equal vectors is: ${scores(distance)}.
+    To the next token, at distance 1: ${scores(1)}.`;
 }
 
 export default live({

@@ -3,7 +3,6 @@ import { ink, noteEnd } from "../lib/colour.js";
 import { cursor } from "../lib/cursor.js";
 import { live } from "../lib/figure.js";
 import { legendOf } from "../lib/legend.js";
-import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, significant } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { yarnMscale } from "../maths/scaling.js";
@@ -31,25 +30,17 @@ function valuesAt({ factor, match, spread, shown }, length) {
   );
 }
 
-const curves = memo((factor, match, spread, shown) =>
-  LENGTHS.map((length) => valuesAt({ factor, match, spread, shown }, length)),
-);
-
 const legend = (width) => legendOf(LINES, width, { sample: 34, text: 34 });
 const height = (width) => legend(width).height + (width < 480 ? 330 : 370);
 
 function drawAxes(pen, { shown }, box, width) {
-  const share = shown === "share";
-  const ends = /** @type {Pair} */ (share ? [0, 1] : [0, powerOf(LONGEST)]);
-  return axes(pen, box, [SHORTEST, LONGEST], ends, {
-    xLabel: width < 480 ? phrase`length (tokens)` : phrase`length of the text (tokens, logarithmic)`,
-    yLabel: share
-      ? phrase`Weight of the matching key`
-      : width < 480
-        ? phrase`Keys that share attention`
-        : phrase`Keys that share the attention, e to the entropy`,
+  const [share, narrow] = [shown === "share", width < 480];
+  const keys = narrow ? phrase`Keys that share attention` : phrase`Keys that share the attention, e to the entropy`;
+  return axes(pen, box, [SHORTEST, LONGEST], [0, share ? 1 : powerOf(LONGEST)], {
+    xLabel: narrow ? phrase`length (tokens)` : phrase`length of the text (tokens, logarithmic)`,
+    yLabel: share ? phrase`Weight of the matching key` : keys,
     xLog: true,
-    xTicks: [256, 1024, 4096, 16384, 65536, 262144].filter((_, i) => width >= 480 || i % 2 === 0),
+    xTicks: narrow ? [256, 4096, 65536] : [256, 1024, 4096, 16384, 65536, 262144],
     xFormat: (value) => (value < 1024 ? value : abbreviated(value / 1.024)),
     yTicks: share ? range(0, 4).map((i) => i / 4) : range(0, 5),
     yFormat: share ? String : (power) => abbreviated(Number(`1e${power}`)),
@@ -57,7 +48,7 @@ function drawAxes(pen, { shown }, box, width) {
 }
 
 function draw(pen, state, { width, height: tall }) {
-  const { factor, match, spread, shown, length } = state;
+  const { shown, length } = state;
   const signs = legend(width);
   signs.draw(pen, 11);
   const top = signs.height + 56;
@@ -67,18 +58,17 @@ function draw(pen, state, { width, height: tall }) {
 
   pen.line(X(TRAINED), box.y, X(TRAINED), box.y + box.h, { stroke: ink.muted, width: 1.5 });
   pen.text(X(TRAINED) - 5, box.y + 14, width < 480 ? phrase`trained` : phrase`trained on 4,096`, noteEnd);
-  const rows = curves(factor, match, spread, shown);
-  LINES.forEach(({ style }, i) => {
+  const rows = LENGTHS.map((each) => valuesAt(state, each));
+  for (const [i, { style }] of LINES.entries()) {
     const path = rows.map((row, j) => /** @type {Pair} */ ([X(LENGTHS[j]), Y(raise(row[i]))]));
     pen.curve(path, style);
-  });
+  }
 
   const cx = X(length);
   cursor(pen, box, cx, phrase`${grouped(length)} tokens`, width);
   const now = valuesAt(state, length);
-  LINES.forEach(({ style }, i) => {
+  for (const [i, { style }] of LINES.entries())
     pen.circle(cx, Y(raise(now[i])), i === 1 ? 6.5 : 5, { fill: style.stroke, stroke: ink.text, width: 1.2 });
-  });
   return { length: { x: cx, y: Y(raise(now[1])), at: (px) => Math.round(clamp(at(px), SHORTEST, LONGEST)) } };
 }
 
@@ -86,12 +76,8 @@ function readout(state) {
   const { shown, length, factor } = state;
   const [plain, fixed, dynamic] = valuesAt(state, length);
   const [trained] = valuesAt(state, TRAINED);
-  const say = (value) =>
-    shown === "share"
-      ? `${significant(100 * value, 2, 0, 2)} %`
-      : value >= 1000
-        ? grouped(value)
-        : significant(value, 3, 0, 2);
+  const keys = (value) => (value >= 1000 ? grouped(value) : significant(value, 3, 0, 2));
+  const say = shown === "share" ? (value) => `${significant(100 * value, 2, 0, 2)} %` : keys;
   const [, a2] = scales(factor, length);
   const [where, growth] = [grouped(length), fmt(a2, 3)];
   return shown === "share"

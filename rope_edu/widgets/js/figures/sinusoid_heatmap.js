@@ -16,129 +16,130 @@ const ROWS = 160; // positions drawn, 0 … 159
 const REACH = 64; // offsets drawn, −64 … 64
 const OTHERS = range(0, 90, 15); // the positions of the faint curves
 
-/** PE of every row. */
-const fieldOf = memo((dModel, base) => range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base)));
-
-/** The same as a picture. */
-const pictureOf = memo((dModel, base) => {
-  const field = fieldOf(dModel, base);
-  return bitmap(ROWS, dModel, (p, feature) => (field[p][feature] + 1) / 2, diverging);
+/** PE of every row, and as a picture. */
+const fieldOf = memo((dModel, base) => {
+  const rows = range(0, ROWS - 1).map((p) => sinusoidal(p, dModel, base));
+  return { rows, picture: bitmap(ROWS, dModel, (p, feature) => (rows[p][feature] + 1) / 2, diverging) };
 });
 
 /** The one random matrix, entries of variance 1/d. */
 const matrixOf = memo((dModel) => randomMatrix(2, dModel));
 
 /** What the curve of position p is made from: k → PE(p) · PE(p + k), or with W between. */
-const scorer = memo((dModel, base, between, p) => {
-  const field = fieldOf(dModel, base);
-  const left = between === "projection" ? matVec(matrixOf(dModel), field[p]) : field[p];
-  return (k) => dot(left, field[p + k]);
-}, 64);
+function scorer({ d_model, base, between }, p) {
+  const { rows } = fieldOf(d_model, base);
+  const left = between === "projection" ? matVec(matrixOf(d_model), rows[p]) : rows[p];
+  return (k) => dot(left, rows[p + k]);
+}
 
 /** The offsets that position p has, from its first token to 64 after it. */
 const offsetsOf = (p, step = 1) => range(Math.max(-REACH, -p), REACH, step);
 
-/** The whole curve of position p: [[k, product], …]. */
-const curveOf = memo((dModel, base, between, p) => {
-  const score = scorer(dModel, base, between, p);
-  return offsetsOf(p).map((k) => [k, score(k)]);
-}, 64);
-
 /** The vertical interval, the same for every p. */
-const spanOf = memo((dModel, base, between) => {
-  const places = between === "projection" ? range(0, 95, 7) : [0];
-  const seen = places.flatMap((p) =>
-    offsetsOf(p, between === "projection" ? 6 : 1).map(scorer(dModel, base, between, p)),
-  );
+const spanOf = memo((d_model, base, between) => {
+  const projected = between === "projection";
+  const places = projected ? range(0, 95, 7) : [0];
+  const seen = places.flatMap((p) => offsetsOf(p, projected ? 6 : 1).map(scorer({ d_model, base, between }, p)));
   const [low, high] = [Math.min(0, ...seen), Math.max(0, ...seen)];
-  const room = between === "projection" ? 0.12 * (high - low) : 0;
+  const room = projected ? 0.12 * (high - low) : 0;
   return [Math.floor(low - room), Math.ceil(high + room)];
 });
 
-/** The state with a pair that exists, its frequency and its turn. */
-function chosen({ pair, offset, d_model, base }) {
-  const i = pair;
-  const frequency = invFreq(d_model, base)[i];
-  return { i, frequency, turn: offset * frequency };
+/** The frequency of the pair beside the field, and its turn from one row to the other. */
+function turned({ pair, offset, d_model, base }) {
+  const frequency = invFreq(d_model, base)[pair];
+  return { frequency, turn: offset * frequency };
 }
 
-const narrow = (width) => width < 500;
-const height = (width) => (narrow(width) ? 700 : 532);
+/** Where the parts are: the field, the pair and its words beside or under it, what the colours mean, the products. */
+function plan(width) {
+  if (width < 500)
+    return {
+      field: { x: 30, y: 28, w: width - 94, h: 210 },
+      title: { x: 0, y: 308 },
+      circle: { x: 50, y: 386, r: 42 },
+      words: { x: 132, y: 345 },
+      scale: { x: 142, y: 433, w: width - 168 },
+      product: { x: 34, y: 516, w: width - 46, h: 132 },
+      height: 700,
+    };
+  const x = width - 178;
+  return {
+    field: { x: 30, y: 30, w: width - 280, h: 236 },
+    title: { x, y: 42 },
+    circle: { x: x + 66, y: 126, r: 54 },
+    words: { x, y: 208 },
+    scale: { x: x + 8, y: 300, w: 118 },
+    product: { x: 34, y: 362, w: width - 48, h: 128 },
+    height: 532,
+  };
+}
 
-/** The field with its two rows and the two columns of the pair; returns what can be dragged. */
-function drawField(pen, state, box) {
-  const { position, offset, d_model, base } = state;
-  const { i } = chosen(state);
-  const Y = (p) => box.y + (box.h * (p + 0.5)) / ROWS;
+/** The field with the two columns of the pair. */
+function drawField(pen, { d_model, base, pair }, box) {
   const X = (feature) => box.x + (box.w * feature) / d_model;
   pen.text(0, 14, phrase`Positions down, features across`, { weight: 600 });
-  pen.raster(box.x, box.y, box.w, box.h, pictureOf(d_model, base));
+  pen.raster(box.x, box.y, box.w, box.h, fieldOf(d_model, base).picture);
   const marks = range(0, ROWS, 40).map((p) => [p, box.y + (box.h * p) / ROWS]);
   const strokes = marks.map(([, y]) => [box.x - 4, y, box.x, y]);
   pen.lines(strokes, { stroke: ink.muted, width: 1 });
   for (const [p, y] of marks) pen.text(box.x - 7, y + 4, p, noteEnd);
   const bottom = box.y + box.h;
-  pen.rect(X(2 * i), bottom + 2, X(2 * i + 2) - X(2 * i), 5, { fill: ink.text });
-  const middle = clamp(X(2 * i + 1), box.x + 22, box.x + box.w - 22);
-  pen.text(middle, bottom + 21, phrase`pair ${i}`, { anchor: "middle", size: 12, weight: 600 });
-  const first = middle - box.x > 40 ? "0" : "";
-  const last = box.x + box.w - middle > 50 ? d_model - 1 : "";
-  pen.text(box.x, bottom + 21, first, noteMiddle);
-  pen.text(box.x + box.w, bottom + 21, last, noteMiddle);
+  pen.rect(X(2 * pair), bottom + 2, X(2 * pair + 2) - X(2 * pair), 5, { fill: ink.text });
+  const middle = clamp(X(2 * pair + 1), box.x + 22, box.x + box.w - 22);
+  pen.text(middle, bottom + 21, phrase`pair ${pair}`, { anchor: "middle", size: 12, weight: 600 });
+  pen.text(box.x, bottom + 21, middle - box.x > 40 ? "0" : "", noteMiddle);
+  pen.text(box.x + box.w, bottom + 21, box.x + box.w - middle > 50 ? d_model - 1 : "", noteMiddle);
   pen.text(box.x + box.w / 2, bottom + 38, phrase`feature`, { anchor: "middle" });
-
-  const rows = [
-    { name: "position", p: position, words: `p = ${position}`, at: 0.3 },
-    { name: "offset", p: position + offset, words: "p + k", at: 0.7, dash: "7 4" },
-  ];
-  const apart = Y(rows[1].p) - Y(rows[0].p);
-  const lean = Math.max(0, (15 - apart) / 2);
-  const handles = {};
-  const grounds = rows.map(({ p }) => [box.x, Y(p), box.x + box.w, Y(p)]);
-  pen.lines(grounds, { stroke: ink.paper, width: 5 });
-  for (const { p, dash } of rows) {
-    pen.line(box.x, Y(p), box.x + box.w + 4, Y(p), { stroke: ink.position, width: 2.5, dash });
-  }
-  for (const [n, { name, p, words, at }] of rows.entries()) {
-    const y = Y(p);
-    const grip = box.x + box.w * at;
-    pen.circle(grip, y, 7, { fill: n ? ink.paper : ink.position, stroke: n ? ink.position : ink.paper, width: 2.5 });
-    pen.text(box.x + box.w + 8, y + 4 + (n ? lean : -lean), words, { fill: ink.positionWords, weight: 600 });
-    const rowAt = (py) => ((py - box.y) / box.h) * ROWS - 0.5;
-    handles[name] = { x: grip, y, at: (_, py) => rowAt(py) - (n ? position : 0) };
-  }
-  return handles;
 }
 
-/** What the colours mean. */
-function drawLegend(pen, x, y, w) {
+/** The two rows, to be dragged. */
+function drawRows(pen, { position, offset }, { x, y, w, h }) {
+  const Y = (p) => y + (h * (p + 0.5)) / ROWS;
+  const rowAt = (py) => ((py - y) / h) * ROWS - 0.5;
+  const [first, second] = [Y(position), Y(position + offset)];
+  const lean = Math.max(0, (15 - (second - first)) / 2); // keeps their names apart
+  const grounds = [first, second].map((row) => [x, row, x + w, row]);
+  pen.lines(grounds, { stroke: ink.paper, width: 5 });
+  pen.line(x, first, x + w + 4, first, { stroke: ink.position, width: 2.5 });
+  pen.line(x, second, x + w + 4, second, { stroke: ink.position, width: 2.5, dash: "7 4" });
+  const name = { fill: ink.positionWords, weight: 600 };
+  const [left, right] = [x + 0.3 * w, x + 0.7 * w];
+  pen.circle(left, first, 7, { fill: ink.position, stroke: ink.paper, width: 2.5 });
+  pen.text(x + w + 8, first + 4 - lean, `p = ${position}`, name);
+  pen.circle(right, second, 7, { fill: ink.paper, stroke: ink.position, width: 2.5 });
+  pen.text(x + w + 8, second + 4 + lean, "p + k", name);
+  return {
+    position: { x: left, y: first, at: (_, py) => rowAt(py) },
+    offset: { x: right, y: second, at: (_, py) => rowAt(py) - position },
+  };
+}
+
+function drawScale(pen, { x, y, w }) {
   pen.text(x + w / 2, y - 5, phrase`value`, noteMiddle);
   pen.raster(x, y, w, 9, 1, 128, (_, column) => column / 127, diverging);
-  for (const [i, words] of ["−1", "0", "1"].entries()) {
-    pen.text(x + (w * i) / 2, y + 24, words, noteMiddle);
-  }
+  for (const [i, words] of ["−1", "0", "1"].entries()) pen.text(x + (w * i) / 2, y + 24, words, noteMiddle);
 }
 
 /** One pair of both rows as arrows: cosine to the right, sine up. */
-function drawPair(pen, state, cx, cy, r) {
-  const { i, frequency, turn } = chosen(state);
+function drawPair(pen, state, { x: cx, y: cy, r }) {
+  const { frequency, turn } = turned(state);
   const start = state.position * frequency;
-  const at = (angle, far) => polar(cx, cy, angle, far);
   pen.lines(crossOf(cx - r - 6, cy - r - 6, 2 * r + 12), { stroke: ink.grid, width: 1 });
   pen.circle(cx, cy, r, { stroke: ink.muted, width: 1 });
   pen.text(cx + r + 8, cy + 4, "cos", note);
   pen.text(cx, cy - r - 9, "sin", noteMiddle);
   pen.arc(cx, cy, r * 0.55, start, start + Math.min(turn, 20 * TURN), { stroke: ink.position, width: 2, opacity: 0.8 });
-  pen.arrow(cx, cy, ...at(start + turn, r), { stroke: ink.position, width: 2, dash: "6 4", head: 10 });
-  pen.arrow(cx, cy, ...at(start, r), { stroke: ink.position, width: 3.5, head: 11 });
-  return { i, frequency, turn };
+  const tip = (angle) => polar(cx, cy, angle, r);
+  pen.arrow(cx, cy, ...tip(start + turn), { stroke: ink.position, width: 2, dash: "6 4", head: 10 });
+  pen.arrow(cx, cy, ...tip(start), { stroke: ink.position, width: 3.5, head: 11 });
 }
 
-/** The words that go with the pair. */
-function namePair(pen, state, x, y) {
-  const { frequency, turn } = chosen(state);
-  pen.text(x, y, phrase`from p (solid)`, { size: 12, fill: ink.positionWords, weight: 600 });
-  pen.text(x, y + 16, phrase`to p + k (dashed)`, { size: 12, fill: ink.positionWords, weight: 600 });
+function namePair(pen, state, { x, y }) {
+  const { frequency, turn } = turned(state);
+  const named = { size: 12, fill: ink.positionWords, weight: 600 };
+  pen.text(x, y, phrase`from p (solid)`, named);
+  pen.text(x, y + 16, phrase`to p + k (dashed)`, named);
   pen.text(x, y + 35, phrase`k·θ = ${significant(turn)} rad`, { size: 12 });
   pen.text(x, y + 51, phrase`θ = ${significant(frequency)} rad`, { size: 12 });
   pen.text(x, y + 65, phrase`per token`, { size: 12 });
@@ -148,64 +149,50 @@ function namePair(pen, state, x, y) {
 function drawProduct(pen, state, box) {
   const { position, offset, d_model, base, between } = state;
   const [low, high] = spanOf(d_model, base, between);
-  const projected = between === "projection";
   const { X, Y } = axes(pen, box, [-REACH, REACH], [low, high], {
     xLabel: phrase`offset k (tokens)`,
     xTicks: [-64, -32, 0, 32, 64],
     yTicks: ticks(low, high, 4),
   });
-  const curve = (p) => curveOf(d_model, base, between, p).map(([k, score]) => [X(k), Y(score)]);
+  const curve = (p) => {
+    const score = scorer(state, p);
+    return offsetsOf(p).map((k) => [X(k), Y(score(k))]);
+  };
   pen.curves(OTHERS.map(curve), { stroke: ink.score, width: 1.2, opacity: 0.55 });
   pen.curve(curve(position), { stroke: ink.score, width: 3.5 });
-  const score = scorer(d_model, base, between, position)(offset);
+  const score = scorer(state, position)(offset);
   pen.line(X(offset), Y(low), X(offset), Y(score), { stroke: ink.position, width: 1.5, dash: "3 3" });
   pen.circle(X(offset), Y(score), 6.5, { fill: ink.score, stroke: ink.text, width: 1.5 });
-  pen.text(0, box.y - 28, projected ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)", {
-    weight: 600,
-    fill: ink.scoreWords,
-  });
+  const words = between === "projection" ? "PE(p) · W PE(p + k)" : "PE(p) · PE(p + k)";
+  pen.text(0, box.y - 28, words, { weight: 600, fill: ink.scoreWords });
   pen.text(0, box.y - 11, phrase`thick: your p; thin: p = 0, 15, …, 90`, note);
 }
 
 function draw(pen, state, { width }) {
-  const { i } = chosen(state);
-  const title = phrase`Pair ${i} of ${state.d_model / 2}`;
-  if (narrow(width)) {
-    const field = { x: 30, y: 28, w: width - 94, h: 210 };
-    const handles = drawField(pen, state, field);
-    pen.text(0, 308, title, { weight: 600 });
-    drawPair(pen, state, 50, 386, 42);
-    namePair(pen, state, 132, 345);
-    drawLegend(pen, 142, 433, width - 168);
-    drawProduct(pen, state, { x: 34, y: 516, w: width - 46, h: 132 });
-    return handles;
-  }
-  const column = 178;
-  const field = { x: 30, y: 30, w: width - column - 102, h: 236 };
-  const handles = drawField(pen, state, field);
-  const x = width - column;
-  pen.text(x, 42, title, { weight: 600 });
-  drawPair(pen, state, x + 66, 126, 54);
-  namePair(pen, state, x, 208);
-  drawLegend(pen, x + 8, 300, 118);
-  drawProduct(pen, state, { x: 34, y: 362, w: width - 48, h: 128 });
+  const at = plan(width);
+  drawField(pen, state, at.field);
+  const handles = drawRows(pen, state, at.field);
+  pen.text(at.title.x, at.title.y, phrase`Pair ${state.pair} of ${state.d_model / 2}`, { weight: 600 });
+  drawPair(pen, state, at.circle);
+  namePair(pen, state, at.words);
+  drawScale(pen, at.scale);
+  drawProduct(pen, state, at.product);
   return handles;
 }
 
 function readout(state) {
-  const { position, offset, d_model, base, between } = state;
-  const { i, turn } = chosen(state);
-  const score = scorer(d_model, base, between, position)(offset);
+  const { position, offset, d_model, between, pair } = state;
+  const score = scorer(state, position)(offset);
   const words = phrase`Rows ${position} and ${position + offset}, ${offset} apart:`;
-  const turned = phrase`Pair ${i} turns by ${significant(turn)} rad from one to the other.`;
-  if (between === "projection") return phrase`${words} with W between, their product is ${fmt(score, 3)}. ${turned}`;
-  return phrase`${words} their product is ${fmt(score, 3)}, of at most ${d_model / 2}. ${turned}`;
+  const turns = phrase`Pair ${pair} turns by ${significant(turned(state).turn)} rad from one to the other.`;
+  if (between === "projection") return phrase`${words} with W between, their product is ${fmt(score, 3)}. ${turns}`;
+  return phrase`${words} their product is ${fmt(score, 3)}, of at most ${d_model / 2}. ${turns}`;
 }
 
 export default live({
   name: "SinusoidHeatmap",
   title: phrase`The sinusoidal encoding as a field, one of its pairs, and the dot product of two of its rows`,
-  height,
+  height: (width) => plan(width).height,
   draw,
   readout,
   play: { trait: "position", perSecond: 16, speeds: [1, 4] },

@@ -1,6 +1,5 @@
 import { diverging, ink, note, noteEnd, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
-import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range, sum } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { counted } from "../lib/words.js";
@@ -21,55 +20,43 @@ const VALUES = vectors(TOKENS * WIDTH).map((value) => value.map((number) => numb
 const LOUD = 3; // a query is so many times the key that it is like
 const MOST = 2; // of the sum, per token: more has the same colour
 
-const anglesOf = memo((step, turned) => range(0, step - 1).map((n) => ropeAngles(turned ? n : 0, FREQUENCIES)));
-
-/** The state after the tokens read, divided by their number. */
-const meanState = memo((step, turned) => {
-  const state = linearState(KEYS.slice(0, step), VALUES.slice(0, step), anglesOf(step, turned));
-  return state.map((row) => row.map((number) => number / step));
-});
-
-/** How much of each token's value the query gets: by a softmax over the cache, and through the sum. */
-const readings = memo((step, query, turned) => {
-  const [keys, angles] = [KEYS.slice(0, step), anglesOf(step, turned)];
+/** The mean state after the tokens read, and how much of each token's value a query gets from the cache and from the sum. */
+function remembered({ step, query, turned }) {
+  const keys = KEYS.slice(0, step);
+  const angles = keys.map((_, n) => ropeAngles(turned ? n : 0, FREQUENCIES));
   const asked = KEYS[query].map((number) => LOUD * number);
   const turnedKeys = keys.map((key, n) => applyRope(key, angles[n]));
   const { weights } = attention([applyRope(asked, angles[step - 1])], turnedKeys, keys);
-  return { cache: weights[0], sum: linearFactors(asked, keys, angles) };
-});
-
-/** The mean size of some rows. */
-function sizeOf(state, rows) {
-  const all = rows.flatMap((row) => state[row].map(Math.abs));
-  return sum(all) / all.length;
+  const state = linearState(keys, VALUES.slice(0, step), angles);
+  const mean = state.map((row) => row.map((number) => number / step));
+  return { mean, weights: weights[0], factors: linearFactors(asked, keys, angles) };
 }
 
-const narrow = (width) => width < 500;
+const sizeOf = (rows) => sum(rows.flat().map(Math.abs)) / rows.flat().length;
 
 const STRIP = 44; // pixels: height of a row of bars
 
 /** Where the parts are: the cache, what a query gets from it and from the sum, the sum, the sizes of both. */
 function plan(width) {
-  const side = narrow(width) ? 168 : 208;
-  const cache = { x: 2, y: 42, w: narrow(width) ? width - 4 : width - side - 132, h: 56 };
+  const narrow = width < 500;
+  const side = narrow ? 168 : 208;
+  const w = narrow ? width - 4 : width - side - 132;
+  const column = w / TOKENS;
+  const cache = { x: 2, y: 42, w, h: 56, column, bar: column - Math.min(1.5, column / 4) };
   const strips = cache.y + cache.h + 8;
   const bottom = strips + 2 * (STRIP + 28) + 2;
-  const state = narrow(width) ? { x: 2, y: bottom + 66 } : { x: width - side - 92, y: cache.y };
-  const bars = narrow(width) ? state.y + side + 46 : cache.y + side + 44;
-  return { side, cache, strips, bottom, state, bars };
+  const state = narrow ? { x: 2, y: bottom + 66 } : { x: width - side - 92, y: cache.y };
+  const bars = state.y + side + (narrow ? 46 : 44);
+  const height = bars + 66;
+  return { side, cache, strips, bottom, state, bars, height, lead: narrow ? bottom + 20 : height };
 }
 
-const height = (width) => plan(width).bars + 66;
-
 /** A column for each token: its key above, its value below. */
-function drawCache(pen, { step, query }, { x, y, w, h }) {
-  const column = w / TOKENS;
+function drawCache(pen, { step, query }, { x, y, w, h, column, bar }) {
   pen.text(x, 15, phrase`Cache`, { weight: 600 });
   pen.text(x, 33, phrase`key above, value below`, note);
   pen.rect(x, y, w, h, { fill: ink.grid, opacity: 0.35 });
-  const gap = Math.min(1.5, column / 4);
-  const columns = (top) =>
-    range(0, step - 1).map((n) => /** @type {Segment} */ ([x + n * column, top, column - gap, h / 2]));
+  const columns = (top) => range(0, step - 1).map((n) => /** @type {Segment} */ ([x + n * column, top, bar, h / 2]));
   pen.rects(columns(y), { fill: ink.k, opacity: 0.45 });
   pen.rects(columns(y + h / 2), { fill: ink.value, opacity: 0.6 });
   pen.line(x, y + h / 2, x + column * step, y + h / 2, { stroke: ink.paper, width: 2 });
@@ -80,51 +67,46 @@ function drawCache(pen, { step, query }, { x, y, w, h }) {
 }
 
 /** How much of each token's value a query gets, as bars from a line; that of the token it asks for is dark. */
-function drawStrip(pen, words, shares, { query }, { x, w }, top) {
-  const column = w / TOKENS;
+function drawStrip(pen, words, shares, query, { x, w, column, bar }, top) {
   const line = top + 20 + 0.8 * STRIP;
-  const bar = (share, n) => {
+  const bars = shares.map((share, n) => {
     const tall = 0.8 * STRIP * clamp(share, -0.25, 1);
-    return [x + n * column, Math.min(line, line - tall), column - Math.min(1.5, column / 4), Math.abs(tall)];
-  };
+    return [x + n * column, Math.min(line, line - tall), bar, Math.abs(tall)];
+  });
   pen.text(x, top + 14, phrase`${words}: ${fmt(shares[query])} to token ${query}`, { size: 12 });
-  const others = shares.map(bar).filter((_, n) => n !== query);
+  const others = bars.filter((_, n) => n !== query);
   pen.rects(others, { fill: ink.score });
-  pen.rects([bar(shares[query], query)], { fill: ink.text });
+  pen.rects([bars[query]], { fill: ink.text });
   pen.line(x, line, x + w, line, { stroke: ink.muted, width: 1 });
 }
 
 /** What the query gets from the cache, and from the sum; the tokens below. */
-function drawReading(pen, state, { cache, strips, bottom }) {
-  const { cache: weights, sum: factors } = readings(state.step, state.query, state.turned);
-  drawStrip(pen, phrase`Weights from the cache`, weights, state, cache, strips);
-  drawStrip(pen, phrase`Factors from the sum`, factors, state, cache, strips + STRIP + 26);
+function drawReading(pen, { weights, factors }, query, { cache, strips, bottom }) {
+  drawStrip(pen, phrase`Weights from the cache`, weights, query, cache, strips);
+  drawStrip(pen, phrase`Factors from the sum`, factors, query, cache, strips + STRIP + 26);
   pen.text(cache.x, bottom + 12, phrase`token 0`, note);
   pen.text(cache.x + cache.w, bottom + 12, TOKENS - 1, noteEnd);
 }
 
 /** The sum, and which rows belong to which pair. */
-function drawState(pen, state, { x, y }, side) {
+function drawState(pen, mean, { x, y }, side) {
   const cell = side / WIDTH;
   pen.text(x, y - 27, phrase`State: one sum over all tokens`, { weight: 600 });
   pen.text(x, y - 9, phrase`divided by their number`, note);
-  pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => signedPlace(state[row][column], MOST), diverging);
+  pen.raster(x, y, side, side, WIDTH, WIDTH, (row, column) => signedPlace(mean[row][column], MOST), diverging);
   pen.rect(x, y, side, side, { stroke: ink.text, width: 2 });
-  range(1, 3).forEach((pair) => {
-    pen.line(x, y + 2 * pair * cell, x + side, y + 2 * pair * cell, { stroke: ink.paper, width: 2 });
-  });
-  range(0, 3).forEach((pair) => {
-    const middle = y + (2 * pair + 1) * cell;
-    pen.text(x + side + 8, middle - 3, phrase`pair ${pair}`, { size: 12 });
-    pen.text(x + side + 8, middle + 12, `${FREQUENCIES[pair]} rad`, note);
-  });
+  for (const pair of range(0, 3)) {
+    const top = y + 2 * pair * cell;
+    if (pair) pen.line(x, top, x + side, top, { stroke: ink.paper, width: 2 });
+    pen.text(x + side + 8, top + cell - 3, phrase`pair ${pair}`, { size: 12 });
+    pen.text(x + side + 8, top + cell + 12, `${FREQUENCIES[pair]} rad`, note);
+  }
   pen.text(x, y + side + 16, phrase`value features`, note);
 }
 
 /** What both hold, in numbers, as bars of one scale; and what the colours mean. */
 function drawSizes(pen, { step }, width, y) {
-  const w = width - 150;
-  const most = 2 * WIDTH * TOKENS;
+  const pixel = (width - 150) / (2 * WIDTH * TOKENS); // of a number
   const held = [
     { name: phrase`cache`, numbers: 2 * WIDTH * step, colour: ink.k },
     { name: phrase`state`, numbers: STATE_SIZE, colour: ink.text },
@@ -132,35 +114,34 @@ function drawSizes(pen, { step }, width, y) {
   held.forEach(({ name, numbers, colour }, i) => {
     const top = y + 24 * i;
     pen.text(2, top + 13, name);
-    pen.rect(50, top + 1, (w * numbers) / most, 15, { fill: colour });
-    pen.text(58 + (w * numbers) / most, top + 13, phrase`${grouped(numbers)} numbers`, { size: 12 });
+    pen.rect(50, top + 1, pixel * numbers, 15, { fill: colour });
+    pen.text(58 + pixel * numbers, top + 13, phrase`${grouped(numbers)} numbers`, { size: 12 });
   });
-  const stops = range(0, 8).map((n) => n / 8);
-  for (const [n, stop] of stops.entries()) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(stop, diverging) });
+  for (const n of range(0, 8)) pen.rect(50 + 9 * n, y + 50, 9, 10, { fill: shade(n / 8, diverging) });
   pen.text(44, y + 60, `−${MOST}`, noteEnd);
   pen.text(137, y + 60, width < 320 ? phrase`${MOST} and more` : phrase`${MOST} and more; blank: 0`, note);
 }
 
 function draw(pen, state, { width }) {
   const at = plan(width);
+  const all = remembered(state);
   const handles = drawCache(pen, state, at.cache);
-  drawReading(pen, state, at);
-  drawState(pen, meanState(state.step, state.turned), at.state, at.side);
+  drawReading(pen, all, state.query, at);
+  drawState(pen, all.mean, at.state, at.side);
   drawSizes(pen, state, width, at.bars);
   return handles;
 }
 
 function readout(state) {
   const { step, query, turned } = state;
-  const mean = meanState(step, turned);
-  const read = readings(step, query, turned);
-  const [fast, slow] = [sizeOf(mean, [0, 1, 2, 3]), sizeOf(mean, [4, 5, 6, 7])];
+  const { mean, weights, factors } = remembered(state);
+  const [fast, slow] = [sizeOf(mean.slice(0, 4)), sizeOf(mean.slice(4))];
   const numbers = 2 * WIDTH * step;
   const less = STATE_SIZE < numbers ? phrase`fewer` : phrase`more`;
   const rows = turned
     ? phrase`Per token, ${fmt(fast)} is left in the rows of the fast pairs and ${fmt(slow)} in those of the slow ones.`
     : phrase`Nothing was turned: all rows keep their size (${fmt(fast)} and ${fmt(slow)}), and the order of the tokens is lost.`;
-  const [weight, factor] = [fmt(read.cache[query]), fmt(read.sum[query])];
+  const [weight, factor] = [fmt(weights[query]), fmt(factors[query])];
   return phrase`After ${counted(step, "token")} the cache holds ${grouped(numbers)} numbers, the state ${STATE_SIZE}: ${less}.
     A query like the key of token ${query} gets the value of that token with weight ${weight} from the cache and with factor
     ${factor} from the sum. ${rows}`;
@@ -169,9 +150,9 @@ function readout(state) {
 export default live({
   name: "StateSteps",
   title: phrase`Two memories of a text: a cache that grows by a column per token, and a sum that stays eight by eight`,
-  height,
+  height: (width) => plan(width).height,
   draw,
   readout,
-  panel: (width) => [0, narrow(width) ? plan(width).bottom + 20 : height(width)],
+  panel: (width) => [0, plan(width).lead],
   play: { trait: "step", perSecond: 6, speeds: [1, 4] },
 });

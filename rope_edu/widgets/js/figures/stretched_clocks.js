@@ -1,43 +1,29 @@
 import { RULES } from "../data/rules.js";
 import { axes } from "../lib/axes.js";
 import { ink, noteMiddle, ruleInk } from "../lib/colour.js";
+import { boxAround, hands, inRows, rims, tips, wedges } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
-import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
-import { memo } from "../lib/memo.js";
 import { abbreviated, clamp, decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
-import { sector } from "../lib/shapes.js";
 import { counted, textWidth } from "../lib/words.js";
 import { invFreq, reachWithin, ropeAngles, withinTurn } from "../maths/frequencies.js";
 import { divisors, stretched } from "../maths/stretch.js";
 import { completesTurn, meetsNewAngle, reach } from "../maths/trained_range.js";
 
 /** Each pair's speed before and after the rule, what training has shown of its round, and whether it is slowed enough. */
-const measure = memo((rule, head_dim, base, trained, wanted, abf_base) => {
+function measured({ rule, head_dim, base, trained, wanted, abf_base }) {
   const plain = invFreq(head_dim, base);
   const changed = stretched(rule, head_dim, base, trained, wanted, abf_base).invFreq;
   const factor = Math.max(1, wanted / trained);
   const slowed = divisors(plain, changed);
   const complete = completesTurn(plain, trained);
-  return {
-    plain,
-    changed,
-    factor,
-    slowed,
-    complete,
-    seen: plain.map((frequency) => reachWithin(trained, frequency)),
-    short: slowed.map((by, i) => !complete[i] && by < factor * (1 - 1e-9)),
-    far: reach(changed, trained, plain),
-  };
-});
-const measured = ({ rule, head_dim, base, trained, wanted, abf_base }) =>
-  measure(rule, head_dim, base, trained, wanted, rule === "abf" ? abf_base : 0);
-
-/** Which hands are past what training has shown, at a position. */
-const lost = ({ plain, changed }, { position, trained }) => meetsNewAngle(position, changed, trained, plain);
+  const seen = plain.map((frequency) => reachWithin(trained, frequency));
+  const short = slowed.map((by, i) => !complete[i] && by < factor * (1 - 1e-9));
+  return { plain, changed, factor, slowed, complete, seen, short, far: reach(changed, trained, plain) };
+}
 
 const WITHOUT = { stroke: ink.muted, width: 1.6, dash: "3 3" };
 const KEY = [
@@ -50,14 +36,15 @@ const legend = (width) => legendOf(KEY, width - 4, { drop: 5 });
 
 const NUMBER = 14; // pixels under a face for its pair's number
 
-/** The largest faces of which `count` fit a field: how many in a row, and the side of one's place. */
-function fitting(count, { w, h }, below) {
-  const sizes = range(1, Math.max(1, count)).map((rows) => {
-    const columns = Math.max(1, Math.ceil(count / rows));
+/** The faces in a field, as large as it has room for them and for what is below each. */
+function placed(faces, { x, y, w, h }, below) {
+  const sizes = range(1, Math.max(1, faces.length)).map((rows) => {
+    const columns = Math.max(1, Math.ceil(faces.length / rows));
     return { columns, cell: Math.min(w / columns, h / rows - below, 92) };
   });
-  const cell = Math.max(...sizes.map((size) => size.cell));
-  return sizes.find((size) => size.cell === cell);
+  const [{ columns, cell }] = sizes.sort((one, other) => other.cell - one.cell);
+  const r = cell / 2 - (below ? 6 : 2);
+  return inRows(faces, { x: x + (w - columns * cell) / 2, y, columns, cell, row: cell + below, r });
 }
 
 /** Where the parts are, from above: the text as a rail, the legend, fast faces, slow ones, how much each is slowed. */
@@ -69,7 +56,6 @@ function parts(width) {
   const chart = { x: 52, y: slow.y + slow.h + 38, w: width - 70, h: 92 };
   return { rail, key, fast, slow, chart, height: chart.y + chart.h + 44 };
 }
-const height = (width) => parts(width).height;
 
 /** The text from its first token to the wanted length: what training had of it, and where the hands are. */
 function drawRail(pen, { position, trained, wanted }, width, y) {
@@ -81,13 +67,13 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   pen.lines(marks, { stroke: ink.text, width: 1.5 });
   const short = (length) => (length < 1e6 ? grouped(length) : abbreviated(Math.round(length / 1e4) * 1e4));
   const names = [`L = ${short(trained)}`, `L′ = ${short(wanted)}`];
+  const halves = names.map((name) => textWidth(name, 12) / 2);
   const ends = [trained, wanted].map((token, i) => centred(X(token), names[i], 2, width - 2, { size: 12 }));
-  const room = (textWidth(names[0], 12) + textWidth(names[1], 12)) / 2 + 8;
+  const room = halves[0] + halves[1] + 8;
   if (Math.abs(ends[1] - ends[0]) < room) {
-    const left = ends[0] <= ends[1] ? 0 : 1; // the two side by side, kept inside
-    const half = (i) => textWidth(names[i], 12) / 2;
-    const from = clamp((ends[0] + ends[1]) / 2 - room / 2, 2 + half(left), width - 2 - room - half(1 - left));
-    [ends[left], ends[1 - left]] = [from, from + room];
+    const [left, right] = ends[0] <= ends[1] ? [0, 1] : [1, 0]; // the two side by side, kept inside
+    ends[left] = clamp((ends[0] + ends[1] - room) / 2, 2 + halves[left], width - 2 - room - halves[right]);
+    ends[right] = ends[left] + room;
   }
   for (const [i, name] of names.entries()) pen.text(ends[i], y + 22, name, { anchor: "middle", size: 12 });
   const words = `m = ${grouped(position)}`;
@@ -98,44 +84,18 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
   return { position: { x: X(position), y, at: token } };
 }
 
-/** The speeds under the rule; on the way from another rule, between its speeds and these. */
-function speedsOf({ changed }, way) {
-  const before = way ? measured(way.from).changed : changed;
-  return before.length === changed.length
-    ? changed.map((speed, i) => before[i] + (speed - before[i]) * (way?.share ?? 1))
-    : changed;
-}
-
 /** Every pair as a face: its wedge, the angles that the text has used, and its hand with the rule and without. */
-function facesOf(state, all, way) {
-  const speeds = speedsOf(all, way);
-  const [angles, without] = [ropeAngles(state.position, speeds), ropeAngles(state.position, all.plain)];
-  const fresh = lost(all, state);
-  return all.plain.map((_, i) => ({
-    i,
-    seen: all.seen[i],
-    used: reachWithin(state.position, speeds[i]),
-    angle: withinTurn(angles[i]),
-    ghost: withinTurn(without[i]),
-    fresh: fresh[i],
-  }));
-}
-
-/** The faces with their places in a field. */
-function placed(faces, field, below) {
-  const { columns, cell } = fitting(faces.length, field, below);
-  const left = field.x + (field.w - columns * cell) / 2;
-  const r = cell / 2 - (below ? 6 : 2);
-  return faces.map((face, j) => {
-    const cx = left + ((j % columns) + 0.5) * cell;
-    const cy = field.y + Math.floor(j / columns) * (cell + below) + cell / 2;
-    return { ...face, cx, cy, r };
+function facesOf({ position, trained }, { plain, changed, seen }, way = undefined) {
+  const before = way ? measured(way.from).changed : [];
+  const share = before.length === changed.length ? way.share : 1; // of the way from another rule
+  const speeds = changed.map((speed, i) => (share < 1 ? before[i] + (speed - before[i]) * share : speed));
+  const [angles, without] = [speeds, plain].map((each) => ropeAngles(position, each).map(withinTurn));
+  const fresh = meetsNewAngle(position, changed, trained, plain);
+  return speeds.map((speed, i) => {
+    const used = reachWithin(position, speed);
+    return { i, seen: seen[i], used, angle: angles[i], ghost: without[i], fresh: fresh[i] };
   });
 }
-
-const hand = ({ cx, cy, r, angle }) => [cx, cy, ...polar(cx, cy, angle, r - 1)];
-const rim = ({ cx, cy, r }) => [cx, cy, r];
-const wedge = (from, to, { cx, cy, r }) => sector(cx, cy, r, from, to, Math.max(2, Math.ceil((to - from) * 6)));
 
 /** The fast pairs, which have been everywhere. */
 function drawFast(pen, faces, field) {
@@ -144,8 +104,8 @@ function drawFast(pen, faces, field) {
     field.w < 330 ? phrase`${pairs} went all the way round` : phrase`${pairs} went all the way round in training`;
   pen.text(2, field.y - 8, faces.length ? words : "");
   const at = placed(faces, field, 0);
-  pen.circles(at.map(rim), { ...SEEN, stroke: ink.position, width: 1 });
-  pen.lines(at.map(hand), { stroke: ink.text, width: 1.6 });
+  pen.circles(rims(at), { ...SEEN, stroke: ink.position, width: 1 });
+  pen.lines(hands(at, 1), { stroke: ink.text, width: 1.6 });
 }
 
 /** The slow pairs: the wedge that training has shown, what the text has used beyond it, and the hands. */
@@ -153,23 +113,19 @@ function drawSlow(pen, faces, field, ghosts) {
   const words = faces.length ? phrase`${counted(faces.length, "pair")} saw only a wedge` : "";
   pen.text(2, field.y - 8, words);
   const at = placed(faces, field, NUMBER);
-  const shown = at.map((face) => wedge(0, face.seen, face));
-  pen.areas(shown, SEEN);
+  pen.areas(wedges(at, "seen", "", 6), SEEN);
   const past = at.filter(({ used, seen }) => used > seen * (1 + 1e-12));
-  const news = past.map((face) => wedge(face.seen, face.used, face));
-  pen.areas(news, UNSEEN);
-  pen.circles(at.map(rim), { stroke: ink.muted, width: 1, dash: "3 3" });
-  const without = (ghosts ? at : []).map((face) => hand({ ...face, angle: face.ghost }));
-  pen.lines(without, WITHOUT);
-  pen.lines(at.map(hand), { stroke: ink.text, width: 2.6 });
+  pen.areas(wedges(past, "used", "seen", 6), UNSEEN);
+  pen.circles(rims(at), { stroke: ink.muted, width: 1, dash: "3 3" });
+  const without = ghosts ? at.map((face) => ({ ...face, angle: face.ghost })) : [];
+  pen.lines(hands(without, 1), WITHOUT);
+  pen.lines(hands(at, 1), { stroke: ink.text, width: 2.6 });
   const fresh = at.filter((face) => face.fresh);
-  const tips = fresh.map(({ cx, cy, r, angle }) => polar(cx, cy, angle, r - 1));
-  unseenPoints(pen, tips, Math.min(5, (at[0]?.r ?? 0) / 3));
+  unseenPoints(pen, tips(fresh, 1), Math.min(5, (at[0]?.r ?? 0) / 3));
   pen.part(() => {
-    for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + 14, i, noteMiddle);
+    for (const { i, cx, cy, r } of at) pen.text(cx, cy + r + NUMBER, i, noteMiddle);
   });
-  const around = ({ cx, cy, r }) => ({ x: cx - r - 2, y: cy - r - 2, w: 2 * r + 4, h: 2 * r + NUMBER + 6 });
-  return Object.fromEntries(at.map((face) => [`pair ${face.i}`, around(face)]));
+  return Object.fromEntries(at.map((face) => [`pair ${face.i}`, boxAround(face, 2, NUMBER + 2)]));
 }
 
 /** Below: by how much each pair is slowed down, and how much it takes. */
@@ -205,11 +161,10 @@ function draw(pen, state, { width, way = undefined }) {
   const all = measured(state);
   const { rail, key, fast, slow, chart } = parts(width);
   const faces = facesOf(state, all, way);
-  const isFast = ({ i }) => all.complete[i];
   legend(width).draw(pen, key + 10);
-  drawFast(pen, faces.filter(isFast), fast);
-  const slowFaces = faces.filter((face) => !isFast(face));
-  const marks = drawSlow(pen, slowFaces, slow, state.rule !== "rope");
+  const [round, partly] = [true, false].map((whole) => faces.filter(({ i }) => all.complete[i] === whole));
+  drawFast(pen, round, fast);
+  const marks = drawSlow(pen, partly, slow, state.rule !== "rope");
   drawSlowed(pen, chart, state, all);
   return { ...drawRail(pen, state, width, rail), marks };
 }
@@ -219,7 +174,7 @@ function readout(state) {
   const { slowed, far, factor } = all;
   const last = slowed.length - 1;
   const by = (value) => fmt(value, value < 100 ? 2 : 0);
-  const many = lost(all, state).filter(Boolean).length;
+  const many = facesOf(state, all).filter(({ fresh }) => fresh).length;
   const hands =
     many === 1
       ? phrase`${many} of ${last + 1} hands points where training never showed one`
@@ -243,7 +198,7 @@ function readout(state) {
 export default live({
   name: "StretchedClocks",
   title: phrase`Each pair's clock: the wedge that training has shown, and how far the hand goes under a rule`,
-  height,
+  height: (width) => parts(width).height,
   draw,
   readout,
   panel: (width) => [0, parts(width).chart.y - 26],

@@ -3,7 +3,6 @@ import { ink } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { legendOf } from "../lib/legend.js";
 import { SEEN, UNSEEN, unseenPoints } from "../lib/marks.js";
-import { memo } from "../lib/memo.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { invFreq, ropeAngles, TURN, turnsOf, withinTurn } from "../maths/frequencies.js";
@@ -29,11 +28,10 @@ function pairsOf({ times, trained, base, head_dim, window }) {
 }
 
 /** For each pair the stretches of distance, in trained lengths, on which it meets new angles. */
-const stretchesOf = memo((trained, base, headDim) =>
-  invFreq(headDim, base).map((frequency) =>
+const stretchesOf = ({ trained, base, head_dim }) =>
+  invFreq(head_dim, base).map((frequency) =>
     newStretches(frequency, trained, MOST * trained).map((ends) => ends.map((end) => end / trained)),
-  ),
-);
+  );
 
 const KEY = [
   { words: phrase`angles that training showed`, box: SEEN },
@@ -47,8 +45,7 @@ const parts = (width) => {
   return { upper, lower: { ...upper, y: upper.y + upper.h + 42, h: wide ? 200 : 180 } };
 };
 const height = (width, _, { shows }) => {
-  const { upper, lower } = parts(width);
-  const { y, h } = shows("map") ? lower : upper;
+  const { y, h } = parts(width)[shows("map") ? "lower" : "upper"];
   return y + h + 46;
 };
 
@@ -69,25 +66,23 @@ function drawTurns(pen, box, all, alone) {
   const shownOf = ({ shown }, i) => [X(i) + gap / 2, Y(shown), column - gap, Y(0) - Y(shown)];
   pen.rects(all.map(shownOf), SEEN);
   const r = clamp(column / 2.6, 1.8, 4);
-  const place = ({ at }, i) => [X(i + 0.5), Y(at)];
-  const placed = all.map((pair, i) => ({ ...pair, point: place(pair, i) }));
-  const known = placed.filter(({ fresh }) => !fresh).map(({ point: [x, y] }) => [x, y, r]);
-  const fresh = placed.filter((pair) => pair.fresh);
+  const points = all.map(({ at }, i) => [X(i + 0.5), Y(at)]);
+  const known = points.filter((_, i) => !all[i].fresh).map(([x, y]) => [x, y, r]);
   pen.circles(known, { fill: ink.text });
-  const points = fresh.map(({ point }) => point);
-  unseenPoints(pen, points, r + 1.6);
+  const fresh = points.filter((_, i) => all[i].fresh);
+  unseenPoints(pen, fresh, r + 1.6);
 }
 
-/** The middle of the widest field of new angles, as a pair and a distance; nothing where it is narrow. */
+/** The pair in the middle of the field of new angles; nothing where that is narrow. */
 function centreOf(stretches) {
   const last = stretches.length;
   const first = stretches.findIndex((ends) => ends.length && ends[0][1] - ends[0][0] > 2);
-  return first < 0 || last - first < 0.12 * last ? undefined : [(first + last) / 2, 3];
+  return first < 0 || last - first < 0.12 * last ? undefined : (first + last) / 2;
 }
 
 /** Below: for every distance, which pairs meet a new angle; returns how the distance is dragged. */
 function drawMap(pen, box, state, pairs) {
-  const { times, trained, base, head_dim, window } = state;
+  const { times, window } = state;
   const step = pairs >= 32 ? (box.w < 420 ? 16 : 8) : pairs / 4;
   const { X, Y } = axes(pen, box, [0, pairs], [0, MOST], {
     xLabel: acrossOf(box),
@@ -96,24 +91,23 @@ function drawMap(pen, box, state, pairs) {
     yTicks: [0, 1, 2, 4, 6, 8],
     yFormat: (t) => (t ? `${t} L` : "0"),
   });
-  pen.rect(box.x, Y(window ? 1 : MOST), box.w, Y(0) - Y(window ? 1 : MOST), SEEN);
+  const top = Y(window ? 1 : MOST);
+  pen.rect(box.x, top, box.w, Y(0) - top, SEEN);
   const column = X(1) - X(0);
-  const stretches = window ? [] : stretchesOf(trained, base, head_dim);
+  const stretches = window ? [] : stretchesOf(state);
   const fields = stretches.flatMap((ends, i) => ends.map(([a, b]) => [X(i), Y(b), column, Y(a) - Y(b)]));
   pen.rects(fields, { fill: ink.paper });
   pen.rects(fields, UNSEEN);
   pen.line(box.x, Y(1), box.x + box.w, Y(1), { stroke: ink.text, width: 1.2, dash: "6 4" });
-  const unseen = fields.length ? centreOf(stretches) : undefined;
-  const named = { size: 13, weight: 600, anchor: "middle" };
+  const named = { weight: 600, anchor: "middle" };
   pen.text(box.x + box.w * 0.3, Y(4.5), phrase`seen in training`, named);
-  pen.text(unseen ? X(unseen[0]) : 0, unseen ? Y(unseen[1]) + 4 : 0, unseen && box.w > 320 ? phrase`never seen` : "", {
-    ...named,
-    fill: ink.onOther,
-  });
+  const pair = centreOf(stretches);
+  const unseen = pair && box.w > 320 ? phrase`never seen` : "";
+  pen.text(X(pair ?? 0), Y(3) + 4, unseen, { ...named, fill: ink.onOther });
   const words = window ? phrase`beyond L every pair stays at L` : phrase`trained to here`;
-  const low = times > 1.05 && times < 1.9;
-  pen.text(box.x + 6, Y(1) + (low ? 14 : -6), words, { size: 12 });
   const y = Y(times);
+  const low = times > 1.05 && times < 1.9; // the line of the distance is where the words would be
+  pen.text(box.x + 6, Y(1) + (low ? 14 : -6), words, { size: 12 });
   pen.line(box.x, y, box.x + box.w, y, { stroke: ink.text, width: 2 });
   pen.circle(box.x + box.w, y, 6.5, { fill: ink.paper, stroke: ink.text, width: 2 });
   const at = (_, py) => clamp((box.y + box.h - py) / box.h, 0, 1) * MOST;
@@ -125,8 +119,7 @@ function draw(pen, state, { width, shows }) {
   const { upper, lower } = parts(width);
   legend(width).draw(pen, 10);
   drawTurns(pen, upper, all, !shows("map"));
-  if (!shows("map")) return {};
-  return drawMap(pen, lower, state, all.length);
+  return shows("map") ? drawMap(pen, lower, state, all.length) : {};
 }
 
 /** "pairs 46 to 63", "pair 50", "pairs between 46 and 63". */
@@ -141,9 +134,8 @@ function named(which) {
 function readout(state, { shows }) {
   const { times, trained, window } = state;
   const all = pairsOf(state);
-  const numbers = (wanted) => all.flatMap((pair, i) => (wanted(pair) ? [i] : []));
-  const [fresh, back] = [numbers((pair) => pair.fresh), numbers((pair) => pair.back)];
-  const complete = all.filter((pair) => pair.complete).length;
+  const fresh = all.flatMap((pair, i) => (pair.fresh ? [i] : []));
+  const [complete, back] = [all.filter((pair) => pair.complete).length, all.filter((pair) => pair.back).length];
   const [far, length] = [grouped(times * trained), grouped(trained)];
   if (!shows("map")) {
     const words = fresh.length
@@ -160,10 +152,10 @@ function readout(state, { shows }) {
       ? phrase`1 pair completes a turn in training and can never meet one.`
       : phrase`${complete} pairs complete a turn in training and can never meet one.`;
   const again =
-    back.length > 1
-      ? phrase` ${back.length} slow pairs are back at an angle that they know from a far shorter distance.`
+    back > 1
+      ? phrase` ${back} slow pairs are back at an angle that they know from a far shorter distance.`
       : phrase` One slow pair is back at an angle that it knows from a far shorter distance.`;
-  return phrase`At distance ${far}, ${fmt(times, 2)} times the trained ${length}, ${news} ${turns}${back.length ? again : ""}`;
+  return phrase`At distance ${far}, ${fmt(times, 2)} times the trained ${length}, ${news} ${turns}${back ? again : ""}`;
 }
 
 export default live({

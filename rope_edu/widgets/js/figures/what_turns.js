@@ -1,10 +1,9 @@
 import { axes } from "../lib/axes.js";
-import { ink, noteEnd } from "../lib/colour.js";
+import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
+import { hands } from "../lib/faces.js";
 import { live } from "../lib/figure.js";
-import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { BEYOND, onSpeed, speedShade } from "../lib/marks.js";
-import { memo } from "../lib/memo.js";
 import { clamp, decade, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { halfEllipse } from "../lib/shapes.js";
@@ -17,33 +16,32 @@ import { completesTurn } from "../maths/trained_range.js";
 const [FAST, SLOW] = [2, 4e6]; // tokens a turn: the ends of the chart
 const LAYERS = 8;
 
-/** The four variants of a head: what divides in their exponents, and the frequency of each pair. */
-const heads = memo((headDim, fraction, base) => {
-  const rotaryDim = headDim * fraction;
+/** Where a wavelength is between fast and slow. */
+const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
+
+/** The pairs that turn: their frequency, their two features, tokens a turn, and how slow that is. */
+function turning(frequencies, pairing) {
+  const waves = wavelength(frequencies);
+  return frequencies.flatMap((frequency, i) => {
+    const features = pairFeatures(i, frequencies.length, pairing);
+    return frequency ? [{ frequency, features, wave: waves[i], speed: speedOf(waves[i]) }] : [];
+  });
+}
+
+/** The four variants of a head: what divides in their exponents, of how many pairs, and those that turn. */
+function headsOf({ head_dim, fraction, base, pairing }) {
+  const rotaryDim = head_dim * fraction;
   const partial = { name: phrase`partial rotary`, title: phrase`Partial rotary`, short: phrase`partial` };
   return [
-    { name: "RoPE", title: "RoPE", over: headDim, frequencies: invFreq(headDim, base) },
+    { name: "RoPE", over: head_dim, frequencies: invFreq(head_dim, base) },
     { ...partial, over: rotaryDim, frequencies: partialRope(rotaryDim, base) },
-    { name: "p-RoPE", title: "p-RoPE", over: headDim, frequencies: pRope(headDim, fraction, base) },
-    { name: "NoPE", title: "NoPE", over: 0, frequencies: pRope(headDim, 0, base) },
-  ].map((head) => ({ ...head, waves: wavelength(head.frequencies) }));
-});
-const headsOf = ({ head_dim, fraction, base }) => heads(head_dim, fraction, base);
-
-/** The pairs of a variant that turn: which, their two features, tokens a turn. */
-const turning = ({ frequencies, waves }, pairing) =>
-  range(0, frequencies.length - 1)
-    .filter((i) => frequencies[i] > 0)
-    .map((i) => {
-      const features = pairFeatures(i, frequencies.length, pairing);
-      return { features, wave: waves[i], angle: (m) => m * frequencies[i] };
-    });
+    { name: "p-RoPE", over: head_dim, frequencies: pRope(head_dim, fraction, base) },
+    { name: "NoPE", over: 0, frequencies: pRope(head_dim, 0, base) },
+  ].map(({ frequencies, ...head }) => ({ ...head, most: frequencies.length, pairs: turning(frequencies, pairing) }));
+}
 
 /** The turning pair of a feature, or nothing. */
 const pairWith = (pairs, feature) => pairs.find(({ features }) => features.includes(feature));
-
-/** Where a wavelength is between fast and slow. */
-const speedOf = (wave) => (powerOf(wave) - powerOf(FAST)) / (powerOf(SLOW) - powerOf(FAST));
 
 const narrow = (width) => width < 480;
 const [TITLE, ARC, CELL, GAP] = [20, 22, 44, 14];
@@ -52,20 +50,18 @@ const ROW = TITLE + ARC + CELL + GAP;
 const LAYERS_TOP = 4 * ROW + 4;
 const CHART_TOP = LAYERS_TOP + 96;
 const STRIP = 26; // of one variant in the chart
-const height = () => CHART_TOP + 4 * STRIP + 50;
 
 /** In a few words what turns in a row. */
-function wordsOf({ over, frequencies }, turning, width) {
+function wordsOf({ over, most, pairs }, width) {
   if (!over) return phrase`nothing turns`;
   const exponent = phrase`exponent −2i/${over}`;
   if (width < 310) return exponent;
-  if (narrow(width)) return phrase`${counted(turning, "pair")}, ${exponent}`;
-  return turning === frequencies.length
-    ? phrase`${turning} pairs turn, ${exponent}`
-    : phrase`${turning} of ${frequencies.length} pairs turn, ${exponent}`;
+  if (narrow(width)) return phrase`${counted(pairs.length, "pair")}, ${exponent}`;
+  return pairs.length === most
+    ? phrase`${most} pairs turn, ${exponent}`
+    : phrase`${pairs.length} of ${most} pairs turn, ${exponent}`;
 }
 
-/** Where the cells of a row stand. */
 function seatsOf(row, headDim, width) {
   const cell = (width - 4) / headDim;
   return { cell, top: row * ROW, y: row * ROW + TITLE + ARC, centre: (j) => 2 + (j + 0.5) * cell };
@@ -83,46 +79,41 @@ function drawArcs(pen, pairs, chosen, pairing, { cell, y, centre }) {
 function drawCells(pen, pairs, headDim, { cell, y, centre }) {
   for (const j of range(0, headDim - 1)) {
     const pair = pairWith(pairs, j);
-    const speed = pair ? speedOf(pair.wave) : 0;
-    const style = pair ? { fill: speedShade(speed) } : { stroke: ink.grid, width: 1 };
+    const style = pair ? { fill: speedShade(pair.speed) } : { stroke: ink.grid, width: 1 };
     pen.rect(centre(j) - cell / 2 + 1, y, cell - 2, CELL, { ...style, radius: 2 });
-    const fill = pair ? onSpeed(speed) : ink.muted;
-    pen.text(centre(j), y + 15, cell < 17 && j % 2 ? "" : j, { anchor: "middle", size: 12, fill });
+    const fill = pair ? onSpeed(pair.speed) : ink.muted;
+    pen.text(centre(j), y + 15, cell < 17 && j % 2 ? "" : j, { ...noteMiddle, fill });
   }
 }
 
 /** A hand in each cell that turns, in the ink that its colour carries. */
-function drawHands(pen, pairs, { position }, { cell, y, centre }) {
+function drawHands(pen, pairs, position, { cell, y, centre }) {
   const r = Math.min(9.5, cell / 2 - 3);
-  const hands = pairs.flatMap(({ features, angle, wave }) => {
-    const stroke = onSpeed(speedOf(wave));
-    const line = (x) => [x, y + HAND, ...polar(x, y + HAND, angle(position), r)];
-    return features.map((j) => ({ stroke, line: line(centre(j)) }));
-  });
+  const all = pairs.flatMap(({ features, frequency, speed }) =>
+    features.map((j) => ({ cx: centre(j), cy: y + HAND, r, angle: position * frequency, stroke: onSpeed(speed) })),
+  );
   pen.part(() => {
-    for (const stroke of new Set(hands.map((hand) => hand.stroke))) {
-      const lines = hands.filter((hand) => hand.stroke === stroke).map(({ line }) => line);
-      const hubs = lines.map(([x, top]) => [x, top, 1.8]);
-      pen.lines(lines, { stroke, width: 2.2 });
+    for (const stroke of new Set(all.map((hand) => hand.stroke))) {
+      const own = all.filter((hand) => hand.stroke === stroke);
+      const hubs = own.map(({ cx, cy }) => [cx, cy, 1.8]);
+      pen.lines(hands(own, 0), { stroke, width: 2.2 });
       pen.circles(hubs, { fill: stroke });
     }
   });
 }
 
 /** One variant: its title, its arcs and cells, the chosen feature and its partner framed. */
-function drawHead(pen, head, state, seats, width) {
-  const { head_dim, pairing, feature } = state;
-  const { pairs, title } = head;
+function drawHead(pen, head, { head_dim, pairing, feature, position }, seats, width) {
+  const { name, title = name, pairs } = head;
   const { cell, top, y, centre } = seats;
   pen.text(2, top + 14, title, { weight: 600 });
-  pen.text(112, top + 14, wordsOf(head, pairs.length, width));
+  pen.text(112, top + 14, wordsOf(head, width));
   const chosen = pairWith(pairs, feature);
   drawArcs(pen, pairs, chosen, pairing, seats);
   drawCells(pen, pairs, head_dim, seats);
-  drawHands(pen, pairs, state, seats);
-  const [first, second] = chosen ? chosen.features : [feature, feature];
+  drawHands(pen, pairs, position, seats);
   const frame = { stroke: ink.text, width: 2.5, radius: 3, dash: chosen ? undefined : "3 3" };
-  for (const j of [first, second]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
+  for (const j of chosen?.features ?? [feature, feature]) pen.rect(centre(j) - cell / 2, y - 1, cell, CELL + 2, frame);
 }
 
 /** The fifth way: not in the head but by layer. */
@@ -143,7 +134,7 @@ function drawLayers(pen, width) {
 
 /** Below: how many tokens each pair needs for a turn, beside the trained length; and how many features stay. */
 function drawWaves(pen, all, state, width) {
-  const { head_dim, trained_length: trained } = state;
+  const { head_dim, trained_length: trained, feature } = state;
   const box = { x: 62, y: CHART_TOP, w: width - 62 - 80, h: 4 * STRIP };
   const title = narrow(width) ? phrase`Tokens per turn` : phrase`Tokens for a turn of each pair`;
   pen.text(2, CHART_TOP - 24, title, { weight: 600 });
@@ -164,47 +155,45 @@ function drawWaves(pen, all, state, width) {
   const middle = centred(edge, length, box.x, box.x + box.w, { size: 12 });
   pen.text(middle, box.y - 8, length, { anchor: "middle", size: 12 });
   pen.text(width - 2, box.y - 8, phrase`don’t turn`, noteEnd);
-  all.forEach(({ name, short, pairs }, row) => {
+  all.forEach(({ name, short = name, pairs }, row) => {
     const y = box.y + (row + 0.5) * STRIP;
-    pen.text(box.x - 6, y + 4, short ?? name, { anchor: "end", size: 12 });
+    pen.text(box.x - 6, y + 4, short, { anchor: "end", size: 12 });
     pen.text(width - 2, y + 4, phrase`${head_dim - 2 * pairs.length} of ${head_dim}`, { anchor: "end", size: 12 });
-    const chosen = pairWith(pairs, state.feature);
+    const chosen = pairWith(pairs, feature);
     pen.part(() => {
       for (const pair of [...pairs.filter((other) => other !== chosen), ...(chosen ? [chosen] : [])]) {
         const [r, edge] = pair === chosen ? [8, 2.5] : [5.5, 1];
-        pen.circle(X(pair.wave), y, r, { fill: speedShade(speedOf(pair.wave)), stroke: ink.text, width: edge });
+        pen.circle(X(pair.wave), y, r, { fill: speedShade(pair.speed), stroke: ink.text, width: edge });
       }
     });
   });
 }
 
 function draw(pen, state, { width }) {
-  const all = headsOf(state).map((head) => ({ ...head, pairs: turning(head, state.pairing) }));
-  const seats = all.map((_, row) => seatsOf(row, state.head_dim, width));
-  all.forEach((head, row) => {
-    drawHead(pen, head, state, seats[row], width);
-  });
+  const { head_dim, feature } = state;
+  const all = headsOf(state);
+  const seats = all.map((_, row) => seatsOf(row, head_dim, width));
+  for (const [row, head] of all.entries()) drawHead(pen, head, state, seats[row], width);
   drawLayers(pen, width);
   drawWaves(pen, all, state, width);
   const [{ cell, y, centre }] = seats;
-  const at = (px) => clamp(Math.floor((px - 2) / cell), 0, state.head_dim - 1);
-  return { feature: { x: centre(state.feature), y: y + CELL / 2, at, ink: ink.text, box: [cell + 4, CELL + 6] } };
+  const at = (px) => clamp(Math.floor((px - 2) / cell), 0, head_dim - 1);
+  return { feature: { x: centre(feature), y: y + CELL / 2, at, ink: ink.text, box: [cell + 4, CELL + 6] } };
 }
 
-const tokens = (wave) => (wave < 100 ? fmt(wave, 1) : grouped(wave));
-
 function readout(state) {
-  const { pairing, trained_length: trained } = state;
-  const [feature, all] = [state.feature, headsOf(state)];
-  const said = all.slice(0, 3).map((head) => {
-    const pair = pairWith(turning(head, pairing), feature);
-    if (!pair) return phrase`${head.name} leaves it alone`;
+  const { feature, trained_length: trained } = state;
+  const all = headsOf(state).slice(0, 3);
+  const said = all.map(({ name, pairs }) => {
+    const pair = pairWith(pairs, feature);
+    if (!pair) return phrase`${name} leaves it alone`;
     const partner = pair.features.find((other) => other !== feature);
-    return phrase`${head.name} turns it with feature ${partner}, once in ${tokens(pair.wave)} tokens`;
+    const tokens = pair.wave < 100 ? fmt(pair.wave, 1) : grouped(pair.wave);
+    return phrase`${name} turns it with feature ${partner}, once in ${tokens} tokens`;
   });
-  const counts = all.slice(0, 3).map(({ frequencies }) => {
-    const whole = completesTurn(frequencies, trained).filter(Boolean).length;
-    return phrase`${whole} of ${frequencies.filter((frequency) => frequency > 0).length}`;
+  const counts = all.map(({ pairs }) => {
+    const frequencies = pairs.map(({ frequency }) => frequency);
+    return phrase`${completesTurn(frequencies, trained).filter(Boolean).length} of ${pairs.length}`;
   });
   const where = state.position ? phrase`At position ${grouped(state.position)}. ` : "";
   return phrase`${where}Feature ${feature}: ${said.join(phrase`; `)}; NoPE turns nothing. Pairs that complete a turn within
@@ -214,7 +203,7 @@ function readout(state) {
 export default live({
   name: "WhatTurns",
   title: phrase`One head under RoPE, partial rotary, p-RoPE and NoPE: what turns, how fast, and with whom`,
-  height,
+  height: () => CHART_TOP + 4 * STRIP + 50,
   draw,
   readout,
   play: { trait: "position", perSecond: 6, speeds: [1, 10] },

@@ -1,6 +1,6 @@
 import { PATIENTS } from "../data/patients.js";
 import { axes } from "../lib/axes.js";
-import { diverging, ink, onShade, shade, signedPlace } from "../lib/colour.js";
+import { diverging, ink, noteMiddle, onShade, shade, signedPlace } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
@@ -22,20 +22,20 @@ const narrow = (width) => width < 520;
 
 /** The frames of the four pictures: two by two, or one under the other. */
 function frames(width) {
-  const [left, top, deep] = [44, 30, 150];
-  const wide = narrow(width) ? width - left - 12 : width / 2 - left - 14;
-  const across = narrow(width) ? 0 : width / 2;
-  const down = deep + 76;
-  const box = (column, row) => ({ x: left + column * across, y: top + row * down, w: wide, h: deep });
-  return narrow(width) ? range(0, 3).map((row) => box(0, row)) : [box(0, 0), box(1, 0), box(0, 1), box(1, 1)];
+  const columns = narrow(width) ? 1 : 2;
+  const across = width / columns;
+  return range(0, 3).map((n) => {
+    const [column, row] = [n % columns, Math.floor(n / columns)];
+    return { x: 44 + column * across, y: 30 + row * 226, w: across - (columns > 1 ? 58 : 56), h: 150 };
+  });
 }
 
-const legendAt = (width) => frames(width)[3].y + 150 + 62;
+const legendAt = (width) => frames(width)[3].y + 212;
 const height = (width) => legendAt(width) + (width < 400 ? 76 : 52);
 
 /** Lines over one axis, clamped to the frame, and behind them the line of a healthy rotation. */
-function drawLines(pen, box, xs, ys, lines, healthy, labels) {
-  const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, labels);
+function drawLines(pen, box, { xs, ys, xLabel }, yLabel, lines, healthy) {
+  const { X, Y } = axes(pen, box, [xs[0], xs.at(-1)], ys, { xLabel, yLabel });
   const path = (values) => values.map((value, n) => [X(xs[n]), Y(clamp(value, ys[0], ys[1]))]);
   pen.curve(path(healthy), GHOST);
   for (const [i, values] of lines.entries()) pen.curve(path(values), STYLES[i]);
@@ -47,16 +47,14 @@ function drawMatrix(pen, box, matrix) {
   const [w, h] = [Math.min(box.w / 8, 42), (box.h + 20) / 8];
   pen.rect(box.x, box.y, 8 * w, 8 * h, { stroke: ink.muted, width: 1 });
   pen.part(() => {
-    for (const [r, row] of matrix.entries())
-      for (const [c, value] of row.entries()) {
-        if (!value) continue;
-        const place = signedPlace(value, FULL);
-        const [x, y] = [box.x + c * w, box.y + r * h];
-        pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
-        if (w < 30) continue;
-        const style = { fill: onShade(place, diverging), size: 12, anchor: "middle" };
-        pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), style);
-      }
+    for (const [n, value] of matrix.flat().entries()) {
+      if (!value) continue;
+      const place = signedPlace(value, FULL);
+      const [x, y] = [box.x + (n % 8) * w, box.y + Math.floor(n / 8) * h];
+      pen.rect(x, y, w, h, { fill: shade(place, diverging), stroke: ink.grid, width: 0.5 });
+      const style = { ...noteMiddle, fill: onShade(place, diverging) };
+      if (w >= 30) pen.text(x + w / 2, y + h / 2 + 4.5, fmt(value, 1), style);
+    }
   });
 }
 
@@ -75,30 +73,25 @@ function drawLegend(pen, width, number) {
 function draw(pen, state, { width }) {
   const [score, matrix, length, error] = frames(width);
   const person = personOf(state);
-  const { places } = PATIENTS;
   const offsets = range(0, person.scores[0].length - 1);
-  const byDistance = { xLabel: phrase`distance (tokens)`, yLabel: phrase`Score` };
-  const byPlace = (/** @type {string} */ yLabel) => ({ xLabel: phrase`position (tokens)`, yLabel });
-  const [lengths, errors] = [phrase`Length after ÷ before`, phrase`Off the right place by`].map(byPlace);
-  drawLines(pen, score, offsets, [-FULL, FULL], person.scores, HEALTHY.scores[0], byDistance);
+  const byDistance = { xs: offsets, ys: [-FULL, FULL], xLabel: phrase`distance (tokens)` };
+  const byPosition = { xs: PATIENTS.places, ys: [0, FAR], xLabel: phrase`position (tokens)` };
+  drawLines(pen, score, byDistance, phrase`Score`, person.scores, HEALTHY.scores[0]);
   drawMatrix(pen, matrix, person.matrix);
-  drawLines(pen, length, places, [0, FAR], [person.lengths], HEALTHY.lengths, lengths);
-  drawLines(pen, error, places, [0, FAR], [person.errors], HEALTHY.errors, errors);
+  drawLines(pen, length, byPosition, phrase`Length after ÷ before`, [person.lengths], HEALTHY.lengths);
+  drawLines(pen, error, byPosition, phrase`Off the right place by`, [person.errors], HEALTHY.errors);
   pen.part(() => drawLegend(pen, width, state.patient));
 }
 
 const APART = 0.02; // symptoms nearer than that look alike
 
-const extremes = (values) => [Math.min(...values), Math.max(...values)];
-
 /** By how much scores change with the start. */
-function moved({ scores }) {
-  return Math.max(...scores[0].map((value, n) => Math.max(...scores.map((line) => Math.abs(line[n] - value)))));
-}
+const moved = ({ scores: [first, ...others] }) =>
+  Math.max(...others.flatMap((line) => line.map((value, n) => Math.abs(value - first[n]))));
 
 /** The symptoms of a person, one after the other: numbers that two persons may differ in, and words. */
 function symptoms(person) {
-  const [least, most] = extremes(person.lengths);
+  const [least, most] = [Math.min(...person.lengths), Math.max(...person.lengths)];
   const [moves, off] = [moved(person), Math.max(...person.errors)];
   const long =
     most - least < 0.01 ? phrase`lengths stay ${fmt(most)}` : phrase`lengths run from ${fmt(least)} to ${fmt(most)}`;
@@ -115,18 +108,15 @@ function symptoms(person) {
 
 /** What can be seen without knowing the name. */
 function seen(person) {
-  const said = symptoms(person)
-    .map(({ words }) => words)
-    .join(phrase`; `);
-  const sentence = `${said[0].toUpperCase()}${said.slice(1)}`;
-  return phrase`${sentence}.`;
+  const words = symptoms(person).map((symptom) => symptom.words);
+  const sentence = words.join(phrase`; `);
+  return phrase`${sentence[0].toUpperCase() + sentence.slice(1)}.`;
 }
 
 /** The entry of the matrix in which two persons differ most. */
 function otherEntry(person, guessed) {
-  const entries = person.matrix.flatMap((row, r) =>
-    row.map((value, c) => ({ r, c, value, other: guessed.matrix[r][c], gap: Math.abs(value - guessed.matrix[r][c]) })),
-  );
+  const [here, there] = [person, guessed].map(({ matrix }) => matrix.flat());
+  const entries = here.map((value, n) => ({ n, value, other: there[n], gap: Math.abs(value - there[n]) }));
   return entries.sort((one, other) => other.gap - one.gap)[0];
 }
 
@@ -137,9 +127,10 @@ function contradiction(person, guessed) {
   const words = (n) => phrase`${there[n].words}; here ${here[n].words}.`;
   if (differ(0)) return words(0);
   if (differ(1)) return words(1);
-  const { r, c, value, other, gap } = otherEntry(person, guessed);
+  const { n, value, other, gap } = otherEntry(person, guessed);
+  const [row, column] = [Math.floor(n / 8) + 1, (n % 8) + 1];
   if (gap > APART)
-    return phrase`row ${r + 1}, column ${c + 1} of the matrix is ${fmt(other)}; here it is ${fmt(value)}.`;
+    return phrase`row ${row}, column ${column} of the matrix is ${fmt(other)}; here it is ${fmt(value)}.`;
   return words(2);
 }
 

@@ -1,7 +1,8 @@
 import { RAIL } from "../data/rail.js";
-import { ink } from "../lib/colour.js";
+import { ink, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
+import { centred } from "../lib/labels.js";
 import { clamp, fmt, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { shortened, textWidth } from "../lib/words.js";
@@ -41,10 +42,8 @@ function drawTape(pen, { start }, { X, rail, radius, numbers, slot }, width) {
   const marks = places.map((place) => [X(place), rail + radius - 1, X(place), rail + radius + 5]);
   pen.part(() => {
     pen.lines(marks, { stroke: ink.muted, width: 1.5 });
-    const size = slot < 60 ? 12 : 13;
-    for (const place of places) {
-      pen.text(X(place), numbers, Math.round(start + place), { anchor: "middle", size, fill: ink.muted });
-    }
+    const style = { ...noteMiddle, size: slot < 60 ? 12 : 13 };
+    for (const place of places) pen.text(X(place), numbers, Math.round(start + place), style);
   });
 }
 
@@ -69,11 +68,9 @@ function drawWords(pen, state, { X, slot, size, radius, rail }) {
 /** How far dog and pig are apart, as a bracket under the tape. */
 function drawDistance(pen, { dog, pig, lock }, { X, numbers }, width) {
   const y = numbers + 14;
-  const style = { stroke: ink.position, width: lock ? 6 : 4 };
-  pen.line(X(dog), y, X(pig), y, style);
+  pen.line(X(dog), y, X(pig), y, { stroke: ink.position, width: lock ? 6 : 4 });
   const text = phrase`${Math.abs(places({ dog, pig }))} apart`;
-  const half = textWidth(text, 15, true) / 2;
-  const middle = clamp((X(dog) + X(pig)) / 2, half + 2, width - half - 2);
+  const middle = centred((X(dog) + X(pig)) / 2, text, 2, width - 2, { size: 15, bold: true });
   pen.text(middle, y + 20, text, { anchor: "middle", size: 15, fill: ink.positionWords, weight: 600 });
 }
 
@@ -84,7 +81,7 @@ function drawNeedle(pen, { dog, pig }, { hub, reach }, width) {
   const at = (value) => (TURN / 4) * (1 - value);
   pen.arc(x, hub, reach, at(1), at(-1), { stroke: ink.grid, width: 10 });
   pen.arc(x, hub, reach, at(Math.max(score, 0)), at(Math.min(score, 0)), { stroke: ink.score, width: 10 });
-  const ends = { size: 13, fill: ink.muted, anchor: "middle" };
+  const ends = { ...noteMiddle, size: 13 };
   pen.text(x - reach, hub + 20, "−1", ends);
   pen.text(x + reach, hub + 20, "1", ends);
   pen.arrow(x, hub, ...polar(x, hub, at(score), reach - 8), { stroke: ink.text, width: 5, head: 16 });
@@ -95,7 +92,6 @@ function drawNeedle(pen, { dog, pig }, { hub, reach }, width) {
 
 function draw(pen, state, { width }) {
   const at = plan(width);
-  const { dog, pig } = state;
   drawTape(pen, state, at, width);
   drawWords(pen, state, at);
   drawDistance(pen, state, at, width);
@@ -107,7 +103,7 @@ function draw(pen, state, { width }) {
     ink: colour,
     at: (px) => Math.round(clamp((px - 2) / at.slot - 0.5, 0, RAIL.places - 1)),
   });
-  return { pig: handle(pig, ink.k), dog: handle(dog, ink.q) };
+  return { pig: handle(state.pig, ink.k), dog: handle(state.dog, ink.q) };
 }
 
 /** From the dog to the pig in whole places, as the controls show them: a word that strolls is often between two. */
