@@ -41,8 +41,6 @@ function worst(state) {
   return { pipeline, step, frequency: theta[0], pairs: errors.length, pair, missing, error, exact, hand, curve };
 }
 
-// ---------------------------------------------------------------------------------------------- words
-
 const radians = (value) => (value === 0 ? "0 rad" : `${significant(value, 2, 2, 4)} rad`);
 
 /** As many digits as tell the two numbers apart. */
@@ -75,8 +73,6 @@ function cause({ position }, { pipeline, step, frequency }) {
     ? phrase`its angle at ${grouped(isLater ? position : before)}, ${should} rad, is kept as ${is}`
     : phrase`its angle, ${should} rad, is kept as ${is}`;
 }
-
-// ---------------------------------------------------------------------------------------------- chart
 
 const SHORT = {
   "frequencies in bfloat16": phrase`θ in bfloat16`,
@@ -166,8 +162,6 @@ function drawChart(pen, { position, head_dim, base }, width, place, seen) {
   pen.text(cx - 11, cy + 4, missing ? phrase`no number` : "", small);
   return { position: { x: cx, y: cy, at: (px) => Math.round(at(px)) } };
 }
-
-// ---------------------------------------------------------------------------------------------- clock
 
 /** The hand of the worst pair, where it should point, and the angle between. */
 function drawClock(pen, { cx, cy, r }, { missing, exact, hand }) {

@@ -155,7 +155,6 @@ function drawRows(pen, { d, j }, { left, h }) {
   }
 }
 
-/** The colours and what they mean. */
 function drawLegend(pen, { left, narrow, height: tall, room, isMatrix }, width) {
   const steps = 24;
   if (narrow) {

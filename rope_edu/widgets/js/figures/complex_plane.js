@@ -30,8 +30,6 @@ function seenOf({ candidate, inv_freq, q, k, position: m, key_position: n }) {
 /** By how much each line breaks; 0 where it holds. */
 const breaksOf = ({ f, q, k }) => breaks(f, q, k).map((amount) => (amount > HOLDS ? amount : 0));
 
-// ------------------------------------------------------------------------------------ the six lines in the plane
-
 const BLUE = { stroke: ink.q, words: ink.qWords };
 const RED = { stroke: ink.k, words: ink.kWords };
 const GIVEN = { width: 1.5, dash: "5 4" };
@@ -132,7 +130,7 @@ function sceneOfScore(seen) {
   };
 }
 
-/** The plane in a square of pixels; returns where q and k can be taken. */
+/** A scene in the plane, as far as a round number beyond its farthest tip. */
 function drawPlane(pen, { segments = [], arcs = [], circles = [], dots = [], arrows }, square) {
   const tips = [...arrows.map(({ z }) => z), ...dots.flatMap(({ places }) => places)];
   const reach = 1.18 * Math.max(...tips.map(length), ...circles.map(({ r }) => r), 1);
@@ -168,8 +166,6 @@ function nameAxes(pen, { cx, cy, unit, labels }, { x, y, side }) {
   name(x + side - 2 - textWidth(real, 12), cy + 14, real);
   name(cx + 5, y + 11, phrase`imaginary`);
 }
-
-// ------------------------------------------------------------------------------------ the six lines at every position
 
 /** A chart over positions, its vertical axis round around the values: a way to draw into it. */
 function makeChart(pen, box, values, xLabel, yLabel) {
@@ -289,8 +285,6 @@ const TITLES = [
   [phrase`Line 6: the score is the real part;`, phrase`it sees the distance m − n only`],
 ];
 
-// ------------------------------------------------------------------------------------ the figure
-
 /** Where the parts stand: the chart beside the plane, or below it. */
 function plan(width) {
   if (width < 540)
@@ -344,7 +338,6 @@ function draw(pen, state, { width }) {
   return { q: pairHandle(plane, state.q), ...keys, taps };
 }
 
-/** What each line says of the state. */
 const SAYS = [
   ({ f, q }) =>
     phrase`q = ${complex(q)} has length ${fmt(length(q))} and angle ${fmt(angleOf(q))} rad; at position 0 it becomes

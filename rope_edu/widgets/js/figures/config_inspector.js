@@ -116,7 +116,6 @@ function marks({ longest, trained }, length) {
   ].filter(Boolean);
 }
 
-/** The names of the marks, above the chart. */
 function drawLegend(pen, all, top) {
   for (const { words: name, x, line, stroke, dash } of all) {
     const y = top + LINE * line;

@@ -65,17 +65,14 @@ function measured({ measure, times }, { length, total, reading }) {
   };
 }
 
-/** The legend: trained places, new ones, and what training reached. */
 function legend({ task, measure }, width) {
   const { loss, accuracy } = pageModel(task).reached;
   const level = measure === "loss" ? phrase`${fmt(loss, 2)} nats` : `${fmt(100 * accuracy, 0)} %`;
   return legendOf([...PLACES, { words: phrase`after training: ${level}`, style: LEVEL }], width - 4);
 }
 
-/** Whether the bars are all that is shown. */
 const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
 
-/** Where the parts stand. */
 function plan(width, state, view) {
   const top = legend(state, width).height + 32;
   const chart = { x: 44, y: top, w: width - 60, h: CHART };
@@ -251,8 +248,7 @@ function draw(pen, state, view) {
   return handles;
 }
 
-/** What the query's row says. */
-function told({ head }, seen) {
+function toldRow({ head }, seen) {
   const { place, attends, reading, answers } = seen;
   const weights = [...reading.attention(...attends, place)];
   const [answer, says] = [answers[0][place], reading.said[place]];
@@ -269,7 +265,6 @@ function told({ head }, seen) {
     : phrase`${looks}; ${wanted} is right, the model says ${quoted(letter(seen, says))}.`;
 }
 
-/** What the model says of the reader's own text. */
 function toldOwn(state, seen) {
   const own = ownOf(state, seen);
   if (state.task === "text" && !own) return phrase` Under More you can type a text of your own.`;
@@ -304,7 +299,7 @@ function readout(state, view) {
     state.measure === "loss" ? phrase`${fmt(value, 2)} nats of loss` : phrase`${fmt(value, 0)} % right`;
   const more = state.times > 1 ? phrase`, ${say(beyond)} at the ${grouped(total - length)} new ones` : "";
   if (barsAlone(view)) return phrase`${say(known)} at the ${length} trained places${more}.`;
-  return phrase`${say(known)} at the ${length} trained places${more}. ${toldAngles(seen)} ${told(state, seen)}${toldOwn(state, seen)}`;
+  return phrase`${say(known)} at the ${length} trained places${more}. ${toldAngles(seen)} ${toldRow(state, seen)}${toldOwn(state, seen)}`;
 }
 
 /** The reader's own text first: it follows the keys. */

@@ -38,8 +38,6 @@ function compare({ sentence, rearranged, look, causal, layers }) {
   return { first, second, to, kept, looked: look - 1, here: to[look - 1], moves, moved, sameWords, causal };
 }
 
-// ------------------------------------------------------------------------------------------------ drawing
-
 const NAMES = 54; // pixels beside the weights
 
 /** Where the parts stand below the sentences: the plane, and the weights beside it or below, if they are shown. */
@@ -197,7 +195,6 @@ function nameOf(words) {
   return names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
 }
 
-/** A name for each place where dots lie. */
 function nameOutputs(pen, seen, at, labels) {
   for (const { spot, words, marked, mean } of placesOf(seen, at)) {
     const text = nameOf(words);
@@ -210,7 +207,6 @@ function nameOutputs(pen, seen, at, labels) {
 
 const SMALL = { size: 12 };
 
-/** What the rings, dots and diamonds mean. */
 function drawLegend(pen, x, y) {
   pen.circle(x + 9, y - 4, 7, { stroke: ink.muted, width: 1.5 });
   pen.text(x + 21, y, phrase`sentence 1`, SMALL);
@@ -262,8 +258,6 @@ function draw(pen, state, view) {
   return handles;
 }
 
-// ------------------------------------------------------------------------------------------------ in words
-
 const vector = (z) => `(${fmt(z[0])}, ${fmt(z[1])})`;
 const ordinal = (place) => [phrase`1st`, phrase`2nd`, phrase`3rd`, phrase`4th`, phrase`5th`, phrase`6th`][place];
 const inOrder = (words) => words.map(key).join(" ");
@@ -307,8 +301,6 @@ function readout(state, { shows }) {
     looked === here ? "" : phrase` It is the ${ordinal(looked)} word of one and the ${ordinal(here)} of the other.`;
   return phrase`${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
 }
-
-// ------------------------------------------------------------------------------------------------ moves
 
 /** The next order of the second sentence, counted through all orders that differ; after the last comes the first. */
 function nextOrder({ sentence, rearranged }) {

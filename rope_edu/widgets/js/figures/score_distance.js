@@ -18,17 +18,11 @@ const LOG = 100000; // the reach whose axis is logarithmic
 const [PARTS, KNOTS] = [8, 16]; // waves drawn, by which all are added up; heights of a drawn guess
 const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one
 
-/** The two vectors of a state. */
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
   const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
-  const k = {
-    constant: () => q,
-    identical: () => q,
-    independent: () => drawn.slice(headDim),
-    rotated: () => applyRope(q, ropeAngles(peak, invFreq(headDim, base))),
-  }[vectors]();
-  return { q, k };
+  if (vectors === "independent") return { q, k: drawn.slice(headDim) };
+  return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
 });
 
 /** Frequencies and their turns: the curves of q and k, of the average over all draws and of the bound share them. */
@@ -42,14 +36,15 @@ function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies, turns } = turnsOf(base, head_dim);
   const alike = Array(head_dim).fill(1);
-  const first = (vector, count) => vector.slice(0, 2 * count);
   return {
     q,
     k,
     frequencies,
     limit: trivialBound(q, k),
-    scores: (distances, count = head_dim / 2) =>
-      scoreCurve(first(q, count), first(k, count), frequencies, distances, turns),
+    scores(distances, count = head_dim / 2) {
+      const [ours, theirs] = [q, k].map((vector) => vector.slice(0, 2 * count));
+      return scoreCurve(ours, theirs, frequencies, distances, turns);
+    },
     looser: (distances) => roformerBound(q, k, frequencies, distances, turns),
     ones: (distances) => scoreCurve(alike, alike, frequencies, distances, turns),
   };
@@ -137,6 +132,7 @@ function rises(scores) {
   return runs;
 }
 
+const SCORE = { stroke: ink.score, width: 2.5 };
 const AVERAGE = { stroke: ink.muted, width: 1.8, dash: "2 4" };
 const LOOSER = { stroke: ink.text, width: 1.6, dash: "9 3 2 3" };
 const TRIVIAL = { stroke: ink.text, width: 1.3, dash: "6 4" };
@@ -146,19 +142,19 @@ const GUESS = { stroke: ink.other, width: 3.5 };
 /** What the lines are, in the order of the legend. */
 function entries(state) {
   const { vectors, reach, bound, trivial } = state;
-  const entry = (words, style) => ({ words, style });
   const whole = isWhole(state);
   const sum = whole ? phrase`score: the sum` : phrase`sum of ${countOf(state)} waves`;
-  const score = { stroke: ink.score, width: 2.5 };
-  const waiting = waits(state);
   const curves = [
-    canGuess(state) && entry(phrase`your guess`, GUESS),
-    entry(bound ? phrase`size of the score` : sum, score),
-    reach === 256 && !bound && whole && entry(phrase`steps on which it rises`, RISING),
-    vectors !== "constant" && !bound && entry(phrase`average over all draws`, AVERAGE),
+    canGuess(state) && { words: phrase`your guess`, style: GUESS },
+    { words: bound ? phrase`size of the score` : sum, style: SCORE },
+    reach === 256 && !bound && whole && { words: phrase`steps on which it rises`, style: RISING },
+    vectors !== "constant" && !bound && { words: phrase`average over all draws`, style: AVERAGE },
   ];
-  const bounds = [bound && entry(phrase`RoFormer bound`, LOOSER), trivial && entry(phrase`trivial bound`, TRIVIAL)];
-  return [...(waiting ? [] : curves), ...bounds].filter(Boolean);
+  const bounds = [
+    bound && { words: phrase`RoFormer bound`, style: LOOSER },
+    trivial && { words: phrase`trivial bound`, style: TRIVIAL },
+  ];
+  return [...(waits(state) ? [] : curves), ...bounds].filter(Boolean);
 }
 
 const legend = (state, width) => legendOf(entries(state), width, { sample: 34, text: 34 });
@@ -169,11 +165,11 @@ function plan(width, state, { small, shows }) {
   const row = small ? 30 : width < 480 ? 20 : 24;
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
-  const words = small && rows ? 0 : legend(state, width).height;
-  const sum = { x, y: under + words + (small && rows ? 40 : 54), w, h: small && rows ? 120 : width < 480 ? 180 : 200 };
-  return { rows, row, x, w, under, sum, height: sum.y + sum.h + 46 };
+  const bare = small && rows > 0;
+  const top = bare ? 40 : legend(state, width).height + 54;
+  const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 200 };
+  return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
-const height = (width, state, view) => plan(width, state, view).height;
 
 /** The pairs whose waves are drawn, from the fastest to the slowest: each one's share of the score at some distances. */
 const summands = memo((state, rows) => {
@@ -200,11 +196,7 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   const middles = waves.map((_, j) => 26 + row * (j + 0.5));
   const at = (share, j) => middles[j] - (0.42 * row * share) / most;
   const curves = waves.map(({ distances, shares }, j) => shares.map((share, i) => [X(distances[i]), at(share, j)]));
-  const hands = waves.map(({ frequency }, j) => [
-    22,
-    middles[j],
-    ...polar(22, middles[j], withinTurn(distance * frequency), r - 1),
-  ]);
+  const tips = waves.map(({ frequency }, j) => polar(22, middles[j], withinTurn(distance * frequency), r - 1));
   const added = Math.round((state.added * rows) / PARTS);
   const levels = middles.map((y) => [x, y, x + w, y]);
   pen.lines(levels, { stroke: ink.grid, width: 1 });
@@ -212,6 +204,7 @@ function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
   pen.curves(curves.slice(0, added), { stroke: ink.score, width: 1.7 });
   const rims = middles.map((y) => [22, y, r]);
   pen.circles(rims, { stroke: ink.position, width: 1.5 });
+  const hands = tips.map((tip, j) => [22, middles[j], ...tip]);
   pen.lines(hands, { stroke: ink.text, width: 2.2 });
   return waves.map(({ sharesAt }, j) => [place(distance), at(sharesAt([distance])[0], j), 3.5]);
 }
@@ -243,7 +236,6 @@ function drawGuess(pen, state, all, box, Y) {
   return { guess: { x, y, at, ink: ink.other } };
 }
 
-/** What the height of the chart means. */
 function nameOfHeight({ bound }, rows, width) {
   if (bound) return width < 340 ? phrase`Size of the score, |q·k|` : phrase`Size of the score, |q·k|, logarithmic`;
   if (!rows) return phrase`Score, q·k`;
@@ -319,11 +311,10 @@ function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width,
 }
 
 function draw(pen, state, view) {
-  const { width, small } = view;
+  const { width } = view;
   const places = plan(width, state, view);
-  const { sum: box, rows, under } = places;
+  const { sum: box, rows, under, bare } = places;
   const all = measured(state);
-  const bare = small && rows > 0;
   if (!bare) legend(state, width).draw(pen, under + 11);
   const scales = drawAxes(pen, state, all, places, width);
   if (!waits(state)) drawCurves(pen, state, all, scales, box, bare);
@@ -391,13 +382,13 @@ function follow(before, held) {
 export default live({
   name: "ScoreDistance",
   title: phrase`The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum`,
-  height,
+  height: (width, state, view) => plan(width, state, view).height,
   draw,
   readout,
   follow,
   panel: (width, state, view) => {
-    const { sum, height: all } = plan(width, state, view);
-    return width < 480 && !view.small ? [sum.y - 54, all] : [0, all];
+    const { sum, height } = plan(width, state, view);
+    return [width < 480 && !view.small ? sum.y - 54 : 0, height];
   },
   play: { trait: "added", perSecond: 1 },
   buttons: [

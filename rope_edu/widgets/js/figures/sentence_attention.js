@@ -62,8 +62,6 @@ function seenOf({ start, encoding, ...text }) {
   return { text, words, weights, causal, against, start, encoding, now, change, most, still, where };
 }
 
-// ------------------------------------------------------------------------------------------------ drawing
-
 const HEADER = 92; // above a square's cells: its title and the columns' words
 const TURN = 62; // degrees, of those words
 
@@ -220,8 +218,6 @@ function draw(pen, state, { width }) {
   drawCurve(pen, seen, place);
   return handles;
 }
-
-// ------------------------------------------------------------------------------------------------ in words
 
 const HOW = {
   none: phrase`No position enters`,
