@@ -149,11 +149,7 @@ interface Figure {
   title: string; // what the picture is, in a few words
   height(width: number, state: State, view: View): number;
   /** Draws the whole picture; `way` on the way from another state. */
-  draw(
-    pen: Pen,
-    state: State,
-    size: { width: number; height: number; way?: Way } & View,
-  ): Grasp | void;
+  draw(pen: Pen, state: State, size: { width: number; height: number; way?: Way } & View): Grasp | void;
   readout(state: State, view: View): string; // what the picture says, in one to three sentences
   follow?(before: State, changes: State): State; // what else a hand moves, where no rule of the controls says so
   uses?(state: State): string[]; // names of controls that mean something now, where no rule of the controls says so

@@ -19,47 +19,43 @@ const LINE = 19; // pixels
 const BADGE = 30; // pixels: of the verdict above the facts
 const SLOWEST = 9; // the axis of wavelengths ends at 10^9 tokens
 
-const written = memo((preset) => JSON.stringify(PRESETS.find(({ name }) => name === preset).config), 4);
+const presetOf = (preset) => PRESETS.find(({ name }) => name === preset);
 
-/** Where the numbers of a preset come from. */
-const sourceOf = (preset) => PRESETS.find(({ name }) => name === preset).source;
+/** The text of a file: what a reader brought, or a model's. */
+const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
 
-/** The reading of a state, or why there is none; of layers that differ, those asked for. */
-const read = memo((preset, config, layers, length) => {
-  const text = config.trim() ? config : written(preset);
+/** The texts of the file and, where there is one, of the second, which is held against it. */
+function textsOf({ preset, config, second, other }) {
+  const hasSecond = other.trim() || second !== "none";
+  return [textOf(config, preset), ...(hasSecond ? [textOf(other, second)] : [])];
+}
+
+/** The reading of a text, or why there is none; of layers that differ, those asked for. */
+const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
   const types = first.reading?.layerTypes ?? (first.refused.reason === "choose" ? first.refused.choices : []);
   if (!types.length) return first;
   return readAny(text, types[layers === "second" && types.length > 1 ? 1 : 0], length);
 });
 
-const readState = ({ preset, config, layers, length }) => read(preset, config, layers, length);
+/** @type {(state: any) => any[]} */
+const readState = (state) => textsOf(state).map((text) => read(text, state.layers, state.length));
 
-/** Whether a second file is here, to be held against the first. */
-const hasSecond = ({ second, other }) => Boolean(other.trim() || second !== "none");
-
-/** The reading of the second file; nothing without one. */
-const readSecond = (state) =>
-  hasSecond(state) ? read(state.second, state.other, state.layers, state.length) : { reading: null };
-
-/** What `rope-edu compare` says of two texts, line by line, or why it cannot. */
-const said = memo((first, second) => {
+/** What `rope-edu compare` says of two texts, in sentences, or why it cannot. */
+const comparison = memo((texts) => {
   try {
-    return inWords(comparedFiles(contentOf(first), contentOf(second)));
+    const [first, second] = texts.map(contentOf);
+    return inWords(comparedFiles(first, second)).map(stopped).join(" ");
   } catch (error) {
-    return [phrase`They cannot be compared: ${/** @type {Error} */ (error).message}`];
+    return stopped(phrase`They cannot be compared: ${/** @type {Error} */ (error).message}`);
   }
 });
 
-/** The comparison of a state, line by line. */
-function comparison(state) {
-  const text = (/** @type {string} */ given, /** @type {string} */ preset) => (given.trim() ? given : written(preset));
-  return said(text(state.config, state.preset), text(state.other, state.second));
-}
+/** A line as a sentence. */
+const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
 
-/** What the frequencies of a reading come to; they are looked up by their text, since a reading is made anew. */
-const measured = memo((key) => {
-  const frequencies = key.split(",").map(Number);
+/** What the frequencies of a reading come to. */
+const measured = memo((frequencies) => {
   const distances = geometric(1, REACH, 240).map(Math.round);
   const means = meanCosine(frequencies, distances);
   return {
@@ -85,46 +81,41 @@ function facts({ ropeType, base, headDim, rotaryDim, layout, attentionFactor, se
 }
 
 /** All words above and below the chart, in lines. */
-const wordsOf = memo((preset, config, layers, length, second, other, width) => {
-  const state = { preset, config, layers, length, second, other };
-  const { reading, refused, content } = readState(state);
+const wordsOf = memo((state, width) => {
+  const [{ reading, refused, content }, second] = readState(state);
   const fit = (text, size) => wrapped(text, width - 8, size);
   if (refused) return { above: fit(refused.sentence), below: [] };
-  const held = readSecond(state);
-  const facing = [`● ${facts(reading)}`, `+ ${held.refused ? held.refused.sentence : facts(held.reading ?? reading)}`];
-  const source = config.trim() ? [] : fit(phrase`Source: ${sourceOf(preset)}`, 12);
-  const below = [...fit(lineOf(reading, content), 12), ...source];
-  return { above: hasSecond(state) ? facing.flatMap((line) => fit(line)) : fit(facts(reading)), below };
+  const theirs = () => second.refused?.sentence ?? facts(second.reading);
+  const above = second ? [`● ${facts(reading)}`, `+ ${theirs()}`] : [facts(reading)];
+  const source = state.config.trim() ? [] : [phrase`Source: ${presetOf(state.preset).source}`];
+  return {
+    above: above.flatMap((line) => fit(line)),
+    below: [lineOf(reading, content), ...source].flatMap((line) => fit(line, 12)),
+  };
 });
 
-const words = ({ preset, config, layers, length, second, other }, width) =>
-  wordsOf(preset, config, layers, length, second, other, width);
-const chartHeight = (width) => (width < 480 ? 300 : 340);
-
-function height(width, state) {
-  const { above, below } = words(state, width);
-  const lines = legend(state, width).at(-1)?.line ?? 0;
-  return BADGE + LINE * (above.length + below.length + lines) + (below.length ? chartHeight(width) : 20);
+/** Where the parts stand: words, the names of the marks in lines, the chart, and words again. */
+function plan(state, width) {
+  const { above, below } = wordsOf(state, width);
+  const [{ reading }] = readState(state);
+  const all = reading ? inLines(marks(reading, state.length), width, { sample: 26 }) : [];
+  const lines = all.at(-1)?.line ?? 0;
+  const top = BADGE + LINE * above.length;
+  const chart = width < 480 ? 300 : 340;
+  const box = { x: 46, y: top + 50 + LINE * lines, w: width - 60, h: chart - 110 };
+  return { above, below, all, top, box, height: top + LINE * (lines + below.length) + (reading ? chart : 20) };
 }
 
-/** The lengths that a chart marks: [tokens, words, style]. */
+/** The lengths that a chart marks. */
 function marks({ longest, trained }, length) {
-  const claimed = longest && { tokens: longest, name: phrase`claimed`, stroke: ink.text, dash: "7 4" };
-  const before = trained &&
-    trained !== longest && { tokens: trained, name: phrase`trained`, stroke: ink.muted, dash: "2 4" };
-  const text = { tokens: length, name: phrase`text`, stroke: ink.position, dash: "4 3" };
-  return [claimed, before, text].filter(Boolean);
+  const mark = (name, tokens, stroke, dash) => ({ words: `${name} ${grouped(tokens)}`, tokens, stroke, dash });
+  return [
+    longest && mark(phrase`claimed`, longest, ink.text, "7 4"),
+    trained && trained !== longest && mark(phrase`trained`, trained, ink.muted, "2 4"),
+    mark(phrase`text`, length, ink.position, "4 3"),
+  ].filter(Boolean);
 }
 
-/** Where the name of each mark stands, line by line. */
-function legend(state, width) {
-  const { reading } = readState(state);
-  if (!reading) return [];
-  const named = (mark) => ({ ...mark, words: `${mark.name} ${grouped(mark.tokens)}` });
-  return inLines(marks(reading, state.length).map(named), width, { sample: 26 });
-}
-
-/** The names of the marks, above the chart. */
 function drawLegend(pen, all, top) {
   for (const { words: name, x, line, stroke, dash } of all) {
     const y = top + LINE * line;
@@ -152,22 +143,24 @@ function drawWaves(pen, reading, all, box, other) {
     const curve = plain.map((wave, i) => [X(i), Y(level(wave))]);
     pen.curve(curve, { stroke: ink.muted, width: 1.2 });
   }
-  const dots = waves.map((wave, i) => [X(i), Y(Number.isFinite(wave) ? level(wave) : SLOWEST), 3]);
+  const dots = waves.map((wave, i) => [X(i), Y(level(wave)), 3]);
   const within = (/** @type {boolean} */ is) => dots.filter((_, i) => waves[i] <= (reading.longest ?? Infinity) === is);
   pen.circles(within(true), { fill: ink.position });
   pen.circles(within(false), { fill: "none", stroke: ink.position, width: 1.4 });
   if (!other) return;
-  const crosses = wavelength(other.invFreq).map((wave, i) => [X(i), Y(Number.isFinite(wave) ? level(wave) : SLOWEST)]);
-  const arms = crosses.flatMap(([x, y]) => [
-    [x - 4, y, x + 4, y],
-    [x, y - 4, x, y + 4],
-  ]);
-  pen.lines(arms, { stroke: ink.text, width: 1.2 });
+  const crosses = wavelength(other.invFreq).flatMap((wave, i) => {
+    const [x, y] = [X(i), Y(level(wave))];
+    return [
+      [x - 4, y, x + 4, y],
+      [x, y - 4, x, y + 4],
+    ];
+  });
+  pen.lines(crosses, { stroke: ink.text, width: 1.2 });
 }
 
 /** The score of equal vectors on average, of what it is at distance 0. */
 function drawScore(pen, reading, all, box, other) {
-  const { scores, negative } = measured(reading.invFreq.join());
+  const { scores, negative } = measured(reading.invFreq);
   const { X, Y } = axes(pen, box, [1, REACH], [-0.5, 1], {
     xLabel: phrase`distance (tokens, logarithmic)`,
     yLabel: phrase`Mean score of equal vectors`,
@@ -183,14 +176,12 @@ function drawScore(pen, reading, all, box, other) {
   pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
   const curve = (some) => some.map(([distance, score]) => [X(distance), Y(clamp(score, -0.5, 1))]);
   pen.curve(curve(scores), { stroke: ink.score, width: 2 });
-  const theirs = other && measured(other.invFreq.join()).scores;
-  if (other) pen.curve(curve(theirs), { stroke: ink.text, width: 1.4, dash: "5 3" });
+  if (other) pen.curve(curve(measured(other.invFreq).scores), { stroke: ink.text, width: 1.4, dash: "5 3" });
   if (negative !== null) pen.circle(X(Math.max(1, negative)), Y(0), 5, { fill: ink.score, stroke: ink.text });
 }
 
 /** The verdict in a word, over the facts: read, read with remarks, or refused. */
-function drawBadge(pen, state) {
-  const { reading, refused } = readState(state);
+function drawBadge(pen, { reading, refused }) {
   const remarks = reading?.remarks.length ?? 0;
   const good = [phrase`✓ read`, ink.positionWords, ink.paper];
   const noted = [phrase`! read, with ${counted(remarks, "remark")}`, ink.other, ink.onOther];
@@ -199,38 +190,27 @@ function drawBadge(pen, state) {
   pen.text(13, 18, words, { fill: on, weight: 600 });
 }
 
-function draw(pen, state, { width, height: tall }) {
-  drawBadge(pen, state);
-  const { above, below } = words(state, width);
-  const { reading } = readState(state);
+function draw(pen, state, { width }) {
+  const [first, second] = readState(state);
+  const { above, below, all, top, box, height } = plan(state, width);
+  drawBadge(pen, first);
   pen.part(() => {
-    above.forEach((line, i) => {
-      pen.text(4, BADGE + 15 + LINE * i, line);
-    });
-    below.forEach((line, i) => {
-      pen.text(4, tall - 6 - LINE * (below.length - 1 - i), line, note);
-    });
+    for (const [i, line] of above.entries()) pen.text(4, BADGE + 15 + LINE * i, line);
+    for (const [i, line] of below.entries()) pen.text(4, height - 6 - LINE * (below.length - 1 - i), line, note);
   });
-  if (!reading) return;
-  const top = BADGE + LINE * above.length;
-  const all = legend(state, width);
-  const lines = all.at(-1).line;
+  if (first.refused) return;
   drawLegend(pen, all, top + 18);
-  const box = { x: 46, y: top + 50 + LINE * lines, w: width - 60, h: chartHeight(width) - 110 };
-  pen.part(() => (state.view === "score" ? drawScore : drawWaves)(pen, reading, all, box, readSecond(state).reading));
+  const drawChart = state.view === "score" ? drawScore : drawWaves;
+  pen.part(() => drawChart(pen, first.reading, all, box, second?.reading));
 }
 
-/** A line as a sentence. */
-const stopped = (line) => (/[.!?]$/.test(line.trim()) ? line.trim() : `${line.trim()}.`);
-
 function readout(state) {
-  const { reading, refused } = readState(state);
+  const [{ reading, refused }, second] = readState(state);
   if (refused) return phrase`This config is not read. ${refused.sentence}.`;
-  const second = readSecond(state).refused;
-  if (second) return phrase`The second file is not read. ${second.sentence}.`;
-  if (hasSecond(state)) return comparison(state).map(stopped).join(" ");
+  if (second?.refused) return phrase`The second file is not read. ${second.refused.sentence}.`;
+  if (second) return comparison(textsOf(state));
   const waves = wavelength(reading.invFreq);
-  const { negative } = measured(reading.invFreq.join());
+  const { negative } = measured(reading.invFreq);
   const slow = (tokens) => waves.filter((wave) => wave > tokens).length;
   const inText = phrase`${slow(state.length)} of ${counted(waves.length, "pair")} make no full turn in a text of ${grouped(state.length)} tokens`;
   const claim = reading.longest
@@ -245,14 +225,14 @@ function readout(state) {
 
 /** The choice of layers means something where there are two kinds. */
 function uses(state) {
-  const several = (readState(state).reading?.layerTypes.length ?? 0) > 1;
-  return ["preset", "config", "other", "second", "view", ...(several ? ["layers"] : []), "length"];
+  const [{ reading }] = readState(state);
+  return Object.keys(state).filter((name) => name !== "layers" || reading?.layerTypes.length > 1);
 }
 
 export default live({
   name: "ConfigInspector",
   title: phrase`What a model's config.json or GGUF says of its rotation`,
-  height,
+  height: (width, state) => plan(state, width).height,
   draw,
   readout,
   uses,

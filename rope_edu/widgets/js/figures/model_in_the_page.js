@@ -1,11 +1,10 @@
-import { axes } from "../lib/axes.js";
-import { bitmap } from "../lib/bitmap.js";
 import { ink, noteEnd, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { legendOf } from "../lib/legend.js";
-import { BEYOND, UNSEEN as NEW, SEEN } from "../lib/marks.js";
+import { BEYOND, SEEN } from "../lib/marks.js";
 import { clamp, decade, fmt, grouped, powerOf, range, sum, ticks } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { attentionPicture, drawPlaceBars, LEVEL, PLACES } from "../lib/places.js";
 import { pointsAround } from "../lib/shapes.js";
 import { counted, quoted, wrapped } from "../lib/words.js";
 import { binSize, means, pageRope, turnsWithin } from "../maths/long_text.js";
@@ -17,6 +16,8 @@ const PAIRS = 16;
 const CHART = 150; // pixels: height of the bars
 const LEAST = -4; // of the axis of angles: 10^LEAST turns
 const PUBLISHED = { "by-parts": [1, 32], yarn: [1, 32], llama3: [1, 4] }; // turns: where the ramp begins and ends
+const TRAINED = { first_pair: 1, last_pair: PAIRS, attention_factor: 1 }; // settings of the rotation in training
+const MIDDLE = { anchor: "middle", size: 12 };
 const UNSEEN = { " ": "␣", "\n": "↵" };
 const OWN = {
   cell: 14,
@@ -25,150 +26,113 @@ const OWN = {
 };
 
 const narrow = (width) => width < 520;
-/** @type {(state: State) => number} */
-const lengthOf = ({ task, times }) => pageModel(task).length * times;
-/** @type {(state: State) => Pair} */
-const headOf = ({ head }) => head.split(".").map((part) => Number(part) - 1);
-const placeOf = (state) => Math.min(state.place, lengthOf(state));
 
-/** The rotation of a state, and the one of the training. */
-function rotations(state) {
-  const { length, headDim, base } = pageModel(state.task);
-  const all = { ...state, first_pair: 1, last_pair: PAIRS, attention_factor: 1 };
-  return {
-    now: pageRope(state.rule, length, headDim, base, state),
-    trained: pageRope("none", length, headDim, base, all),
-  };
+/**
+ * What a state is about: its model, `total` places of text and the query's among them, [layer, head], the rotation now and in
+ * training, and the texts as they are read.
+ */
+function seenOf({ task, times, ...state }) {
+  const model = pageModel(task);
+  const total = model.length * times;
+  const trained = pageRope("none", model.length, model.headDim, model.base, TRAINED);
+  const now = pageRope(state.rule, model.length, model.headDim, model.base, { ...state, times });
+  /** @type {Pair} */
+  const attends = state.head.split(".").map((part) => Number(part) - 1);
+  const place = Math.min(state.place, total);
+  return { ...model, total, place, attends, trained, now, reading: readingOf(task, now) };
 }
-const readingFor = (state) => readingOf(state.task, rotations(state).now);
+
 /** The reader's own text, where the model of this task reads one. */
-const ownOf = (state) =>
-  state.own && state.task === "text" ? ownTextOf(state.task, rotations(state).now, state.own) : undefined;
+const ownOf = ({ task, own }, { now }) => (own && task === "text" ? ownTextOf(task, now, own) : undefined);
 
 /** A letter as a reader sees it. */
-const letter = ({ task }, token) => {
-  const character = pageModel(task).alphabet[token] ?? "";
+function letter({ alphabet }, token) {
+  const character = alphabet[token] ?? "";
   return UNSEEN[character] ?? character;
-};
-
-/** Bars of a measure, and its mean at trained and at new places; NaN where nothing is known. */
-function measured(state, measure = state.measure) {
-  const { length } = pageModel(state.task);
-  const rows = readingFor(state).rows(measure, lengthOf(state) + 1);
-  const [trained, beyond] = [rows.map((row) => row.subarray(0, length)), rows.map((row) => row.subarray(length))];
-  const size = binSize(length, state.times);
-  const mean = (some) => (some[0].length ? means(some, some[0].length)[0] : NaN);
-  return { size, bars: means(rows, size), trained: mean(trained), beyond: mean(beyond) };
 }
 
-/** The legend: trained places, new ones, and what training reached. */
+/** Bars of the measure, and its mean at trained and at new places; NaN where nothing is known. */
+function measured({ measure, times }, { length, total, reading }) {
+  const unit = measure === "loss" ? 1 : 100; // nats, or percent
+  const rows = reading.rows(measure, total + 1);
+  const mean = (some) => (some[0].length ? unit * means(some, some[0].length)[0] : NaN);
+  const size = binSize(length, times);
+  return {
+    size,
+    bars: means(rows, size).map((bar) => unit * bar),
+    known: mean(rows.map((row) => row.subarray(0, length))),
+    beyond: mean(rows.map((row) => row.subarray(length))),
+  };
+}
+
 function legend({ task, measure }, width) {
-  const { reached } = pageModel(task);
-  const level = measure === "loss" ? phrase`${fmt(reached.loss, 2)} nats` : `${fmt(100 * reached.accuracy, 0)} %`;
-  const edge = { stroke: ink.text, width: 1 };
-  const items = [
-    { words: phrase`trained places`, box: { ...edge, fill: ink.position } },
-    { words: phrase`new places`, box: { ...edge, fill: NEW.fill } },
-    { words: phrase`after training: ${level}`, style: { ...edge, width: 1.5, dash: "5 3" } },
-  ];
-  return legendOf(items, width - 4);
+  const { loss, accuracy } = pageModel(task).reached;
+  const level = measure === "loss" ? phrase`${fmt(loss, 2)} nats` : `${fmt(100 * accuracy, 0)} %`;
+  return legendOf([...PLACES, { words: phrase`after training: ${level}`, style: LEVEL }], width - 4);
 }
 
-/** Where the parts stand. */
-function plan(width, state) {
+const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
+
+function plan(width, state, view) {
   const top = legend(state, width).height + 32;
+  const chart = { x: 44, y: top, w: width - 60, h: CHART };
   const second = top + CHART + 76;
   const side = narrow(width) ? 124 : PITCH * PAIRS;
-  const x = side + (narrow(width) ? 30 : 64);
-  const third = second + PITCH * PAIRS + 66;
+  const x = side + (narrow(width) ? 52 : 86);
+  const row = { x: 4, y: second + PITCH * PAIRS + 82, w: width - 8, h: 56 };
+  const own = ownPlan(state, { x: 4, y: row.y + 100, w: width - 8 });
   return {
-    chart: { x: 44, y: top, w: width - 60, h: CHART },
-    field: { x: 2, y: second, w: side, h: side },
-    pairs: { x: x + 22, y: second, w: width - x - 22 - 52, h: PITCH * PAIRS },
-    row: { x: 4, y: third + 16, w: width - 8, h: 56 },
-    own: { x: 4, y: third + 116, w: width - 8 },
+    chart,
+    field: { x: 2, y: second, w: side },
+    pairs: { x, y: second, w: width - x - 52, h: PITCH * PAIRS },
+    row,
+    own,
+    height: barsAlone(view) ? top + CHART + 46 : row.y + 84 + own.h,
   };
 }
-/** How the reader's own text is laid out: the lines above it, the letters of a line, the lines. */
-function ownPlan({ own, task }, w) {
-  const head = wrapped(OWN.words, w);
-  const columns = Math.floor(w / OWN.cell);
+
+/** How the reader's own text is laid out: the lines above it, the letters of a line, and how high all of it is. */
+function ownPlan({ own, task }, box) {
+  const head = wrapped(OWN.words, box.w);
+  const columns = Math.floor(box.w / OWN.cell);
   const lines = task === "text" ? Math.ceil(own.length / columns) : 0;
-  return { head, columns, lines, h: lines && 18 * head.length + OWN.line * lines + 8 };
-}
-/** Whether the bars are all that is shown. */
-const barsAlone = ({ shows }) => !["attention", "angles", "row"].some(shows);
-function height(width, state, view) {
-  const { chart, row, own } = plan(width, state);
-  return barsAlone(view) ? chart.y + chart.h + 46 : row.y + 84 + ownPlan(state, own.w).h;
+  return { ...box, head, columns, h: lines && 18 * head.length + OWN.line * lines + 8 };
 }
 
-/** What was measured, by place. */
-function drawChart(pen, state, box, width, alone) {
+/** What was measured, by place; returns how the query's place is dragged. */
+function drawChart(pen, state, seen, box, width, alone) {
   legend(state, width).draw(pen, 10);
-  const { length, reached } = pageModel(state.task);
-  const { size, bars } = measured(state);
-  const total = lengthOf(state);
+  const { length: trained, total, place, reached } = seen;
+  const { size, bars } = measured(state, seen);
   const loss = state.measure === "loss";
-  const most = loss ? Math.max(3, ...bars.filter((bar) => bar > 0)) : 100;
-  const { X, Y, at } = axes(pen, box, [0, total], [0, loss ? 1.05 * most : 100], {
-    xLabel: narrow(width)
-      ? phrase`place in the text`
-      : state.task === "text"
-        ? phrase`place in the text (characters)`
-        : phrase`place in the text (letters)`,
+  const level = loss ? reached.loss : 100 * reached.accuracy;
+  const most = Math.max(3, ...bars.filter((bar) => bar > 0));
+  const inLetters =
+    state.task === "text" ? phrase`place in the text (characters)` : phrase`place in the text (letters)`;
+  const { X, at } = drawPlaceBars(pen, box, { bars, size, trained, total, level }, loss ? 1.05 * most : 100, {
+    xLabel: narrow(width) ? phrase`place in the text` : inLetters,
     yLabel: loss ? phrase`Loss (nats)` : phrase`Right answers (%)`,
-    xTicks: range(0, total, total / 4),
-    xFormat: grouped,
     yTicks: loss ? ticks(0, most, 4) : [0, 25, 50, 75, 100],
   });
-  const edge = X(length);
-  pen.rect(box.x, box.y, edge - box.x, box.h, { fill: ink.position, opacity: 0.1 });
-  const rectOf = (bar, i) => {
-    const [left, right] = [X(i * size) + 1, X(Math.min(total, (i + 1) * size)) - 1];
-    const y = Y(loss ? bar : 100 * bar);
-    return [left, y, right - left, box.y + box.h - y];
-  };
-  const known = bars.map((bar, i) => ({ bar, i })).filter(({ bar }) => bar >= 0);
-  const part = (wanted) => known.filter(({ i }) => i * size < length === wanted).map(({ bar, i }) => rectOf(bar, i));
-  pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
-  pen.rects(part(false), { ...NEW, opacity: 1, stroke: ink.text, width: 0.7 });
-  pen.line(edge, box.y, edge, box.y + box.h, { stroke: ink.position, width: 2 });
-  const level = Y(loss ? reached.loss : 100 * reached.accuracy);
-  pen.line(box.x, level, box.x + box.w, level, { stroke: ink.text, width: 1.5, dash: "5 3" });
-  if (alone) return undefined;
-  const here = X(placeOf(state));
-  pen.line(here, box.y, here, box.y + box.h, { stroke: ink.q, width: 1.5, dash: "3 3" });
-  pen.circle(here, box.y + box.h, 6, { fill: ink.q, stroke: ink.text, width: 1.2 });
-  return { x: here, y: box.y + box.h, ring: 8, at: (px) => clamp(Math.round(at(px)), 1, total) };
-}
-
-/** Pictures of attention, each for as many rows as it shows. @type {WeakMap<object, {rows: number, href: string}>} */
-const pictures = new WeakMap();
-
-/** A field of attention as a bitmap. */
-function pictureOf(field) {
-  const known = pictures.get(field);
-  if (known?.rows === field.rows) return known.href;
-  const { cells, values, rows } = field;
-  const href = bitmap(cells, cells, (row, column) => values[row * cells + column]);
-  pictures.set(field, { rows, href });
-  return href;
+  if (alone) return {};
+  const [x, y] = [X(place), box.y + box.h];
+  pen.line(x, box.y, x, y, { stroke: ink.q, width: 1.5, dash: "3 3" });
+  pen.circle(x, y, 6, { fill: ink.q, stroke: ink.text, width: 1.2 });
+  return { place: { x, y, ring: 8, at: (px) => clamp(Math.round(at(px)), 1, total) } };
 }
 
 /** The attention of one head over the first text: the query's row, and the corner that training knows. */
-function drawField(pen, state, { x, y, w }, width) {
-  const places = lengthOf(state) + 1;
-  const field = readingFor(state).field(places, ...headOf(state));
-  const unit = w / (field.cells * field.size);
-  pen.text(x, y - 9, narrow(width) ? phrase`Head ${state.head}` : phrase`Attention, head ${state.head}`);
-  pen.raster(x, y, w, w, pictureOf(field));
-  const corner = Math.min(w, unit * (pageModel(state.task).length + 1));
+function drawField(pen, { head }, { length, total, place, attends, reading }, { x, y, w }, width) {
+  const { cells, size, rows, values } = reading.field(total + 1, ...attends);
+  const unit = w / (cells * size);
+  pen.text(x, y - 9, narrow(width) ? phrase`Head ${head}` : phrase`Attention, head ${head}`);
+  pen.raster(x, y, w, w, attentionPicture(values, cells, rows));
+  const corner = Math.min(w, unit * (length + 1));
   pen.rect(x, y, corner, corner, { stroke: ink.position, width: 2 });
-  const row = y + unit * (placeOf(state) + 0.5);
+  const row = y + unit * (place + 0.5);
   pen.line(x, row, x + w, row, { stroke: ink.q, width: 1.5, dash: "3 3" });
   pen.text(x + w / 2, y + w + 17, phrase`keys →`, noteMiddle);
-  pen.text(x + w + 14, y + w / 2, phrase`queries →`, { anchor: "middle", size: 12, fill: ink.muted, turn: 90 });
+  pen.text(x + w + 14, y + w / 2, phrase`queries →`, { ...noteMiddle, turn: 90 });
 }
 
 /** How many times slower a pair turns than in training. */
@@ -180,159 +144,142 @@ function slower(now, trained) {
 }
 
 /** How far each pair comes in training, and in this text: turns, at most one. */
-function reached(state) {
-  const { now, trained } = rotations(state);
-  const [was, is] = [
-    turnsWithin(trained.invFreq, pageModel(state.task).length + 1),
-    turnsWithin(now.invFreq, lengthOf(state) + 1),
-  ];
-  return { now, trained, was, is };
-}
+const reachedAngles = ({ now, trained, length, total }) => ({
+  was: turnsWithin(trained.invFreq, length + 1),
+  is: turnsWithin(now.invFreq, total + 1),
+});
 
 /** The angles of the pairs, and how much slower each turns than in training. */
-function drawPairs(pen, state, { x, y, w, h }, width) {
-  const { now, trained, was, is } = reached(state);
-  const X = (turns) => x + (w * (clamp(powerOf(turns || 1e-9), LEAST, 0) - LEAST)) / -LEAST;
+function drawPairs(pen, seen, { x, y, w, h }, width) {
+  const { was, is } = reachedAngles(seen);
+  const at = (power) => x + (w * (power - LEAST)) / -LEAST;
+  const X = (turns) => at(clamp(powerOf(turns || 1e-9), LEAST, 0));
   const title =
     width < 300 ? phrase`Turns` : narrow(width) ? phrase`Angles (turns)` : phrase`Farthest angle of each pair (turns)`;
   pen.text(x, y - 9, title);
   if (!narrow(width)) pen.text(x + w + 50, y - 9, phrase`slower`, { anchor: "end" });
-  const ticks = narrow(width) ? [-3, -1] : range(LEAST, 0);
-  for (const power of ticks) {
-    const at = x + (w * (power - LEAST)) / -LEAST;
-    pen.line(at, y, at, y + h, { stroke: ink.grid, width: 1 });
-    pen.text(at, y + h + 17, decade(power, -9), noteMiddle);
+  for (const power of narrow(width) ? [-3, -1] : range(LEAST, 0)) {
+    pen.line(at(power), y, at(power), y + h, { stroke: ink.grid, width: 1 });
+    pen.text(at(power), y + h + 17, decade(power, -9), noteMiddle);
   }
-  const boxes = (from, to) =>
-    range(0, PAIRS - 1).map((i) => [X(from(i)), y + PITCH * i + 2, X(to(i)) - X(from(i)), PITCH - 4]);
-  const low = () => 0;
-  const shown = (list) => list.filter(([, , wide]) => wide > 0);
-  pen.rects(shown(boxes(low, (i) => Math.min(is[i], was[i]))), { fill: ink.position });
-  const [trainedTo, farther] = [(i) => was[i], (i) => Math.max(is[i], was[i])];
-  pen.rects(shown(boxes(trainedTo, farther)), { fill: ink.other, stroke: ink.text, width: 0.7 });
-  pen.rects(shown(boxes(low, trainedTo)), { stroke: ink.text, width: 1 });
+  const bars = (from, to) =>
+    was
+      .map((_, i) => [X(from(i)), y + PITCH * i + 2, X(to(i)) - X(from(i)), PITCH - 4])
+      .filter(([, , wide]) => wide > 0);
+  const [none, known] = [() => 0, (i) => was[i]];
+  pen.rects(
+    bars(none, (i) => Math.min(is[i], was[i])),
+    { fill: ink.position },
+  );
+  pen.rects(
+    bars(known, (i) => Math.max(is[i], was[i])),
+    { fill: ink.other, stroke: ink.text, width: 0.7 },
+  );
+  pen.rects(bars(none, known), { stroke: ink.text, width: 1 });
   pen.part(() => {
-    for (const i of range(0, PAIRS - 1)) {
+    for (const [i, frequency] of seen.now.invFreq.entries()) {
       const baseline = y + PITCH * i + 10;
       pen.text(x - 6, baseline, i + 1, noteEnd);
-      pen.text(x + w + 50, baseline, slower(now.invFreq[i], trained.invFreq[i]), { anchor: "end", size: 12 });
+      pen.text(x + w + 50, baseline, slower(frequency, seen.trained.invFreq[i]), { anchor: "end", size: 12 });
     }
   });
 }
 
 /** What the query attends to: the letters just before it, and all earlier ones together. */
-function drawRow(pen, state, { x, y, w, h }, width) {
-  const place = placeOf(state);
-  const weights = readingFor(state).attention(...headOf(state), place);
+function drawRow(pen, seen, { x, y, w, h }, width) {
+  const { place, attends, reading, texts, answers } = seen;
+  const weights = reading.attention(...attends, place);
   const room = narrow(width) ? 16 : 32;
   const count = Math.min(place + 1, room);
   const first = place + 1 - count;
   const step = w / room;
-  const left = (i) => x + w - step * (count - i);
+  const middle = (i) => x + w - step * (count - i - 0.5);
   const who = narrow(width) ? phrase`Place ${place}` : phrase`The query at place ${place}`;
   pen.text(x, y - 24, phrase`${who} attends to (%)`, { fill: ink.qWords });
   pen.line(x, y + h, x + w, y + h, { stroke: ink.muted, width: 1 });
   pen.part(() => {
     if (!weights) return;
     const shown = [...weights.slice(first)];
-    const bars = shown.map((weight, i) => [left(i) + 2, y + h - h * weight, step - 4, h * weight]);
+    const bars = shown.map((weight, i) => [middle(i) - step / 2 + 2, y + h - h * weight, step - 4, h * weight]);
     pen.rects(bars, { fill: ink.k, stroke: ink.text, width: 0.7 });
-    for (const [i, weight] of shown.entries()) {
-      if (weight < 0.095) continue;
-      pen.text(left(i) + step / 2, y + h - h * weight - 5, fmt(100 * weight, 0), { anchor: "middle", size: 12 });
-    }
+    for (const [i, weight] of shown.entries())
+      if (weight >= 0.095) pen.text(middle(i), y + h - h * weight - 5, fmt(100 * weight, 0), MIDDLE);
     const rest = sum([...weights.slice(0, first)]);
     if (first) pen.text(x + w, y - 24, phrase`earlier: ${fmt(100 * rest, 0)} %`, { anchor: "end", fill: ink.kWords });
   });
-  drawLetters(pen, state, first, count, (i) => left(i) + step / 2, y + h + 16);
-}
-
-/** The letters under the bars; those that are the right answer stand out. */
-function drawLetters(pen, state, first, count, middle, baseline) {
-  const { texts, answers } = pageModel(state.task);
-  const answer = answers[0][placeOf(state)];
   pen.part(() => {
-    for (const i of range(0, count - 1)) {
-      const token = texts[0][first + i];
-      const style = token === answer ? { fill: ink.kWords, weight: 700 } : { fill: ink.muted, weight: 400 };
-      pen.text(middle(i), baseline, letter(state, token), { anchor: "middle", size: 12, ...style });
+    for (const [i, token] of texts[0].slice(first, place + 1).entries()) {
+      const isAnswer = token === answers[0][place];
+      const style = isAnswer ? { fill: ink.kWords, weight: 700 } : { fill: ink.muted, weight: 400 };
+      pen.text(middle(i), y + h + 16, letter(seen, token), { ...MIDDLE, ...style });
     }
   });
 }
 
 /** The reader's own text, letter by letter: on the ground of the places that it has, and below it a tick or what was said. */
-function drawOwn(pen, state, { x, y, w }) {
-  const own = ownOf(state);
-  const { head, columns } = ownPlan(state, w);
+function drawOwn(pen, state, seen, { x, y, head, columns }) {
+  const own = ownOf(state, seen);
   if (!own) return;
   for (const [i, words] of head.entries()) pen.text(x, y + 18 * i, words);
   const top = y + 18 * head.length - 8;
-  const foretold = own.foretold();
-  const cells = foretold.map((right, n) => {
+  const cells = own.foretold().map((right, n) => {
     const [left, above] = [x + OWN.cell * (n % columns), top + OWN.line * Math.floor(n / columns)];
     return { right, left, above, n, middle: left + OWN.cell / 2 };
   });
-  const { length } = pageModel(state.task);
-  const ground = (some) =>
-    some.map(({ left, above }) => /** @type {Segment} */ ([left, above, OWN.cell, OWN.line - 6]));
-  pen.rects(ground(cells.filter(({ n }) => n <= length)), SEEN);
-  pen.rects(ground(cells.filter(({ n }) => n > length)), { ...BEYOND, opacity: 0.35 });
+  const ground = (isTrained) =>
+    cells
+      .filter(({ n }) => n <= seen.length === isTrained)
+      .map(({ left, above }) => /** @type {Segment} */ ([left, above, OWN.cell, OWN.line - 6]));
+  pen.rects(ground(true), SEEN);
+  pen.rects(ground(false), { ...BEYOND, opacity: 0.35 });
   const tick = ({ middle, above }) => pointsAround([middle, above], [-4, 24], [-1, 27], [4, 19]);
   pen.curves(cells.filter(({ right }) => right).map(tick), { stroke: ink.text, width: 2 });
   pen.part(() => {
     for (const { right, middle, above, n } of cells) {
-      const style = { anchor: "middle", size: 12 };
-      pen.text(middle, above + 12, letter(state, own.tokens[n + 1]), { ...style, weight: right ? 700 : 400 });
+      pen.text(middle, above + 12, letter(seen, own.tokens[n + 1]), { ...MIDDLE, weight: right ? 700 : 400 });
       if (n && !right && n < own.said.length)
-        pen.text(middle, above + 28, letter(state, own.said[n]), { ...style, fill: ink.muted });
+        pen.text(middle, above + 28, letter(seen, own.said[n]), { ...MIDDLE, fill: ink.muted });
     }
   });
 }
 
 function draw(pen, state, view) {
   const { width } = view;
-  const parts = plan(width, state);
-  const alone = barsAlone(view);
-  const place = drawChart(pen, state, parts.chart, width, alone);
-  if (alone) return {};
-  drawField(pen, state, parts.field, width);
-  drawPairs(pen, state, parts.pairs, width);
-  drawRow(pen, state, parts.row, width);
-  drawOwn(pen, state, parts.own);
-  return { place };
+  const [seen, parts, alone] = [seenOf(state), plan(width, state, view), barsAlone(view)];
+  const handles = drawChart(pen, state, seen, parts.chart, width, alone);
+  if (alone) return handles;
+  drawField(pen, state, seen, parts.field, width);
+  drawPairs(pen, seen, parts.pairs, width);
+  drawRow(pen, seen, parts.row, width);
+  drawOwn(pen, state, seen, parts.own);
+  return handles;
 }
 
-/** Whether all texts are read. */
-const isRead = (state) => readingFor(state).texts.every(({ reader }) => reader.place > lengthOf(state));
-
-/** What the query's row says. */
-function told(state) {
-  const reading = readingFor(state);
-  const place = placeOf(state);
-  const weights = [...reading.attention(...headOf(state), place)];
-  const [answer, says] = [pageModel(state.task).answers[0][place], reading.said[place]];
+function toldRow({ head }, seen) {
+  const { place, attends, reading, answers } = seen;
+  const weights = [...reading.attention(...attends, place)];
+  const [answer, says] = [answers[0][place], reading.said[place]];
   const top = Math.max(...weights);
   const far = place - weights.indexOf(top);
-  const [who, much, back] = [state.head, fmt(100 * top, 0), counted(far, "place")];
+  const [much, back] = [fmt(100 * top, 0), counted(far, "place")];
   const looks = far
-    ? phrase`From place ${place} head ${who} looks most at the letter ${back} back, with ${much} %`
-    : phrase`From place ${place} head ${who} looks most at itself, with ${much} %`;
+    ? phrase`From place ${place} head ${head} looks most at the letter ${back} back, with ${much} %`
+    : phrase`From place ${place} head ${head} looks most at itself, with ${much} %`;
   if (answer < 0) return phrase`${looks}.`;
-  const wanted = quoted(letter(state, answer));
+  const wanted = quoted(letter(seen, answer));
   return says === answer
     ? phrase`${looks}; ${wanted} is right, and the model says it.`
-    : phrase`${looks}; ${wanted} is right, the model says ${quoted(letter(state, says))}.`;
+    : phrase`${looks}; ${wanted} is right, the model says ${quoted(letter(seen, says))}.`;
 }
 
-/** What the model says of the reader's own text. */
-function toldOwn(state) {
-  const own = ownOf(state);
+function toldOwn(state, seen) {
+  const own = ownOf(state, seen);
   if (state.task === "text" && !own) return phrase` Under More you can type a text of your own.`;
   if (!own || own.said.length < own.tokens.length) return "";
-  const { length } = pageModel(state.task);
+  const { length } = seen;
   const [, ...asked] = own.foretold();
   const right = (some) => phrase`${some.filter(Boolean).length} of ${some.length}`;
-  const next = quoted(letter(state, own.said.at(-1)));
+  const next = quoted(letter(seen, own.said.at(-1)));
   if (!asked.length) return phrase` After your letter it would write ${next}.`;
   const known = right(asked.slice(0, length));
   return asked.length > length
@@ -342,28 +289,31 @@ function toldOwn(state) {
 }
 
 /** How many pairs come to angles that they have not shown in training. */
-function toldAngles(state) {
-  const { was, is } = reached(state);
+function toldAngles(seen) {
+  const { was, is } = reachedAngles(seen);
   const fresh = is.filter((turns, i) => turns > 1.001 * was[i]).length;
   if (!fresh) return phrase`No pair meets an angle that is new to it.`;
   return phrase`${fresh} of ${PAIRS} pairs meet angles that are new to them.`;
 }
 
 function readout(state, view) {
-  const { length, texts } = pageModel(state.task);
-  if (!isRead(state)) return phrase`Reading ${texts.length} texts of ${grouped(lengthOf(state))} places.`;
-  const { trained, beyond } = measured(state);
+  const seen = seenOf(state);
+  const { length, total, texts, reading } = seen;
+  if (!reading.texts.every(({ reader }) => reader.place > total))
+    return phrase`Reading ${texts.length} texts of ${grouped(total)} places.`;
+  const { known, beyond } = measured(state, seen);
   const say = (value) =>
-    state.measure === "loss" ? phrase`${fmt(value, 2)} nats of loss` : phrase`${fmt(100 * value, 0)} % right`;
-  const more = state.times > 1 ? phrase`, ${say(beyond)} at the ${grouped(lengthOf(state) - length)} new ones` : "";
-  if (barsAlone(view)) return phrase`${say(trained)} at the ${length} trained places${more}.`;
-  return phrase`${say(trained)} at the ${length} trained places${more}. ${toldAngles(state)} ${told(state)}${toldOwn(state)}`;
+    state.measure === "loss" ? phrase`${fmt(value, 2)} nats of loss` : phrase`${fmt(value, 0)} % right`;
+  const more = state.times > 1 ? phrase`, ${say(beyond)} at the ${grouped(total - length)} new ones` : "";
+  if (barsAlone(view)) return phrase`${say(known)} at the ${length} trained places${more}.`;
+  return phrase`${say(known)} at the ${length} trained places${more}. ${toldAngles(seen)} ${toldRow(state, seen)}${toldOwn(state, seen)}`;
 }
 
 /** The reader's own text first: it follows the keys. */
 function* work(state) {
-  yield* ownOf(state)?.steps() ?? [];
-  yield* readingFor(state).steps(lengthOf(state) + 1, ...headOf(state));
+  const seen = seenOf(state);
+  yield* ownOf(state, seen)?.steps() ?? [];
+  yield* seen.reading.steps(seen.total + 1, ...seen.attends);
 }
 
 /** A factor that equals the length goes with it: a matter of the hand, since the two may differ. */
@@ -373,15 +323,15 @@ const follow = (before, held) =>
 export default live({
   name: "ModelInThePage",
   title: phrase`A trained transformer on texts longer than it was trained on, under a rule of your choice`,
-  height,
+  height: (width, state, view) => plan(width, state, view).height,
   draw,
   readout,
   follow,
   work,
-  panel: (width, state, view) => [
-    ownOf(state) ? plan(width, state).own.y - 20 : 0, // a reader who types sees what becomes of it
-    height(width, state, view),
-  ],
+  panel(width, state, view) {
+    const { own, height } = plan(width, state, view);
+    return [own.h ? own.y - 20 : 0, height]; // a reader who types sees what becomes of it
+  },
   buttons: [
     {
       label: phrase`Published ramp`,

@@ -19,47 +19,71 @@ function tokens(words) {
   return words.map((word, place) => `${key(word)} ${before(place)}`);
 }
 
-/** The two sentences, read, and which place of the second each word of the first has gone to (−1: nowhere). */
+/**
+ * The two sentences, read; to which place of the second each word of the first has gone (−1: nowhere), and `here`, where the
+ * word that is looked at is; how far each output moved, and how many did, of those that can be compared.
+ */
 function compare({ sentence, rearranged, look, causal, layers }) {
   const [first, second] = [sentence, rearranged].map((text) => {
     const words = wordsOf(text);
     return { words, ...readWords(words, causal, layers) };
   });
-  const [here, there] = [tokens(first.words), tokens(second.words)];
-  const to = here.map((token) => there.indexOf(token));
-  const looked = look - 1;
+  const [before, after] = [tokens(first.words), tokens(second.words)];
+  const to = before.map((token) => after.indexOf(token));
+  const kept = to.flatMap((n, m) => (n < 0 ? [] : [m]));
   const at = (sentence, place) => /** @type {Pair} */ (sentence.outputs[place]);
   const moves = to.map((n, m) => (n < 0 ? NaN : distance(at(first, m), at(second, n))));
-  const sameWords = here.length === there.length && !to.includes(-1);
-  const unmoved = moves.filter((move) => move < STILL).length;
-  return { first, second, to, looked, moves, sameWords, unmoved };
+  const moved = moves.filter((move) => move >= STILL).length;
+  const sameWords = before.length === after.length && kept.length === to.length;
+  return { first, second, to, kept, looked: look - 1, here: to[look - 1], moves, moved, sameWords, causal };
 }
 
-// ------------------------------------------------------------------------------------------------ drawing
+const NAMES = 54; // pixels beside the weights
 
-const narrow = (width) => width < 520;
-const ROWS = { wide: 142, tall: 176 }; // height of the two sentences
+/** Where the parts stand below the sentences: the plane, and the weights beside it or below, if they are shown. */
+function plan(width, state, { shows }) {
+  const tall = width < 520;
+  const rows = tall ? 176 : 142; // of the two sentences
+  const top = rows + 14;
+  if (!shows("weights")) {
+    const side = Math.min(260, width - 2);
+    return { tall, top, side, height: rows + side + 58 };
+  }
+  const [side, w] = tall ? [width - 2, width] : [Math.min(320, width * 0.5), width * 0.5 - 26];
+  const count = wordsOf(state.rearranged).length;
+  const cell = Math.min(40, (w - NAMES - 28) / count);
+  const below = 42 + cell * count;
+  const table = tall ? { x: 0, y: top + side + 68, cell } : { x: width - w, y: top, cell };
+  return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 22 + Math.max(side + 32, 16 + below)) };
+}
 
-/** The two sentences, one above the other, with a line from each word to the place where it has gone. */
-function drawSentences(pen, { first, second, to, looked }, width) {
-  const tall = narrow(width);
-  const [x0, size, boxHeight] = tall ? [2, 12, 28] : [84, 14, 30];
+/** Where the words of both sentences stand. */
+function seats(width, tall, { first, second }) {
+  const [x0, size, h] = tall ? [2, 12, 28] : [84, 14, 30];
   const [top, bottom] = tall ? [20, 110] : [8, 88];
   const count = Math.max(first.words.length, second.words.length);
   const step = (width - x0) / count;
   const w = Math.min(step - (tall ? 4 : 10), 130);
-  const X = (place) => x0 + step * (place + 0.5);
-  const moves = (wanted) =>
-    to.flatMap((n, m) => (n >= 0 && (m === looked) === wanted ? [[X(m), top + boxHeight, X(n), bottom]] : []));
-  pen.lines(moves(false), { stroke: ink.muted, width: 1.2 });
-  pen.lines(moves(true), { stroke: ink.text, width: 2.5 });
+  const seat = (px) => clamp(Math.floor((px - x0) / step), 0, count - 1);
+  return { x0, size, h, top, bottom, step, w, X: (place) => x0 + step * (place + 0.5), seat };
+}
+
+/** The two sentences, one above the other, with a line from each word to the place where it has gone. */
+function drawSentences(pen, seen, width, tall) {
+  const { first, second, to, kept, looked, here } = seen;
+  const places = seats(width, tall, seen);
+  const { x0, size, h, top, bottom, w, X } = places;
+  const moves = (some) => some.map((m) => [X(m), top + h, X(to[m]), bottom]);
+  const [others, own] = [kept.filter((m) => m !== looked), kept.filter((m) => m === looked)].map(moves);
+  pen.lines(others, { stroke: ink.muted, width: 1.2 });
+  pen.lines(own, { stroke: ink.text, width: 2.5 });
   if (tall) pen.rect(0, bottom - 21, 78, 18, { fill: ink.paper }); // keeps the lines out of the words
-  pen.text(tall ? 2 : 0, tall ? 13 : top + 20, phrase`Sentence 1`, { size: 13 });
-  pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, phrase`Sentence 2`, { size: 13, weight: 600 });
+  pen.text(tall ? 2 : 0, tall ? 13 : top + 20, phrase`Sentence 1`);
+  pen.text(tall ? 2 : 0, tall ? bottom - 7 : bottom + 20, phrase`Sentence 2`, { weight: 600 });
   const box = (word, place, y, filled, marked, missing) => {
     const x = X(place) - w / 2;
-    if (filled) pen.rect(x, y, w, boxHeight, { fill: ink.value, radius: 5, opacity: 0.32 });
-    pen.rect(x, y, w, boxHeight, {
+    if (filled) pen.rect(x, y, w, h, { fill: ink.value, radius: 5, opacity: 0.32 });
+    pen.rect(x, y, w, h, {
       fill: filled ? "none" : ink.paper,
       radius: 5,
       stroke: marked ? ink.text : ink.muted,
@@ -67,24 +91,27 @@ function drawSentences(pen, { first, second, to, looked }, width) {
       dash: missing ? "4 3" : undefined,
     });
     const style = { size, anchor: "middle", weight: marked ? 600 : undefined };
-    pen.text(X(place), y + boxHeight / 2 + 4.5, shortened(word, w - 4, size, marked), style);
+    pen.text(X(place), y + h / 2 + 4.5, shortened(word, w - 4, size, marked), style);
   };
   for (const [m, word] of first.words.entries()) box(word, m, top, false, m === looked, to[m] < 0);
-  for (const [n, word] of second.words.entries()) box(word, n, bottom, true, n === to[looked], !to.includes(n));
+  for (const [n, word] of second.words.entries()) box(word, n, bottom, true, n === here, !to.includes(n));
   if (second.words.length < 2) return {};
-  const middle = clamp(X(Math.max(0, to[looked])), x0 + 62, width - 62);
-  pen.text(middle, bottom + boxHeight + 16, phrase`← drag any word →`, noteMiddle);
-  const seat = (px) => clamp(Math.floor((px - x0) / step), 0, count - 1);
+  const middle = clamp(X(Math.max(0, here)), x0 + 62, width - 62);
+  pen.text(middle, bottom + h + 16, phrase`← drag any word →`, noteMiddle);
+  return wordHandles(seen, places);
+}
+
+/** How the words of sentence 2 are dragged to other places, and where a question may ask to click. */
+function wordHandles({ second, to, kept, here }, { h, bottom, step, w, X, seat }) {
   const grip = (place) => ({
     trait: "rearranged",
     x: X(place),
-    y: bottom + boxHeight / 2,
+    y: bottom + h / 2,
     at: (px) => movedTo(second.words, place, seat(px)),
-    ink: place === to[looked] ? ink.text : ink.value,
-    box: [step - 2, boxHeight + 4],
+    ink: place === here ? ink.text : ink.value,
+    box: [step - 2, h + 4],
   });
-  const kept = [...to.keys()].filter((m) => to[m] >= 0);
-  const around = (n) => ({ x: X(n) - w / 2 - 3, y: bottom - 3, w: w + 6, h: boxHeight + 6 });
+  const around = (n) => ({ x: X(n) - w / 2 - 3, y: bottom - 3, w: w + 6, h: h + 6 });
   const marks = Object.fromEntries(second.words.map((_, n) => [`word ${n + 1}`, around(n)]));
   return { ...Object.fromEntries(kept.map((m) => [`word ${m}`, grip(to[m])])), marks };
 }
@@ -96,12 +123,10 @@ function movedTo(words, from, place) {
 }
 
 /** How the outputs compare, in a few words. */
-function verdict({ to, unmoved, sameWords }) {
-  const shared = to.filter((n) => n >= 0).length;
-  if (!sameWords) return phrase`${shared - unmoved} of ${shared} shared words moved`;
-  if (unmoved === to.length)
-    return to.length === 1 ? phrase`The output stayed put` : phrase`All ${to.length} outputs stayed put`;
-  return phrase`${to.length - unmoved} of ${to.length} outputs moved`;
+function verdict({ to, kept, moved, sameWords }) {
+  if (!sameWords) return phrase`${moved} of ${kept.length} shared words moved`;
+  if (moved) return phrase`${moved} of ${to.length} outputs moved`;
+  return to.length === 1 ? phrase`The output stayed put` : phrase`All ${to.length} outputs stayed put`;
 }
 
 /** The plane: a ring for each output of sentence 1, a dot for each of sentence 2, a diamond for the means. */
@@ -109,9 +134,8 @@ function drawOutputs(pen, seen, x, y, side) {
   const { first, second, to, looked } = seen;
   const all = [...first.outputs, ...second.outputs].flat().map(Math.abs);
   const reach = [0.5, 0.75, 1, 1.25, 1.5, 2, 2.5, 3].find((r) => r >= 1.12 * Math.max(...all)) ?? 4;
-  const unit = side / 2 / reach;
   const [cx, cy] = [x + side / 2, y + side / 2];
-  const { at } = planeOf(cx, cy, unit);
+  const { at } = planeOf(cx, cy, side / 2 / reach);
   pen.rect(x, y, side, side, { stroke: ink.grid, width: 1 });
   pen.lines(crossOf(x, y, side), { stroke: ink.grid, width: 1 });
   const labels = new Labels({ x, y, w: side, h: side });
@@ -121,22 +145,23 @@ function drawOutputs(pen, seen, x, y, side) {
   pen.text(cx + 5, y + 14, reach, note);
   labels.avoid(x + side - 30, cy + 2, x + side, cy + 17);
   labels.avoid(cx + 3, y, cx + 30, y + 17);
+  const edgeOf = (m, wide, thin) =>
+    m === looked ? { stroke: ink.text, width: wide } : { stroke: ink.muted, width: thin };
   to.forEach((n, m) => {
-    const a = at(first.outputs[m]);
-    const b = n < 0 ? a : at(second.outputs[n]);
+    const [a, b] = [first.outputs[m], n < 0 ? first.outputs[m] : second.outputs[n]].map(at);
     const far = gap(a, b);
     const hidden = far < 14; // still drawn, so that the elements after it keep their places
     const [ux, uy] = hidden ? [0, 0] : [(b[0] - a[0]) / far, (b[1] - a[1]) / far];
-    const style = { stroke: m === looked ? ink.text : ink.muted, width: m === looked ? 2 : 1.3, dash: "4 3", head: 7 };
-    pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, { ...style, opacity: hidden ? 0 : 1 });
+    const style = { ...edgeOf(m, 2, 1.3), dash: "4 3", head: 7, opacity: hidden ? 0 : 1 };
+    pen.arrow(a[0] + 8 * ux, a[1] + 8 * uy, b[0] - 6 * ux, b[1] - 6 * uy, style);
   });
-  for (const output of second.outputs) {
-    pen.circle(...at(output), 5, { fill: ink.value, stroke: ink.text, width: 1 });
-    labels.avoidDot(at(output), 6);
+  for (const spot of second.outputs.map(at)) {
+    pen.circle(...spot, 5, { fill: ink.value, stroke: ink.text, width: 1 });
+    labels.avoidDot(spot, 6);
   }
-  first.outputs.forEach((output, m) => {
-    pen.circle(...at(output), 8.5, { stroke: m === looked ? ink.text : ink.muted, width: m === looked ? 2.5 : 1.5 });
-    labels.avoidDot(at(output), 9);
+  first.outputs.map(at).forEach((spot, m) => {
+    pen.circle(...spot, 8.5, edgeOf(m, 2.5, 1.5));
+    labels.avoidDot(spot, 9);
   });
   pen.area(diamond(at(second.mean), 5), { fill: ink.muted });
   const hollow = diamond(at(first.mean), 9);
@@ -148,16 +173,14 @@ function drawOutputs(pen, seen, x, y, side) {
 }
 
 /** The places where outputs of sentence 2 lie: {spot, words, marked}; words that fall together share one. The mean comes last. */
-function placesOf({ second, to, looked }, at) {
+function placesOf({ second, here }, at) {
   const groups = [];
-  second.outputs.forEach((output, n) => {
-    const spot = at(output);
-    const group = groups.find((g) => gap(g.spot, spot) < 5);
-    const marked = n === to[looked];
-    if (group) {
-      group.words.push(second.words[n]);
-      group.marked ||= marked;
-    } else groups.push({ spot, words: [second.words[n]], marked });
+  second.outputs.map(at).forEach((spot, n) => {
+    const known = groups.find((each) => gap(each.spot, spot) < 5);
+    const group = known ?? { spot, words: [], marked: false };
+    if (!known) groups.push(group);
+    group.words.push(second.words[n]);
+    group.marked ||= n === here;
   });
   groups.sort((a, b) => Number(b.marked) - Number(a.marked));
   return [...groups, { spot: at(second.mean), words: [phrase`mean`], mean: true }];
@@ -172,99 +195,68 @@ function nameOf(words) {
   return names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
 }
 
-/** A name for each place where dots lie. */
 function nameOutputs(pen, seen, at, labels) {
-  const groups = placesOf(seen, at);
-  for (const { spot, words, marked, mean } of groups) {
+  for (const { spot, words, marked, mean } of placesOf(seen, at)) {
     const text = nameOf(words);
     const width = textWidth(text, 13) + 3;
     const { middle, baseline } = labels.place(width, spotsAround(spot, width));
-    const style = { size: 13, weight: marked ? 700 : undefined, fill: mean ? ink.muted : ink.text };
+    const style = { weight: marked ? 700 : undefined, fill: mean ? ink.muted : ink.text };
     pen.text(middle, baseline + 0.5, text, { ...style, anchor: "middle" });
   }
 }
 
-/** What the rings, dots and diamonds mean. */
+const SMALL = { size: 12 };
+
 function drawLegend(pen, x, y) {
   pen.circle(x + 9, y - 4, 7, { stroke: ink.muted, width: 1.5 });
-  pen.text(x + 21, y, phrase`sentence 1`, { size: 12 });
+  pen.text(x + 21, y, phrase`sentence 1`, SMALL);
   pen.circle(x + 103, y - 4, 5, { fill: ink.value, stroke: ink.text, width: 1 });
-  pen.text(x + 113, y, phrase`sentence 2`, { size: 12 });
+  pen.text(x + 113, y, phrase`sentence 2`, SMALL);
   pen.area(diamond([x + 193, y - 4], 5), { fill: ink.muted });
-  pen.text(x + 202, y, phrase`mean`, { size: 12 });
+  pen.text(x + 202, y, phrase`mean`, SMALL);
 }
 
 /** Who looks at whom in sentence 2, in percent. */
-function drawWeights(pen, { second, to, looked }, state, x, y, w) {
+function drawWeights(pen, { second, here, causal }, layers, { x, y, cell }) {
   const { words, weights } = second;
   const count = words.length;
-  const names = 54;
-  const cell = Math.min(40, (w - names - 28) / count);
-  const [left, top] = [x + names, y + 42];
-  words.forEach((word, n) => {
-    const [px, py] = [left + cell * (n + 0.5) - 2, top - 6];
-    const bold = n === to[looked];
-    pen.text(px, py, shortened(word, 44, 12, bold), { size: 12, turn: -42, weight: bold ? 700 : 400 });
-  });
+  const plain = phrase`Weights in sentence 2 (%)`;
+  pen.text(x, y, layers > 1 ? phrase`Weights in sentence 2, layer ${layers} (%)` : plain);
+  pen.text(x, y + 17, phrase`each row: a word and what it looks at`, note);
+  const [left, top] = [x + NAMES, y + 62];
+  const style = (place) => ({ size: 12, weight: place === here ? 700 : 400 });
+  for (const [n, word] of words.entries()) {
+    const name = shortened(word, 44, 12, n === here);
+    pen.text(left + cell * (n + 0.5) - 2, top - 6, name, { ...style(n), turn: -42 });
+  }
   words.forEach((word, m) => {
     const middle = top + cell * (m + 0.5) + 4;
-    const bold = m === to[looked];
-    const style = { size: 12, anchor: "end", weight: bold ? 700 : undefined };
-    pen.text(left - 6, middle, shortened(word, names - 7, 12, bold), style);
+    pen.text(left - 6, middle, shortened(word, NAMES - 7, 12, m === here), { ...style(m), anchor: "end" });
     for (const n of range(0, count - 1)) {
-      const masked = state.causal && n > m;
-      const place = [left + cell * n, top + cell * m, cell - 1, cell - 1];
-      pen.rect(...place, masked ? { stroke: ink.grid, width: 1 } : { fill: shade(weights[m][n]) });
-      const style = { size: 12, anchor: "middle", fill: masked ? ink.muted : onShade(weights[m][n]) };
-      pen.text(left + cell * (n + 0.5) - 0.5, middle, masked ? "·" : Math.round(100 * weights[m][n]), style);
+      const masked = causal && n > m;
+      const weight = weights[m][n];
+      const box = [left + cell * n, top + cell * m, cell - 1, cell - 1];
+      pen.rect(...box, masked ? { stroke: ink.grid, width: 1 } : { fill: shade(weight) });
+      const fill = masked ? ink.muted : onShade(weight);
+      const number = masked ? "·" : Math.round(100 * weight);
+      pen.text(left + cell * (n + 0.5) - 0.5, middle, number, { size: 12, anchor: "middle", fill });
     }
   });
-  if (to[looked] >= 0) {
-    pen.rect(left - 1.5, top + cell * to[looked] - 1.5, cell * count + 2, cell + 2, { stroke: ink.text, width: 2.5 });
-  }
-}
-
-/** How wide the plane and the table of weights are. */
-function sides(width, { shows }) {
-  if (!shows("weights")) return { plane: Math.min(260, width - 2), table: 0 };
-  if (narrow(width)) return { plane: width - 2, table: width };
-  return { plane: Math.min(320, width * 0.5), table: width * 0.5 - 26 };
-}
-
-const tableHeight = (wide, count) => 42 + Math.min(40, (wide - 82) / count) * count;
-
-function height(width, { rearranged }, view) {
-  const { plane, table: wide } = sides(width, view);
-  if (!wide) return (narrow(width) ? ROWS.tall : ROWS.wide) + plane + 58;
-  const table = tableHeight(wide, wordsOf(rearranged).length);
-  if (narrow(width)) return ROWS.tall + plane + table + 106;
-  return ROWS.wide + 22 + Math.max(plane + 32, 16 + table);
+  if (here < 0) return;
+  pen.rect(left - 1.5, top + cell * here - 1.5, cell * count + 2, cell + 2, { stroke: ink.text, width: 2.5 });
 }
 
 function draw(pen, state, view) {
   const { width } = view;
   const seen = compare(state);
-  const tall = narrow(width);
-  const { plane, table } = sides(width, view);
-  const handles = drawSentences(pen, seen, width);
-  const top = (tall ? ROWS.tall : ROWS.wide) + 14;
+  const { tall, top, side, table } = plan(width, state, view);
+  const handles = drawSentences(pen, seen, width, tall);
   pen.text(0, top, verdict(seen), { size: tall ? 14 : 15, weight: 700 });
-  drawOutputs(pen, seen, 1, top + 12, plane);
-  drawLegend(pen, 2, top + plane + 33);
-  if (!table) return handles;
-  const plain = phrase`Weights in sentence 2 (%)`;
-  const title = [
-    state.layers > 1 ? phrase`Weights in sentence 2, layer ${state.layers} (%)` : plain,
-    phrase`each row: a word and what it looks at`,
-  ];
-  const [x, y] = tall ? [0, top + plane + 68] : [width - table, top];
-  pen.text(x, y, title[0], { size: 13 });
-  pen.text(x, y + 17, title[1], note);
-  drawWeights(pen, seen, state, x, y + 20, table);
+  drawOutputs(pen, seen, 1, top + 12, side);
+  drawLegend(pen, 2, top + side + 33);
+  if (table) drawWeights(pen, seen, state.layers, table);
   return handles;
 }
-
-// ------------------------------------------------------------------------------------------------ in words
 
 const vector = (z) => `(${fmt(z[0])}, ${fmt(z[1])})`;
 const ordinal = (place) => [phrase`1st`, phrase`2nd`, phrase`3rd`, phrase`4th`, phrase`5th`, phrase`6th`][place];
@@ -272,33 +264,9 @@ const inOrder = (words) => words.map(key).join(" ");
 const bag = (words) => words.map(key).sort().join(" ");
 const behind = (words) => (words.length ? quoted(words.join(" ")) : phrase`none`);
 
-function readout(state, { shows }) {
-  const seen = compare(state);
-  const { first, second, to, looked, moves, sameWords } = seen;
-  const word = quoted(first.words[looked]);
-  const place = to[looked];
-  if (place < 0) {
-    const shared = to.filter((n) => n >= 0).length;
-    if (!shared) return phrase`Sentence 2 has none of the words of sentence 1, so no output can be compared.`;
-    return phrase`${word} does not appear in sentence 2. Now ${shared - seen.unmoved} of the ${shared} outputs that can be compared
-      moved: attention sees which words there are.`;
-  }
-  const was = vector(first.outputs[looked]);
-  const is = vector(second.outputs[place]);
-  const stayed = moves[looked] < STILL;
-  const outcome = stayed
-    ? phrase`The output of ${word} is ${is} in both sentences, equal to 9 decimals.`
-    : phrase`The output of ${word} moved from ${was} to ${is}.`;
-  if (!shows("weights")) return phrase`${verdict(seen)}. ${outcome}`;
-  if (!sameWords)
-    return phrase`${outcome} The two sentences hold different words: attention sees which words there are.`;
-  if (inOrder(first.words) === inOrder(second.words)) return phrase`${outcome} Give sentence 2 another order.`;
-  if (!state.causal) {
-    const places =
-      looked === place ? "" : phrase` It is the ${ordinal(looked)} word of one and the ${ordinal(place)} of the other.`;
-    return phrase`${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
-  }
-  const [before, after] = [first.words.slice(0, looked), second.words.slice(0, place)];
+/** What the mask does to the word that is looked at, by the words before it. */
+function toldByMask({ first, second, looked, here }, outcome, stayed) {
+  const [before, after] = [first.words.slice(0, looked), second.words.slice(0, here)];
   if (bag(before) !== bag(after)) {
     return phrase`${outcome} The words before it are ${behind(before)} in sentence 1 and ${behind(after)} in sentence 2: with the
       mask it sees other words.`;
@@ -310,7 +278,29 @@ function readout(state, { shows }) {
     : phrase`${outcome} The same words come before it in another order: layer 1 has changed their rows, and layer 2 reads those.`;
 }
 
-// ------------------------------------------------------------------------------------------------ moves
+function readout(state, { shows }) {
+  const seen = compare(state);
+  const { first, second, kept, looked, here, moves, moved, sameWords } = seen;
+  const word = quoted(first.words[looked]);
+  if (!kept.length) return phrase`Sentence 2 has none of the words of sentence 1, so no output can be compared.`;
+  if (here < 0) {
+    return phrase`${word} does not appear in sentence 2. Now ${moved} of the ${kept.length} outputs that can be compared
+      moved: attention sees which words there are.`;
+  }
+  const [was, is] = [vector(first.outputs[looked]), vector(second.outputs[here])];
+  const stayed = moves[looked] < STILL;
+  const outcome = stayed
+    ? phrase`The output of ${word} is ${is} in both sentences, equal to 9 decimals.`
+    : phrase`The output of ${word} moved from ${was} to ${is}.`;
+  if (!shows("weights")) return phrase`${verdict(seen)}. ${outcome}`;
+  if (!sameWords)
+    return phrase`${outcome} The two sentences hold different words: attention sees which words there are.`;
+  if (inOrder(first.words) === inOrder(second.words)) return phrase`${outcome} Give sentence 2 another order.`;
+  if (state.causal) return toldByMask(seen, outcome, stayed);
+  const places =
+    looked === here ? "" : phrase` It is the ${ordinal(looked)} word of one and the ${ordinal(here)} of the other.`;
+  return phrase`${outcome}${places} The mean of all outputs is the same too: nothing here tells the two orders apart.`;
+}
 
 /** The next order of the second sentence, counted through all orders that differ; after the last comes the first. */
 function nextOrder({ sentence, rearranged }) {
@@ -338,7 +328,7 @@ function follow(before, held) {
 export default live({
   name: "OrderBlindness",
   title: phrase`Two sentences of the same words, and where attention puts each word`,
-  height,
+  height: (width, state, view) => plan(width, state, view).height,
   draw,
   readout,
   follow,

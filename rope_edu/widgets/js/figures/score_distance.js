@@ -18,17 +18,11 @@ const LOG = 100000; // the reach whose axis is logarithmic
 const [PARTS, KNOTS] = [8, 16]; // waves drawn, by which all are added up; heights of a drawn guess
 const DECADES = 2; // with the loose bound in the picture the vertical axis is logarithmic, this far below the trivial one
 
-/** The two vectors of a state. */
 const vectorsOf = memo((vectors, headDim, base, peak, seed) => {
   const drawn = normals(1000 + seed, 2 * headDim); // q first, then k
   const q = vectors === "constant" ? Array(headDim).fill(1) : drawn.slice(0, headDim);
-  const k = {
-    constant: () => q,
-    identical: () => q,
-    independent: () => drawn.slice(headDim),
-    rotated: () => applyRope(q, ropeAngles(peak, invFreq(headDim, base))),
-  }[vectors]();
-  return { q, k };
+  if (vectors === "independent") return { q, k: drawn.slice(headDim) };
+  return { q, k: vectors === "rotated" ? applyRope(q, ropeAngles(peak, invFreq(headDim, base))) : q };
 });
 
 /** Frequencies and their turns: the curves of q and k, of the average over all draws and of the bound share them. */
@@ -37,14 +31,20 @@ const turnsOf = memo((base, headDim) => {
   return { frequencies, turns: makeTurns(frequencies) };
 });
 
-/** What a state says about any distances: its scores, RoFormer's bound, and the scores of all ones. */
-function kernel({ vectors, head_dim, base, peak, seed }) {
+/** q and k of a state, and what they give at any distances: the scores of the `count` fastest pairs, RoFormer's bound, and the scores of all ones. */
+function headOf({ vectors, head_dim, base, peak, seed }) {
   const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
   const { frequencies, turns } = turnsOf(base, head_dim);
   const alike = Array(head_dim).fill(1);
   return {
+    q,
+    k,
+    frequencies,
     limit: trivialBound(q, k),
-    scores: (distances) => scoreCurve(q, k, frequencies, distances, turns),
+    scores(distances, count = head_dim / 2) {
+      const [ours, theirs] = [q, k].map((vector) => vector.slice(0, 2 * count));
+      return scoreCurve(ours, theirs, frequencies, distances, turns);
+    },
     looser: (distances) => roformerBound(q, k, frequencies, distances, turns),
     ones: (distances) => scoreCurve(alike, alike, frequencies, distances, turns),
   };
@@ -62,62 +62,62 @@ function sampled({ reach, vectors, peak }, step) {
   return sorted([...far, ...near]);
 }
 
-/** A state without what a hand moves over the curves: what they depend on. */
-const withoutCursor = (state) => ({ ...state, distance: null, guess: null, added: null });
-
 /** Whether a guess can be drawn of what the picture shows, and whether the sum waits for it. */
 const canGuess = ({ guess_first, bound, reach }) => guess_first && !bound && reach !== LOG;
 const waits = (state) => canGuess(state) && state.guess.length < KNOTS;
 
-/** How many pairs are added up. */
+/** How many pairs are added up, and whether these are all. */
 const countOf = ({ added, head_dim, bound }) => (bound ? head_dim / 2 : Math.round((added * head_dim) / 2 / PARTS));
+const isWhole = (state) => countOf(state) === state.head_dim / 2;
+
+/** The score of the pairs that are added up, at the cursor. */
+const scoreHere = (state) => headOf(state).scores([state.distance], countOf(state))[0];
+
+/** A state without what a hand moves over the curves: what they depend on. */
+const withoutCursor = (state) => ({ ...state, distance: null, guess: null, added: null });
 
 /** The sums of the fastest pairs at some distances, an eighth of all pairs more each time. */
-const partialSums = memo((vectors, head_dim, base, peak, seed, reach) => {
-  const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
-  const { frequencies, turns } = turnsOf(base, head_dim);
-  const distances = sampled({ reach, vectors, peak }, 2);
-  return range(0, PARTS).map((added) => {
-    const ends = 2 * countOf({ added, head_dim, bound: false });
-    return scoreCurve(q.slice(0, ends), k.slice(0, ends), frequencies, distances, turns);
-  });
+const partialSums = memo((state) => {
+  const { scores } = headOf(state);
+  const distances = sampled(state, 2);
+  return range(0, PARTS).map((added) => scores(distances, countOf({ ...state, added, bound: false })));
 }, 3);
-const sumsOf = ({ vectors, head_dim, base, peak, seed, reach }) =>
-  partialSums(vectors, head_dim, base, peak, seed, reach);
+
+/** The average over all draws at some distances; nothing where there is but one. */
+function averageOf({ vectors, peak }, { ones }, distances) {
+  if (vectors === "constant") return null;
+  if (vectors === "independent") return distances.map(() => 0);
+  return ones(vectors === "rotated" ? distances.map((r) => r - peak) : distances);
+}
 
 /** Everything that is drawn: curves, bounds, and the vertical axis as an interval and a way to place a score on it. */
-const measure = memo((state) => {
-  const { vectors, head_dim, peak, bound, trivial, reach } = state;
-  const { limit, ...at } = kernel(state);
-  const distances = sampled(state, 2);
-  const scores = at.scores(distances);
-  const coarse = sampled(state, 3);
+const measure = memo((state, isPartial) => {
+  const { head_dim, bound, trivial, guess_first, reach } = state;
+  const head = headOf(state);
+  const { limit } = head;
+  const [distances, coarse] = [sampled(state, 2), sampled(state, 3)];
+  const scores = head.scores(distances);
+  const shown = { distances, scores, limit, coarse };
   if (bound) {
-    const looser = at.looser(coarse);
-    const high = powerOf(1.1 * Math.max(...looser));
+    const looser = head.looser(coarse);
     const low = powerOf(limit) - DECADES;
     const raise = (value) => Math.max(low, powerOf(Math.max(Math.abs(value), 1e-9)));
-    return { distances, scores, limit, coarse, looser, low, high, raise };
+    return { ...shown, looser, low, high: powerOf(1.1 * Math.max(...looser)), raise };
   }
-  const average = {
-    constant: () => null,
-    identical: () => at.ones(coarse),
-    independent: () => coarse.map(() => 0),
-    rotated: () => at.ones(coarse.map((r) => r - peak)),
-  }[vectors]();
+  const average = averageOf(state, head, coarse);
   const part = head_dim / 8;
-  const open = state.guess_first && reach !== LOG ? [-limit / 2, 1.2 * limit] : [0, part];
+  const open = guess_first && reach !== LOG ? [-limit / 2, 1.2 * limit] : [0, part];
   const ends = trivial ? [-1.06 * limit, 1.06 * limit] : open;
-  const sums = state.partly ? sumsOf(state).flat() : [];
-  const shown = [...scores, ...(average ?? []), ...sums];
-  const low = Math.min(ends[0], Math.floor(Math.min(...shown) / part) * part);
-  const high = Math.max(ends[1], Math.ceil(Math.max(...shown) / part) * part);
-  return { distances, scores, limit, coarse, average, low, high, raise: (value) => value };
+  const heights = [...scores, ...(average ?? []), ...(isPartial ? partialSums(state).flat() : [])];
+  const low = Math.min(ends[0], Math.floor(Math.min(...heights) / part) * part);
+  const high = Math.max(ends[1], Math.ceil(Math.max(...heights) / part) * part);
+  return { ...shown, average, low, high, raise: (value) => value };
 });
+const measured = (state) => measure(withoutCursor(state), state.added < PARTS && !state.bound);
 
 /** On how many of the first 256 steps the score rises. */
 const stepsUp = memo((state) => {
-  const curve = kernel(state).scores(range(0, 256));
+  const curve = headOf(state).scores(range(0, 256));
   return curve.slice(1).filter((score, r) => score > curve[r]).length;
 });
 
@@ -132,21 +132,29 @@ function rises(scores) {
   return runs;
 }
 
+const SCORE = { stroke: ink.score, width: 2.5 };
+const AVERAGE = { stroke: ink.muted, width: 1.8, dash: "2 4" };
+const LOOSER = { stroke: ink.text, width: 1.6, dash: "9 3 2 3" };
+const TRIVIAL = { stroke: ink.text, width: 1.3, dash: "6 4" };
+const RISING = { stroke: ink.text, width: 3.5 };
+const GUESS = { stroke: ink.other, width: 3.5 };
+
 /** What the lines are, in the order of the legend. */
 function entries(state) {
-  const { vectors, head_dim, reach, bound, trivial } = state;
-  const entry = (words, stroke, width, dash = undefined) => ({ words, style: { stroke, width, dash } });
-  const count = countOf(state);
-  const sum = count < head_dim / 2 ? phrase`sum of ${count} waves` : phrase`score: the sum`;
-  const [hidden, whole] = [waits(state), count === head_dim / 2];
-  return [
-    canGuess(state) && !hidden && entry(phrase`your guess`, ink.other, 3.5),
-    !hidden && entry(bound ? phrase`size of the score` : sum, ink.score, 2.5),
-    reach === 256 && !bound && !hidden && whole && entry(phrase`steps on which it rises`, ink.text, 3.5),
-    vectors !== "constant" && !bound && !hidden && entry(phrase`average over all draws`, ink.muted, 1.8, "2 4"),
-    bound && entry(phrase`RoFormer bound`, ink.text, 1.6, "9 3 2 3"),
-    trivial && entry(phrase`trivial bound`, ink.text, 1.3, "6 4"),
-  ].filter(Boolean);
+  const { vectors, reach, bound, trivial } = state;
+  const whole = isWhole(state);
+  const sum = whole ? phrase`score: the sum` : phrase`sum of ${countOf(state)} waves`;
+  const curves = [
+    canGuess(state) && { words: phrase`your guess`, style: GUESS },
+    { words: bound ? phrase`size of the score` : sum, style: SCORE },
+    reach === 256 && !bound && whole && { words: phrase`steps on which it rises`, style: RISING },
+    vectors !== "constant" && !bound && { words: phrase`average over all draws`, style: AVERAGE },
+  ];
+  const bounds = [
+    bound && { words: phrase`RoFormer bound`, style: LOOSER },
+    trivial && { words: phrase`trivial bound`, style: TRIVIAL },
+  ];
+  return [...(waits(state) ? [] : curves), ...bounds].filter(Boolean);
 }
 
 const legend = (state, width) => legendOf(entries(state), width, { sample: 34, text: 34 });
@@ -157,55 +165,48 @@ function plan(width, state, { small, shows }) {
   const row = small ? 30 : width < 480 ? 20 : 24;
   const [x, w] = [50, width - 72];
   const under = rows ? 26 + row * rows : 0;
-  const words = small && rows ? 0 : legend(state, width).height;
-  const sum = { x, y: under + words + (small && rows ? 40 : 54), w, h: small && rows ? 120 : width < 480 ? 180 : 200 };
-  return { rows, row, x, w, under, sum, height: sum.y + sum.h + 46 };
+  const bare = small && rows > 0;
+  const top = bare ? 40 : legend(state, width).height + 54;
+  const sum = { x, y: under + top, w, h: bare ? 120 : width < 480 ? 180 : 200 };
+  return { rows, row, x, w, under, bare, sum, height: sum.y + sum.h + 46 };
 }
-const height = (width, state, view) => plan(width, state, view).height;
 
 /** The pairs whose waves are drawn, from the fastest to the slowest: each one's share of the score at some distances. */
-const summands = memo((vectors, head_dim, base, peak, seed, reach, rows) => {
-  const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
-  const { frequencies } = turnsOf(base, head_dim);
-  const distances = reach === LOG ? sampled({ reach, vectors, peak }, 2) : range(0, reach, Math.max(1, reach / 512));
+const summands = memo((state, rows) => {
+  const { head_dim, reach } = state;
+  const { q, k, frequencies } = headOf(state);
+  const distances = reach === LOG ? sampled(state, 2) : range(0, reach, Math.max(1, reach / 512));
   return range(0, rows - 1).map((row) => {
     const i = Math.round((row * (head_dim / 2 - 1)) / (rows - 1));
     const [own, other] = [q, k].map((vector) => vector.slice(2 * i, 2 * i + 2));
-    const scores = (some) => scoreCurve(own, other, [frequencies[i]], some);
-    return { i, distances, shares: scores(distances), frequency: frequencies[i], own, other };
+    const sharesAt = (some) => scoreCurve(own, other, [frequencies[i]], some);
+    return { distances, shares: sharesAt(distances), frequency: frequencies[i], sharesAt };
   });
 }, 3);
 
-/** The waves of the pairs, a hand beside each; those that are added up are bold. */
+/** The waves of the pairs, a hand beside each; those that are added up are bold. Returns the dots at the cursor. */
 function drawWaves(pen, state, { rows, row, x, w }, { place, X }, width) {
-  const { vectors, head_dim, base, peak, seed, reach, distance } = state;
-  const waves = summands(vectors, head_dim, base, peak, seed, reach, rows);
+  const { head_dim, distance } = state;
+  const waves = summands(withoutCursor(state), rows);
   const most = Math.max(...waves.flatMap(({ shares }) => shares.map(Math.abs)));
-  const pairs = head_dim / 2;
-  const count = pairs > rows ? phrase`${rows} of ${pairs}` : pairs;
+  const count = head_dim / 2 > rows ? phrase`${rows} of ${head_dim / 2}` : rows;
   const short = phrase`Waves of ${count} pairs, the fastest first`;
   pen.text(2, 14, width < 400 ? short : phrase`Hands and waves of ${count} pairs, the fastest first`);
-  const [here, r] = [place(distance), Math.min(11, row / 2 - 2)];
-  const all = waves.map(({ shares, distances, frequency, own, other }, j) => {
-    const y = 26 + row * (j + 0.5);
-    const at = (share) => y - (0.42 * row * share) / most;
-    return {
-      y,
-      curve: shares.map((share, i) => [X(distances[i]), at(share)]),
-      hand: [22, y, ...polar(22, y, withinTurn(distance * frequency), r - 1)],
-      dot: [here, at(scoreCurve(own, other, [frequency], [distance])[0]), 3.5],
-    };
-  });
+  const r = Math.min(11, row / 2 - 2);
+  const middles = waves.map((_, j) => 26 + row * (j + 0.5));
+  const at = (share, j) => middles[j] - (0.42 * row * share) / most;
+  const curves = waves.map(({ distances, shares }, j) => shares.map((share, i) => [X(distances[i]), at(share, j)]));
+  const tips = waves.map(({ frequency }, j) => polar(22, middles[j], withinTurn(distance * frequency), r - 1));
   const added = Math.round((state.added * rows) / PARTS);
-  const curves = (some) => some.map(({ curve }) => curve);
-  const [middles, hands] = [all.map(({ y }) => [x, y, x + w, y]), all.map(({ hand }) => hand)];
-  pen.lines(middles, { stroke: ink.grid, width: 1 });
-  pen.curves(curves(all.slice(added)), { stroke: ink.muted, width: 1, opacity: 0.6 });
-  pen.curves(curves(all.slice(0, added)), { stroke: ink.score, width: 1.7 });
-  const rims = all.map(({ y }) => [22, y, r]);
+  const levels = middles.map((y) => [x, y, x + w, y]);
+  pen.lines(levels, { stroke: ink.grid, width: 1 });
+  pen.curves(curves.slice(added), { stroke: ink.muted, width: 1, opacity: 0.6 });
+  pen.curves(curves.slice(0, added), { stroke: ink.score, width: 1.7 });
+  const rims = middles.map((y) => [22, y, r]);
   pen.circles(rims, { stroke: ink.position, width: 1.5 });
+  const hands = tips.map((tip, j) => [22, middles[j], ...tip]);
   pen.lines(hands, { stroke: ink.text, width: 2.2 });
-  return all.map(({ dot }) => dot);
+  return waves.map(({ sharesAt }, j) => [place(distance), at(sharesAt([distance])[0], j), 3.5]);
 }
 
 /** What a reader has drawn, and the pencil that draws on. */
@@ -218,7 +219,7 @@ function drawGuess(pen, state, all, box, Y) {
   const line = [start, ...guess].map(
     (height, i) => /** @type {Pair} */ ([box.x + i * step, Y(Math.max(floor, height) * all.limit)]),
   );
-  pen.curve(line, { stroke: ink.other, width: 3.5 });
+  pen.curve(line, GUESS);
   const [x, y] = line.at(-1);
   if (waits(state)) {
     const short = box.w < 240 ? phrase`Draw the sum` : phrase`Draw the sum: drag this`;
@@ -235,16 +236,19 @@ function drawGuess(pen, state, all, box, Y) {
   return { guess: { x, y, at, ink: ink.other } };
 }
 
+function nameOfHeight({ bound }, rows, width) {
+  if (bound) return width < 340 ? phrase`Size of the score, |q·k|` : phrase`Size of the score, |q·k|, logarithmic`;
+  if (!rows) return phrase`Score, q·k`;
+  return width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
+}
+
 /** The axes: the scales, and where a distance beyond the reach is shown. */
-function drawAxes(pen, { reach, bound }, { low, high }, box, width, title) {
+function drawAxes(pen, state, { low, high }, { sum: box, rows }, width) {
+  const { reach, bound } = state;
   const log = reach === LOG;
   const { X, Y, at } = axes(pen, box, log ? [1, LOG] : [0, reach], [low, high], {
     xLabel: log && width >= 480 ? phrase`distance m − n (tokens, logarithmic)` : phrase`distance m − n (tokens)`,
-    yLabel: bound
-      ? width < 340
-        ? phrase`Size of the score, |q·k|`
-        : phrase`Size of the score, |q·k|, logarithmic`
-      : title,
+    yLabel: nameOfHeight(state, rows, width),
     xLog: log,
     xTicks: log ? [1, 10, 100, 1000, 10000, 100000] : range(0, reach, reach / 4),
     xFormat: log ? abbreviated : grouped,
@@ -255,23 +259,24 @@ function drawAxes(pen, { reach, bound }, { low, high }, box, width, title) {
   return { X, Y, at, place: (r) => X(clamp(r, log ? 1 : 0, reach)) };
 }
 
-/** The bounds, the curve and where it rises, and the average over all draws. */
-function drawCurves(pen, state, all, { X, Y }, box, styles) {
-  const { reach, bound, trivial, head_dim } = state;
-  const whole = countOf(state) === head_dim / 2;
+/** The bounds, the curve and where it rises, and the average over all draws; a bare chart has the curve alone, without styles. */
+function drawCurves(pen, state, all, { X, Y }, box, bare) {
+  const { reach, bound, trivial } = state;
   const path = (rs, values) => values.map((value, i) => [X(rs[i]), Y(all.raise(value))]);
   for (const limit of trivial ? [all.limit, -all.limit].slice(0, bound ? 1 : 2) : []) {
     const y = Y(all.raise(limit));
-    pen.line(box.x, y, box.x + box.w, y, styles?.[phrase`trivial bound`]);
+    pen.line(box.x, y, box.x + box.w, y, bare ? undefined : TRIVIAL);
   }
-  if (bound) pen.curve(path(all.coarse, all.looser), styles?.[phrase`RoFormer bound`]);
-  const drawn = path(all.distances, whole ? all.scores : sumsOf(state)[state.added]);
+  if (bound) pen.curve(path(all.coarse, all.looser), bare ? undefined : LOOSER);
+  const whole = isWhole(state);
+  const drawn = path(all.distances, whole ? all.scores : partialSums(withoutCursor(state))[state.added]);
   pen.curve(drawn, { stroke: ink.score, width: reach === 256 ? 2.5 : 1.6 });
-  if (reach === 256 && !bound && whole && styles) {
+  if (bare) return;
+  if (reach === 256 && !bound && whole) {
     const rising = rises(all.scores).map((run) => run.map((i) => drawn[i]));
-    pen.curves(rising, { stroke: ink.text, width: 3.5 });
+    pen.curves(rising, RISING);
   }
-  if (all.average && styles) pen.curve(path(all.coarse, all.average), styles[phrase`average over all draws`]);
+  if (all.average) pen.curve(path(all.coarse, all.average), AVERAGE);
 }
 
 /** The distance by which the key is turned. */
@@ -305,30 +310,14 @@ function drawCursor(pen, state, all, scales, { sum: box, under, rows }, { width,
   return { distance: { x: cx, y: cy, at, ink: ink.score } };
 }
 
-/** The score of the pairs that are added up, at the cursor. */
-function scoreHere(state, distance = state.distance) {
-  const { vectors, head_dim, base, peak, seed } = state;
-  const { q, k } = vectorsOf(vectors, head_dim, base, peak, seed);
-  const { frequencies, turns } = turnsOf(base, head_dim);
-  const ends = 2 * countOf(state);
-  return scoreCurve(q.slice(0, ends), k.slice(0, ends), frequencies, [distance], turns)[0];
-}
-
-/** The state of which the curves are measured. */
-const measured = (state) => measure({ ...withoutCursor(state), partly: state.added < PARTS && !state.bound });
-
 function draw(pen, state, view) {
-  const { width, small } = view;
+  const { width } = view;
   const places = plan(width, state, view);
-  const { sum: box, rows, under } = places;
+  const { sum: box, rows, under, bare } = places;
   const all = measured(state);
-  const bare = small && rows > 0;
-  const styles = bare ? undefined : Object.fromEntries(entries(state).map(({ words, style }) => [words, style]));
   if (!bare) legend(state, width).draw(pen, under + 11);
-  const whole = width < 340 ? phrase`Sum of all waves` : phrase`The score: the sum of all waves`;
-  const title = rows ? whole : phrase`Score, q·k`;
-  const scales = drawAxes(pen, state, all, box, width, title);
-  if (!waits(state)) drawCurves(pen, state, all, scales, box, styles);
+  const scales = drawAxes(pen, state, all, places, width);
+  if (!waits(state)) drawCurves(pen, state, all, scales, box, bare);
   if (state.vectors === "rotated" && state.peak <= state.reach) drawPeak(pen, state, scales.place, box);
   const dots = rows ? drawWaves(pen, state, places, scales, width) : [];
   const pencil = drawGuess(pen, state, all, box, scales.Y);
@@ -354,26 +343,22 @@ function readout(state, { small, shows }) {
     return phrase`Each of the ${pairs} pairs gives one wave. Draw what their sum does, from left to right; then it appears.
       You have drawn ${state.guess.length} of ${KNOTS} steps.`;
   }
-  const { limit, scores, looser } = kernel(state);
-  if (countOf(state) < pairs) {
+  const { limit, scores, looser } = headOf(state);
+  if (!isWhole(state)) {
     const here = fmt(scoreHere(state), 1);
     return phrase`The ${countOf(state)} fastest of ${pairs} waves are added up. ${distance} tokens apart they make ${here} of the ${fmt(limit, 1)} that all could reach.`;
   }
   const [here, next] = scores([distance, distance + 1]);
   if (small && shows("waves")) {
     const part = fmt((100 * here) / limit, 0);
-    return phrase`${judged(state)}${state.distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
+    return phrase`${judged(state)}${distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
   }
   const up = stepsUp(withoutCursor(state));
-  const loose = bound && grouped(looser([distance])[0]);
-  const tight = fmt(limit, 1);
-  const bounds = bound
-    ? trivial
-      ? phrase` RoFormer's bound there is ${loose}, the trivial bound ${tight}.`
-      : phrase` RoFormer's bound there is ${loose}.`
-    : trivial
-      ? phrase` The trivial bound is ${tight}.`
-      : "";
+  const [loose, tight] = [grouped(looser([distance])[0]), fmt(limit, 1)];
+  const both = trivial
+    ? phrase` RoFormer's bound there is ${loose}, the trivial bound ${tight}.`
+    : phrase` RoFormer's bound there is ${loose}.`;
+  const bounds = bound ? both : trivial ? phrase` The trivial bound is ${tight}.` : "";
   const then = fmt(next, 1);
   const further =
     next > here ? phrase`one token further it rises to ${then}` : phrase`one token further it falls to ${then}`;
@@ -397,13 +382,13 @@ function follow(before, held) {
 export default live({
   name: "ScoreDistance",
   title: phrase`The waves of a head's pairs, and the score of a query and a key at every distance, which is their sum`,
-  height,
+  height: (width, state, view) => plan(width, state, view).height,
   draw,
   readout,
   follow,
   panel: (width, state, view) => {
-    const { sum, height: all } = plan(width, state, view);
-    return width < 480 && !view.small ? [sum.y - 54, all] : [0, all];
+    const { sum, height } = plan(width, state, view);
+    return [width < 480 && !view.small ? sum.y - 54 : 0, height];
   },
   play: { trait: "added", perSecond: 1 },
   buttons: [

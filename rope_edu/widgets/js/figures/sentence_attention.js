@@ -22,55 +22,51 @@ const NAMES = {
   rotary: phrase`rotary`,
 };
 
+const percent = (x, decimals = 0) => fmt(100 * x, decimals);
+const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
+/** A number in a cell, and a change in a sentence, of weights or of scores. */
+const entry = ({ weights }, x) => (weights ? percent(x) : fmt(x, 1));
+const amount = ({ weights }, x) => (weights ? phrase`${percent(x, 1)} points` : fmt(x, 2));
+
 /** k → what is shown of the sentence at k, under an encoding: scores or weights. */
-const readingOf = memo((sentence, show, causal, encoding) => {
+const readingOf = memo(({ sentence, show, causal }, encoding) => {
   const rows = sentence.split(" ").map((word) => wordVector(word));
   const scoresAt = makeHead(rows, readingHead(causal), encoding, causal);
   return show === "scores" ? scoresAt : (k) => scoresAt(k).map(softmax);
 }, 24);
-const reading = ({ sentence, show, causal }, encoding) => readingOf(sentence, show, causal, encoding);
 
 /** What the shown matrix is compared with. */
-function reference(state, encoding) {
-  return state.against === "start" ? reading(state, encoding)(0) : reading(state, "none")(0);
-}
+const referenceOf = (text, encoding) => readingOf(text, text.against === "start" ? encoding : "none")(0);
 
 /** Entry minus entry; 0 where a key is hidden. */
 const minusMatrix = (a, b) => a.map((row, m) => row.map((x, n) => (Number.isFinite(x) ? x - b[m][n] : 0)));
 const largest = (matrix) => Math.max(...matrix.flat().map(Math.abs));
 
 /** The largest change at every k. */
-const curveOf = memo((sentence, show, causal, against, encoding) => {
-  const state = { sentence, show, causal, against };
-  const [at, before] = [reading(state, encoding), reference(state, encoding)];
+const changeCurve = memo((text, encoding) => {
+  const [at, before] = [readingOf(text, encoding), referenceOf(text, encoding)];
   return range(0, FARTHEST).map((k) => largest(minusMatrix(at(k), before)));
 }, 24);
-const changeCurve = ({ sentence, show, causal, against }, encoding) =>
-  curveOf(sentence, show, causal, against, encoding);
 
-/** All that the picture shows. */
-function seen(state) {
-  const now = reading(state, state.encoding)(state.start);
-  const change = minusMatrix(now, reference(state, state.encoding));
+/** All that the picture shows of a state: `text` is what its curves depend on, `where` the largest change. */
+function seenOf({ start, encoding, ...text }) {
+  const now = readingOf(text, encoding)(start);
+  const change = minusMatrix(now, referenceOf(text, encoding));
   const most = largest(change);
   const still = most < STILL;
   const m = change.findIndex((row) => row.some((x) => Math.abs(x) === most));
   const n = change[m].findIndex((x) => Math.abs(x) === most);
-  return { words: state.sentence.split(" "), now, change, most, still, where: still ? null : { m, n } };
+  const where = still ? null : { m, n };
+  const { sentence, show, causal, against } = text;
+  const [words, weights] = [sentence.split(" "), show === "weights"];
+  return { text, words, weights, causal, against, start, encoding, now, change, most, still, where };
 }
-
-// ------------------------------------------------------------------------------------------------ drawing
-
-const percent = (x, decimals = 0) => fmt(100 * x, decimals);
-const signed = (text) => (text.startsWith("−") || Number(text) === 0 ? text : `+${text}`);
-const entry = ({ show }, x) => (show === "weights" ? percent(x) : fmt(x, 1));
-const amount = ({ show }, x) => (show === "weights" ? phrase`${percent(x, 1)} points` : fmt(x, 2));
 
 const HEADER = 92; // above a square's cells: its title and the columns' words
 const TURN = 62; // degrees, of those words
 
-/** Where the parts stand. */
-function places(width, count) {
+/** Where the parts stand: the two squares beside each other, or one above the other. */
+function plan(width, count) {
   const tall = width < 520;
   const names = tall ? 68 : 78;
   const panel = tall ? width : (width - 22) / 2;
@@ -78,13 +74,13 @@ function places(width, count) {
   const top = 152;
   const block = HEADER + cell * count + 26;
   const below = top + (tall ? 2 * block + 50 : block + 34);
+  const second = tall ? [0, top + block] : [width - panel, top];
   const curve = { x: 34, y: below, w: width - 52, h: 104 };
-  return { tall, names, panel, cell, top, block, curve, height: below + 148 };
+  return { tall, names, panel, cell, first: [0, top], second, curve, height: below + 148 };
 }
-const height = (width, { sentence }) => places(width, sentence.split(" ").length).height;
 
 /** The text from 0 to 1000, the sentence in it, and its words with their positions. */
-function drawPlace(pen, { start }, words, width, tall) {
+function drawPlace(pen, { start, words }, width, tall) {
   const [x0, w, y, top] = [14, width - 28, 22, 54];
   const X = (token) => x0 + (w * token) / (FARTHEST + words.length);
   const step = width / words.length;
@@ -109,8 +105,8 @@ function drawPlace(pen, { start }, words, width, tall) {
   return { start: { x: X(start + words.length / 2), y, at } };
 }
 
-/** A square of numbers with the words beside it, one cell framed. paint(m, n) → {fill, opacity, text, ink}. */
-function drawSquare(pen, { names, cell, panel }, { words, where }, x, y, title, paint) {
+/** A square of numbers with the words beside it, one cell framed. paint(x) → {fill, text, ink}. */
+function drawSquare(pen, { names, cell, panel }, { words, where, causal }, [x, y], title, matrix, paint) {
   pen.text(x, y, title, { weight: 600 });
   const [left, top] = [x + names, y + HEADER - 8];
   pen.text(left - 6, top - 22, phrase`key →`, noteEnd);
@@ -124,9 +120,9 @@ function drawSquare(pen, { names, cell, panel }, { words, where }, x, y, title, 
     const middle = top + cell * (m + 0.5) + 4;
     pen.text(left - 6, middle, shortened(word, names - 7, 12), { size: 12, anchor: "end" });
     words.forEach((_, n) => {
-      const { fill, opacity, text, ink: colour } = paint(m, n);
+      const { fill, text, ink: colour } = causal && n > m ? HIDDEN : paint(matrix[m][n]);
       const [px, py] = [left + cell * n, top + cell * m];
-      pen.rect(px, py, cell - 1, cell - 1, { fill, opacity });
+      pen.rect(px, py, cell - 1, cell - 1, { fill });
       pen.rect(px, py, cell - 1, cell - 1, { stroke: ink.grid, width: 1 });
       pen.text(px + cell / 2 - 0.5, middle, text, { size: 12, anchor: "middle", fill: colour });
     });
@@ -136,100 +132,92 @@ function drawSquare(pen, { names, cell, panel }, { words, where }, x, y, title, 
   pen.rect(px - 0.5, py - 0.5, cell, cell, { stroke: ink.score, width: 3 });
 }
 
+const HIDDEN = { fill: ink.paper, text: "·", ink: ink.muted }; // a key that the query cannot see
+
 /** The scores or weights. */
-function drawNow(pen, state, view, place, x, y) {
-  const { now } = view;
+function drawNow(pen, seen, place) {
+  const { now, weights } = seen;
   const limit = [4, 8, 16].find((size) => size >= largest(now.map((row) => row.filter(Number.isFinite)))) ?? 32;
-  const title = state.show === "weights" ? phrase`Attention weights (%)` : phrase`Attention scores`;
-  drawSquare(pen, place, view, x, y, title, (m, n) => {
-    if (state.causal && n > m) return { fill: ink.paper, text: "·", ink: ink.muted };
-    const level = state.show === "weights" ? now[m][n] : signedPlace(now[m][n], limit);
-    const map = state.show === "weights" ? viridis : diverging;
-    return { fill: shade(level, map), text: entry(state, now[m][n]), ink: onShade(level, map) };
+  const title = weights ? phrase`Attention weights (%)` : phrase`Attention scores`;
+  drawSquare(pen, place, seen, place.first, title, now, (x) => {
+    const [level, map] = weights ? [x, viridis] : [signedPlace(x, limit), diverging];
+    return { fill: shade(level, map), text: entry(seen, x), ink: onShade(level, map) };
   });
 }
 
 /** What has changed: more in one colour, less in another, and blank where nothing has. */
-function drawChange(pen, state, view, place, x, y) {
-  const { change } = view;
-  const what = state.against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
-  const full = state.show === "weights" ? 0.3 : 3;
-  drawSquare(pen, place, view, x, y, state.show === "weights" ? phrase`${what} (points)` : what, (m, n) => {
-    if (state.causal && n > m) return { fill: ink.paper, text: "·", ink: ink.muted };
-    const place = signedPlace(change[m][n], 1.25 * full);
-    const number = entry(state, change[m][n]);
-    const text = state.show === "weights" ? signed(number) : number;
-    if (Math.abs(change[m][n]) < STILL) return { fill: ink.paper, text, ink: ink.muted };
-    return { fill: shade(place, diverging), text, ink: onShade(place, diverging) };
+function drawChange(pen, seen, place) {
+  const { change, weights, against } = seen;
+  const what = against === "start" ? phrase`Change since k = 0` : phrase`Change by the encoding`;
+  const most = weights ? 0.3 : 3; // a change of the full colour
+  drawSquare(pen, place, seen, place.second, weights ? phrase`${what} (points)` : what, change, (x) => {
+    const number = entry(seen, x);
+    const text = weights ? signed(number) : number;
+    if (Math.abs(x) < STILL) return { fill: ink.paper, text, ink: ink.muted };
+    const level = signedPlace(x, 1.25 * most);
+    return { fill: shade(level, diverging), text, ink: onShade(level, diverging) };
   });
 }
 
 /** The largest change at every k: the chosen encoding in pink, another for comparison in grey. */
-function drawCurve(pen, state, { most }, box, tall) {
-  const other = state.encoding === "sinusoidal" ? "rotary" : "sinusoidal";
-  const [mine, theirs] = [state.encoding, other].map((encoding) => changeCurve(state, encoding));
-  const steps = state.show === "weights" ? [0.1, 0.2, 0.4, 0.6, 1] : [0.5, 1, 2, 4, 8, 16];
-  const limit = steps.find((step) => step >= Math.max(...mine, ...theirs)) ?? 32;
-  const inPoints = state.show === "weights" && !tall;
-  const largest = inPoints ? phrase`Largest change at each k (points)` : phrase`Largest change at each k`;
-  pen.text(0, box.y - (tall ? 42 : 26), largest, { weight: 600 });
+function drawCurve(pen, { text, encoding, start, weights, most }, { curve: box, tall }) {
+  const other = encoding === "sinusoidal" ? "rotary" : "sinusoidal";
+  const [mine, theirs] = [encoding, other].map((each) => changeCurve(text, each));
+  const limits = weights ? [0.1, 0.2, 0.4, 0.6, 1] : [0.5, 1, 2, 4, 8, 16];
+  const limit = limits.find((step) => step >= Math.max(...mine, ...theirs)) ?? 32;
+  const title = weights && !tall ? phrase`Largest change at each k (points)` : phrase`Largest change at each k`;
+  pen.text(0, box.y - (tall ? 42 : 26), title, { weight: 600 });
   const { X, Y } = axes(pen, box, [0, FARTHEST], [0, limit], {
     xLabel: tall ? phrase`k (tokens)` : phrase`k, the position of the first word (tokens)`,
     xTicks: range(0, FARTHEST, tall ? 500 : 250),
     xFormat: grouped,
     yTicks: [0, limit / 2, limit],
-    yFormat: (t) => (state.show === "weights" ? percent(t) : t),
+    yFormat: (t) => (weights ? percent(t) : t),
   });
-  const named = (encoding, values) =>
-    Math.max(...values) < STILL ? phrase`${NAMES[encoding]}, always 0` : NAMES[encoding];
+  const named = (each, values) => (Math.max(...values) < STILL ? phrase`${NAMES[each]}, always 0` : NAMES[each]);
   const pink = { size: 12, fill: ink.scoreWords, weight: 600 };
-  pen.text(box.x, box.y - (tall ? 25 : 9), phrase`pink: ${named(state.encoding, mine)}`, pink);
+  pen.text(box.x, box.y - (tall ? 25 : 9), phrase`pink: ${named(encoding, mine)}`, pink);
   const grey = { size: 12, fill: ink.muted, anchor: tall ? "start" : "end" };
   pen.text(tall ? box.x : box.x + box.w, box.y - 9, phrase`grey: ${named(other, theirs)}`, grey);
   const line = (values) => {
     const flat = Math.max(...values) - Math.min(...values) < STILL;
     return (flat ? [0, FARTHEST] : range(0, FARTHEST)).map((k) => [X(k), Y(values[k])]);
   };
-  const calm = state.encoding !== "sinusoidal";
+  const calm = encoding !== "sinusoidal";
   pen.curve(line(theirs), { stroke: ink.muted, width: calm ? 1 : 2.5, opacity: calm ? 0.6 : 1 });
   pen.curve(line(mine), { stroke: ink.score, width: calm ? 3 : 1 });
-  pen.line(X(state.start), Y(0), X(state.start), Y(most), { stroke: ink.position, width: 1.5, dash: "3 3" });
-  pen.circle(X(state.start), Y(most), 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
+  pen.line(X(start), Y(0), X(start), Y(most), { stroke: ink.position, width: 1.5, dash: "3 3" });
+  pen.circle(X(start), Y(most), 6, { fill: ink.score, stroke: ink.text, width: 1.5 });
 }
 
 /** The picture in a few words; fewer where there is little room. */
-function verdict({ show, against, start, encoding }, { most, still }, tall) {
-  const weights = show === "weights";
+function verdict({ weights, against, start, encoding, most, still }, tall) {
   const by = weights ? phrase`${percent(most)} points` : fmt(most, 1);
   if (against === "none" && encoding === "none")
     return tall ? phrase`No encoding: nothing changes` : phrase`No encoding: position changes nothing`;
   if (against === "start" && start === 0)
     return tall ? phrase`Now move the sentence` : phrase`At k = 0: now move the sentence`;
-  const none = weights ? phrase`no weight changes` : phrase`no score changes`;
-  const change = weights ? phrase`the weights change by up to ${by}` : phrase`the scores change by up to ${by}`;
   if (tall && still) return weights ? phrase`No weight changes` : phrase`No score changes`;
   if (tall) return phrase`Largest change: ${by}`;
+  const none = weights ? phrase`no weight changes` : phrase`no score changes`;
+  const change = weights ? phrase`the weights change by up to ${by}` : phrase`the scores change by up to ${by}`;
   if (against !== "none") return phrase`Moved by ${start}: ${still ? none : change}`;
   if (!still) return phrase`By the encoding, ${change}`;
   return weights ? phrase`The encoding changes no weight` : phrase`The encoding changes no score`;
 }
 
 function draw(pen, state, { width }) {
-  const view = seen(state);
-  const place = places(width, view.words.length);
-  const { tall, top, block, panel, curve } = place;
-  const handles = drawPlace(pen, state, view.words, width, tall);
-  const fill = view.still ? ink.text : ink.scoreWords;
-  const style = { size: tall ? 14 : 16, weight: 700, anchor: "middle", fill };
-  pen.text(width / 2, 124, verdict(state, view, tall), style);
-  drawNow(pen, state, view, place, 0, top);
-  const [x, y] = tall ? [0, top + block] : [width - panel, top];
-  drawChange(pen, state, view, place, x, y);
-  drawCurve(pen, state, view, curve, tall);
+  const seen = seenOf(state);
+  const place = plan(width, seen.words.length);
+  const { tall } = place;
+  const handles = drawPlace(pen, seen, width, tall);
+  const fill = seen.still ? ink.text : ink.scoreWords;
+  pen.text(width / 2, 124, verdict(seen, tall), { size: tall ? 14 : 16, weight: 700, anchor: "middle", fill });
+  drawNow(pen, seen, place);
+  drawChange(pen, seen, place);
+  drawCurve(pen, seen, place);
   return handles;
 }
-
-// ------------------------------------------------------------------------------------------------ in words
 
 const HOW = {
   none: phrase`No position enters`,
@@ -241,33 +229,32 @@ const HOW = {
 };
 
 function readout(state) {
-  const view = seen(state);
-  const { words, now, change, most, still, where } = view;
-  const last = state.start + words.length - 1;
-  const span = words.length > 1 ? phrase`positions ${state.start} to ${last}` : phrase`position ${state.start}`;
-  const how = phrase`${HOW[state.encoding]}; the words are at ${span}.`;
-  const what = state.show === "weights" ? phrase`weight` : phrase`score`;
-  if (state.against === "start" && state.start === 0)
-    return phrase`${how} Move the sentence, and watch the second square.`;
-  if (still && state.against === "start") {
-    return state.encoding === "none"
+  const seen = seenOf(state);
+  const { words, now, change, most, still, where, weights, start, against, encoding } = seen;
+  const last = start + words.length - 1;
+  const span = words.length > 1 ? phrase`positions ${start} to ${last}` : phrase`position ${start}`;
+  const how = phrase`${HOW[encoding]}; the words are at ${span}.`;
+  const what = weights ? phrase`weight` : phrase`score`;
+  if (against === "start" && start === 0) return phrase`${how} Move the sentence, and watch the second square.`;
+  if (still && against === "start") {
+    return encoding === "none"
       ? phrase`${how} No ${what} differs from that at k = 0, to 9 decimals (without position nothing could).`
       : phrase`${how} No ${what} differs from that at k = 0, to 9 decimals.`;
   }
   if (still) return phrase`${how} Every ${what} is what it is without an encoding.`;
   const { m, n } = where;
-  const value = (x) => (state.show === "weights" ? `${percent(x, 1)} %` : fmt(x, 2));
-  const before = now[m][n] - change[m][n];
-  const since = state.against === "start" ? phrase`at k = 0` : phrase`without an encoding`;
-  const [key, query] = [`${quoted(words[n])} (${state.start + n})`, `${quoted(words[m])} (${state.start + m})`];
-  return phrase`${how} Framed: the ${what} of ${key} for the query ${query} is ${value(now[m][n])}; ${since} it is
-    ${value(before)}, a change of ${amount(state, most)}, the largest.`;
+  const value = (x) => (weights ? `${percent(x, 1)} %` : fmt(x, 2));
+  const [is, was] = [value(now[m][n]), value(now[m][n] - change[m][n])];
+  const since = against === "start" ? phrase`at k = 0` : phrase`without an encoding`;
+  const [key, query] = [n, m].map((place) => `${quoted(words[place])} (${start + place})`);
+  return phrase`${how} Framed: the ${what} of ${key} for the query ${query} is ${is}; ${since} it is
+    ${was}, a change of ${amount(seen, most)}, the largest.`;
 }
 
 export default live({
   name: "SentenceAttention",
   title: phrase`Attention of one head over a sentence, and how it changes when the sentence moves`,
-  height,
+  height: (width, { sentence }) => plan(width, sentence.split(" ").length).height,
   draw,
   readout,
   play: { trait: "start", perSecond: 20, speeds: [1, 4] },

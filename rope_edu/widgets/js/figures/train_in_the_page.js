@@ -2,7 +2,6 @@ import { ENGINE } from "../data/engine.js";
 import { PROSE } from "../data/prose.js";
 import { RECORD } from "../data/record.js";
 import { axes } from "../lib/axes.js";
-import { bitmap } from "../lib/bitmap.js";
 import { ink, noteMiddle } from "../lib/colour.js";
 import { allowed } from "../lib/controls.js";
 import { live } from "../lib/figure.js";
@@ -10,6 +9,7 @@ import { makeHelper } from "../lib/helper.js";
 import { legendOf } from "../lib/legend.js";
 import { clamp, fmt, grouped, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
+import { attentionPicture, drawPlaceBars, LEVEL, PLACES } from "../lib/places.js";
 import { counted, listed, textWidth } from "../lib/words.js";
 import { binSize, means } from "../maths/long_text.js";
 import { answer } from "../maths/page_answer.js";
@@ -24,6 +24,7 @@ const CHART = 170; // pixels: height of a chart
 const HEADMAP = 150; // pixels: side of the attention
 const POINTS = 160; // of the curve, at most
 const MOST_STEPS = 2000;
+const PAIRS = 8; // of a head
 const ASK = 200; // ms of training between two answers of a worker
 const LOOK = 1000; // ms between two looks at what the model answers
 const NAMES = {
@@ -47,13 +48,14 @@ const RULES = {
 holdProse(PROSE);
 const helpers = [makeHelper(ENGINE), makeHelper(ENGINE)]; // one for each encoding: two threads at most
 
-const narrow = (width) => width < 560;
 /** How each run stands: losses, steps asked for, and what it answered under each reading. */
-const runs = new Map();
+const standings = new Map();
+const untrained = () => ({ step: 0, losses: [], asked: 0, kept: undefined, looks: new Map() });
+const begun = () => ({ ...untrained(), chunk: 8, looked: 0 });
 function standing(state) {
   const name = runName(state);
-  if (!runs.has(name)) runs.set(name, { step: 0, losses: [], asked: 0, chunk: 8, looked: 0, looks: new Map() });
-  return runs.get(name);
+  if (!standings.has(name)) standings.set(name, begun());
+  return standings.get(name);
 }
 const readingName = ({ times, rule, abf_base, head }) => `${times} ${rule} ${abf_base} ${head}`;
 
@@ -84,17 +86,16 @@ function* work(state, whole) {
   const members = membersOf(state);
   if (state.steps === 0 || members.every(isDone)) return;
   if (!whole) yield; // a hand that moves on starts nothing
-  for (const member of members) {
-    const run = standing(member);
-    // where a run has gone farther than it is asked for, it starts anew
-    if (run.step > state.steps)
-      Object.assign(run, { step: 0, losses: [], asked: 0, kept: undefined, looks: new Map() });
+  for (const run of members.map(standing)) {
+    if (run.step > state.steps) Object.assign(run, untrained()); // it has gone farther than it is asked for
   }
   while (!members.every(isDone)) {
     const left = members.filter((member) => !isDone(member));
-    if (!whole && helpers[0].works()) yield Promise.all(left.map((member) => asked(member, state.encoding)));
+    if (!whole && helpers[0].works()) {
+      yield Promise.all(left.map((member) => asked(member, state.encoding)));
+      continue;
+    }
     for (const member of left) {
-      if (!whole && helpers[0].works()) continue;
       const question = questionOf(member, 1);
       keep(member, answer(question), question.until);
       yield;
@@ -127,69 +128,58 @@ async function asked(member, first) {
   else run.chunk = clamp(Math.round(run.chunk * clamp(ASK / (performance.now() - began), 0.5, 2)), 1, 100);
 }
 
-/** What is shown of one run. */
-function shownOf(member) {
-  const { task, length, times } = member;
-  const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
-  const look = lookAt(member);
-  const places = look ? Float64Array.from(look.right).subarray(1) : undefined;
-  const mean = (part) => (part?.length ? means([part], part.length)[0] : NaN);
-  return {
-    member,
-    places,
-    inside: look?.inside,
-    known: mean(places?.subarray(0, trained)),
-    beyond: mean(places?.subarray(trained, total)),
-    losses: standing(member).losses.slice(0, stepOf(member)),
-  };
-}
-
-/** What is shown of a state: its runs, and the bars of the first encoding, the mean over its seeds. */
+/** What is shown of a state: its runs, of which the first encoding's are its own, and bars of the mean of some of them, in percent. */
 function shown(state) {
   const { task, length, times, encoding } = state;
   const [trained, total] = [placesOf(task, length) - 1, placesOf(task, length * times) - 1];
-  const runs = membersOf(state).map(shownOf);
-  const own = runs.filter(({ member, places }) => member.encoding === encoding && places);
+  const mean = (part) => (part?.length ? means([part], part.length)[0] : NaN);
+  const runs = membersOf(state).map((member) => {
+    const look = lookAt(member);
+    const places = look && Float64Array.from(look.right).subarray(1);
+    return {
+      encoding: member.encoding,
+      isOwn: member.encoding === encoding,
+      places,
+      inside: look?.inside,
+      known: mean(places?.subarray(0, trained)),
+      beyond: mean(places?.subarray(trained, total)),
+      losses: standing(member).losses.slice(0, stepOf(member)),
+    };
+  });
   const size = binSize(trained, times);
-  const placesIn = (some) => some.map(({ places }) => places);
-  const barsOf = (some) => (some.length ? means(placesIn(some), size) : []);
-  return { trained, total, size, runs, bars: barsOf(own), barsOf, guess: guessOf(task) };
+  function barsOf(some) {
+    const known = some.map(({ places }) => places).filter(Boolean);
+    return known.length ? means(known, size).map((bar) => 100 * bar) : [];
+  }
+  return { trained, total, size, runs, own: runs.filter(({ isOwn }) => isOwn), barsOf, guess: guessOf(task) };
 }
 
-const EDGE = { stroke: ink.text, width: 1 };
 const RING = { fill: ink.paper, stroke: ink.text, width: 1.6 };
-const LEGEND = [
-  { words: phrase`trained places`, box: { ...EDGE, fill: ink.position } },
-  { words: phrase`new places`, box: { ...EDGE, fill: ink.other } },
-  { words: phrase`guessing`, style: { ...EDGE, width: 1.5, dash: "5 3" } },
-];
+const GUESSING = { words: phrase`guessing`, style: LEVEL };
 const SEED = { words: phrase`one seed`, sign: (pen, x, y) => pen.circle(x + 12, y, 3.5, { fill: ink.text }) };
 function legend({ against, seeds, encoding }, width) {
   const other = { words: NAMES[against], sign: (pen, x, y) => pen.circle(x + 12, y, 4, RING) };
   const beside = against && against !== encoding ? [other] : [];
-  return legendOf([...LEGEND, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
+  return legendOf([...PLACES, GUESSING, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
 }
 
+/** Where the parts stand: losses beside the answers by place, or above them; below are the head and its pairs. */
 function plan(width, state) {
   const top = legend(state, width).height + 32;
-  const map = (x, y, w) => ({ x, y, w: Math.min(w, HEADMAP), h: Math.min(w, HEADMAP) });
-  if (!narrow(width)) {
-    const left = { x: 44, y: top, w: Math.round(0.36 * width) - 44, h: CHART };
-    const x = left.x + left.w + 62;
-    const right = { x, y: top, w: width - x - 16, h: CHART };
-    const y = top + CHART + 78;
-    const field = map(44, y, left.w);
-    return { left, right, field, pairs: { x, y, w: right.w, h: field.h }, bottom: y + field.h + 44 };
-  }
-  const left = { x: 44, y: top, w: width - 66, h: 110 };
-  const right = { ...left, y: top + 110 + 78, h: CHART };
+  const isWide = width >= 560;
+  const left = { x: 44, y: top, w: isWide ? Math.round(0.36 * width) - 44 : width - 66, h: isWide ? CHART : 110 };
+  const beside = left.x + left.w + 62;
+  const right = isWide
+    ? { x: beside, y: top, w: width - beside - 16, h: CHART }
+    : { ...left, y: top + left.h + 78, h: CHART };
   const y = right.y + CHART + 78;
-  const field = map(44, y, 0.32 * width);
-  const x = field.x + field.w + 54;
-  return { left, right, field, pairs: { x, y, w: width - x - 16, h: field.h }, bottom: y + field.h + 44 };
+  const side = Math.min(HEADMAP, isWide ? left.w : 0.32 * width);
+  const x = isWide ? beside : left.x + side + 54;
+  const pairs = { x, y, w: width - x - 16, h: side };
+  return { left, right, field: { x: left.x, y, w: side, h: side }, pairs, bottom: y + side + 44 };
 }
 
-function drawLoss(pen, state, { runs, guess: { loss: level } }, box) {
+function drawLoss(pen, state, { runs, guess }, box) {
   const most = Math.max(pageTask(state.task).steps, state.steps);
   const top = state.task === "text" ? 5 : 3.5; // nats
   const { X, Y } = axes(pen, box, [0, most], [0, top], {
@@ -199,127 +189,98 @@ function drawLoss(pen, state, { runs, guess: { loss: level } }, box) {
     xFormat: grouped,
     yTicks: range(0, Math.floor(top)),
   });
-  pen.line(box.x, Y(level), box.x + box.w, Y(level), { stroke: ink.text, width: 1.5, dash: "5 3" });
+  pen.line(box.x, Y(guess.loss), box.x + box.w, Y(guess.loss), LEVEL);
   const pathOf = (losses) => {
     const size = Math.max(1, Math.ceil(losses.length / POINTS));
     const points = losses.length ? means([losses], size) : [];
     return points.map((loss, i) => [X(Math.min(losses.length, (i + 0.5) * size)), Y(clamp(loss, 0, top))]);
   };
-  const thin = runs.length > 1;
+  const width = runs.length > 1 ? 1.5 : 2.5;
   pen.part(() => {
-    for (const { member, losses } of runs) {
+    for (const { isOwn, losses } of runs) {
       const path = pathOf(losses);
-      const mine = member.encoding === state.encoding;
-      const style = { stroke: mine ? ink.score : ink.text, width: thin ? 1.5 : 2.5, dash: mine ? undefined : "2 2" };
-      if (path.length > 1) pen.curve(path, style);
-      const [x, y] = path.at(-1) ?? [];
-      if (path.length) pen.circle(x, y, 4, { fill: mine ? ink.score : ink.paper, stroke: ink.text, width: 1 });
+      if (path.length > 1)
+        pen.curve(path, isOwn ? { stroke: ink.score, width } : { stroke: ink.text, width, dash: "2 2" });
+      for (const [x, y] of path.slice(-1))
+        pen.circle(x, y, 4, { fill: isOwn ? ink.score : ink.paper, stroke: ink.text, width: 1 });
     }
   });
 }
 
 function drawPlaces(pen, state, all, box) {
-  const { trained, total, size, bars, guess } = all;
-  const chance = 100 * guess.right;
-  const { X, Y } = axes(pen, box, [0, total], [0, 100], {
+  const { trained, total, size, own, barsOf, guess } = all;
+  const bars = barsOf(own);
+  const scales = drawPlaceBars(pen, box, { bars, size, trained, total, level: 100 * guess.right }, 100, {
     xLabel: phrase`place in the text`,
     yLabel: phrase`Right answers (%)`,
-    xTicks: range(0, total, total / 4),
-    xFormat: (place) => grouped(Math.round(place)),
     yTicks: [0, 25, 50, 75, 100],
   });
-  const edge = X(trained);
-  pen.rect(box.x, box.y, edge - box.x, box.h, { fill: ink.position, opacity: 0.1 });
-  const known = bars.map((bar, i) => ({ bar, i })).filter(({ bar }) => bar >= 0);
-  const rectOf = ({ bar, i }) => {
-    const [left, right] = [X(i * size) + 1, X(Math.min(total, (i + 1) * size)) - 1];
-    return [left, Y(100 * bar), Math.max(1, right - left), box.y + box.h - Y(100 * bar)];
-  };
-  const part = (wanted) => known.filter(({ i }) => i * size < trained === wanted).map(rectOf);
-  pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
-  pen.rects(part(false), { fill: ink.other, stroke: ink.text, width: 0.7 });
-  pen.line(edge, box.y, edge, box.y + box.h, { stroke: ink.position, width: 2 });
-  pen.line(box.x, Y(chance), box.x + box.w, Y(chance), { stroke: ink.text, width: 1.5, dash: "5 3" });
-  pen.part(() => drawOthers(pen, state, all, { X, Y }));
+  pen.part(() => drawOthers(pen, state, all, scales));
   pen.part(() => {
-    if (known.length) return;
-    const [from, to] = 2 * trained < total ? [edge, box.x + box.w] : [box.x, edge]; // clear of the line between
-    const middle = (from + to) / 2;
-    const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
-    const lines = settings(state, to - from < 140);
-    const wide = 12 + Math.max(textWidth(words, 15, true), ...lines.map((line) => textWidth(line)));
-    pen.rect(middle - wide / 2, box.y + 34, wide, 28 + 18 * lines.length, { fill: ink.paper, radius: 5 }); // over the grid
-    pen.text(middle, box.y + 50, words, { anchor: "middle", weight: 600, size: 15 });
-    for (const [i, line] of lines.entries()) {
-      pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
-    }
+    if (bars.some((bar) => bar >= 0)) return;
+    const [edge, right] = [scales.X(trained), box.x + box.w];
+    drawWaiting(pen, state, box, 2 * trained < total ? [edge, right] : [box.x, edge]); // clear of the line between
   });
+}
+
+/** What is awaited, and of what it is made, between two edges. */
+function drawWaiting(pen, state, box, [from, to]) {
+  const middle = (from + to) / 2;
+  const words = state.steps === 0 ? phrase`Press Train` : phrase`Training …`;
+  const lines = settings(state, to - from < 140);
+  const wide = 12 + Math.max(textWidth(words, 15, true), ...lines.map((line) => textWidth(line)));
+  pen.rect(middle - wide / 2, box.y + 34, wide, 28 + 18 * lines.length, { fill: ink.paper, radius: 5 }); // over the grid
+  pen.text(middle, box.y + 50, words, { anchor: "middle", weight: 600, size: 15 });
+  for (const [i, line] of lines.entries()) pen.text(middle, box.y + 72 + 18 * i, line, { anchor: "middle" });
 }
 
 /** A mark for each run beside the bars: a dot for a seed of the first encoding, a ring for the encoding beside it. */
-function drawOthers(pen, state, { runs, barsOf, size, total }, { X, Y }) {
+function drawOthers(pen, { seeds }, { runs, barsOf, size, total }, { X, Y }) {
   if (runs.length === 1) return;
   const marksOf = (mine, shift) =>
     runs
-      .filter(({ member, places }) => places && (member.encoding === state.encoding) === mine)
-      .flatMap((run) =>
-        barsOf([run]).flatMap((bar, i) =>
-          bar >= 0 ? [[X(Math.min(total, (i + 0.5) * size)) + shift, Y(100 * bar), 3.5]] : [],
-        ),
-      );
-  if (state.seeds > 1) pen.circles(marksOf(true, -3), { fill: ink.text, stroke: ink.paper, width: 1 });
+      .filter(({ isOwn }) => isOwn === mine)
+      .flatMap((run) => barsOf([run]).map((bar, i) => [X(Math.min(total, (i + 0.5) * size)) + shift, Y(bar), 3.5]))
+      .filter(([, y]) => Number.isFinite(y));
+  if (seeds > 1) pen.circles(marksOf(true, -3), { fill: ink.text, stroke: ink.paper, width: 1 });
   pen.circles(marksOf(false, 3), RING);
 }
 
-/** Pictures of attention, by what was looked at. @type {WeakMap<object, string>} */
-const pictures = new WeakMap();
-function pictureOf(inside) {
-  const { seq, weights } = inside;
-  const shadeAt = (row, column) => weights[row * seq + column];
-  if (!pictures.has(inside)) pictures.set(inside, bitmap(seq, seq, shadeAt));
-  return pictures.get(inside);
-}
-
 /** The attention of one head over the first test text: queries from the top, keys from the left. */
-function drawField(pen, state, inside, { x, y, w, h }) {
-  pen.text(x, y - 9, phrase`Attention, head ${state.head}`);
+function drawField(pen, { head }, inside, { x, y, w, h }) {
+  pen.text(x, y - 9, phrase`Attention, head ${head}`);
   pen.part(() => {
-    if (inside) pen.raster(x, y, w, h, pictureOf(inside));
+    if (inside) pen.raster(x, y, w, h, attentionPicture(inside.weights, inside.seq));
     else pen.text(x + w / 2, y + h / 2, phrase`after training`, { anchor: "middle", fill: ink.muted });
   });
   pen.rect(x, y, w, h, { stroke: ink.muted, width: 1 });
   pen.text(x + w / 2, y + h + 17, phrase`keys →`, noteMiddle);
-  pen.text(x - 8, y + h / 2, phrase`← queries`, { anchor: "middle", size: 12, fill: ink.muted, turn: -90 });
+  pen.text(x - 8, y + h / 2, phrase`← queries`, { ...noteMiddle, turn: -90 });
+}
+
+/** What the heights of the pairs' bars mean, in the words for which there is room. */
+function nameOfSway(room) {
+  if (room < 110) return phrase`Sway`;
+  return room < 200 ? phrase`Sway (nats)` : phrase`How much each pair sways the scores (nats)`;
 }
 
 /** How much each pair of that head sways the scores; a pair that stands still is hollow. */
 function drawPairs(pen, state, inside, box) {
   const sways = inside ? Array.from(inside.pairs) : [];
   const most = Math.max(1, ...sways.map((sway) => Math.ceil(sway)));
-  const count = 8;
-  const { X, Y } = axes(pen, box, [0.5, count + 0.5], [0, most], {
+  const { X, Y } = axes(pen, box, [0.5, PAIRS + 0.5], [0, most], {
     xLabel: box.w < 200 ? phrase`pair` : phrase`pair, fast to slow`,
-    yLabel:
-      box.w < 110
-        ? phrase`Sway`
-        : box.w < 200
-          ? phrase`Sway (nats)`
-          : phrase`How much each pair sways the scores (nats)`,
-    xTicks: box.w < 200 ? [1, 8] : range(1, count),
+    yLabel: nameOfSway(box.w),
+    xTicks: box.w < 200 ? [1, PAIRS] : range(1, PAIRS),
     yTicks: [0, most],
   });
-  const turns = turningIn(state);
-  const rects = (wanted) =>
-    sways.flatMap((sway, i) =>
-      turns[i] === wanted ? [[X(i + 0.65), Y(sway), X(i + 1.35) - X(i + 0.65), box.y + box.h - Y(sway)]] : [],
-    );
-  pen.rects(rects(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
-  pen.rects(rects(false), { fill: ink.paper, stroke: ink.text, width: 1 });
+  const rotates = ["rotary", "p-rope"].includes(state.encoding);
+  const turns = trainedRope(state).invFreq.map((frequency) => rotates && frequency > 0);
+  const bars = sways.map((sway, i) => [X(i + 0.65), Y(sway), X(i + 1.35) - X(i + 0.65), box.y + box.h - Y(sway)]);
+  const part = (wanted) => bars.filter((_, i) => turns[i] === wanted);
+  pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
+  pen.rects(part(false), { fill: ink.paper, stroke: ink.text, width: 1 });
 }
-
-/** Which pairs of a head turn. */
-const turningIn = (state) =>
-  trainedRope(state).invFreq.map((frequency) => ["rotary", "p-rope"].includes(state.encoding) && frequency > 0);
 
 /** What the next run is made of, in short lines. */
 function settings({ encoding, layers, seed, learning_rate, base, first_pair, last_pair, p }, short) {
@@ -334,26 +295,22 @@ function settings({ encoding, layers, seed, learning_rate, base, first_pair, las
 function draw(pen, state, { width }) {
   legend(state, width).draw(pen, 10);
   const [all, { left, right, field, pairs }] = [shown(state), plan(width, state)];
+  const [{ inside }] = all.runs;
   drawLoss(pen, state, all, left);
   drawPlaces(pen, state, all, right);
-  drawField(pen, state, all.runs[0].inside, field);
-  drawPairs(pen, state, all.runs[0].inside, pairs);
+  drawField(pen, state, inside, field);
+  drawPairs(pen, state, inside, pairs);
 }
 
 const percent = (share) => fmt(100 * share, 0);
 const average = (numbers) => means([numbers], numbers.length)[0];
 
 /** What the seeds of an encoding have, where there are several, and what the encoding beside has. */
-function beside(state, runs) {
-  const share = ({ known, beyond }) => (state.times > 1 ? beyond : known);
-  const of = (name) => runs.filter(({ member }) => member.encoding === name).map(share);
-  const sentences = [];
-  const own = of(state.encoding);
-  if (own.length > 1) sentences.push(phrase` Its ${own.length} seeds have ${listed(own.map(percent))} %.`);
-  const { against, encoding } = state;
-  if (against && against !== encoding)
-    sentences.push(phrase` ${NAMES[against]}: ${listed(of(against).map(percent))} %.`);
-  return sentences.join("");
+function beside({ times, against }, { runs, own }) {
+  const shares = (some) => listed(some.map(({ known, beyond }) => percent(times > 1 ? beyond : known)));
+  const others = runs.filter(({ isOwn }) => !isOwn);
+  const seeds = own.length > 1 ? phrase` Its ${own.length} seeds have ${shares(own)} %.` : "";
+  return others.length ? seeds + phrase` ${NAMES[against]}: ${shares(others)} %.` : seeds;
 }
 
 /** The challenge, where this is a try at it. */
@@ -366,29 +323,29 @@ function challenge({ task, length, times, encoding, against, seeds }, beyond) {
 
 function readout(state) {
   const { encoding, rule, times, steps } = state;
-  const { trained, total, runs } = shown(state);
+  const all = shown(state);
+  const { trained, total, runs, own } = all;
   const name = NAMES[encoding];
   if (steps === 0) {
     return phrase`Nothing is trained yet. Press Train: a model with 32 features learns in this page, on texts of ${trained} places.`;
   }
-  const own = runs.filter(({ member }) => member.encoding === encoding);
-  const { losses } = own[0];
+  const [{ losses }] = own;
   if (runs.some(({ known }) => Number.isNaN(known))) {
-    const [step, all] = [grouped(losses.length), grouped(steps)];
+    const [step, planned] = [grouped(losses.length), grouped(steps)];
     return runs.length > 1
-      ? phrase`${name}, step ${step} of ${all}, ${runs.length} models.`
-      : phrase`${name}, step ${step} of ${all}.`;
+      ? phrase`${name}, step ${step} of ${planned}, ${runs.length} models.`
+      : phrase`${name}, step ${step} of ${planned}.`;
   }
   const [known, beyond] = [average(own.map((run) => run.known)), average(own.map((run) => run.beyond))];
-  const isRuled = encoding === "rotary" && times > 1 && rule !== "none";
-  const [much, fresh, ruled] = [percent(beyond), total - trained, RULES[rule]];
-  const further = isRuled
-    ? phrase`, and ${much} % at the ${fresh} new ones under ${ruled}`
-    : phrase`, and ${much} % at the ${fresh} new ones`;
+  const [much, fresh] = [percent(beyond), total - trained];
+  const further =
+    encoding === "rotary" && rule !== "none"
+      ? phrase`, and ${much} % at the ${fresh} new ones under ${RULES[rule]}`
+      : phrase`, and ${much} % at the ${fresh} new ones`;
   const far = times > 1 ? further : "";
   const now = phrase`${name} after ${grouped(losses.length)} steps: loss ${fmt(losses.at(-1), 2)} nats.`;
   const answers = phrase`It answers ${percent(known)} % right at the ${trained} trained places${far}.`;
-  return `${now} ${answers}${beside(state, runs)}${challenge(state, beyond)}`;
+  return `${now} ${answers}${beside(state, all)}${challenge(state, beyond)}`;
 }
 
 const goOn = ({ task, steps }) => {
@@ -421,7 +378,7 @@ async function load(text, controls) {
   const { settings, kept } = readFile(text, (given) => sizeOf(settled(given)));
   const state = { ...settled(settings), steps: kept.step, against: "", seeds: 1 };
   const { step, losses } = kept;
-  runs.set(runName(state), { step, losses, asked: step, chunk: 8, looked: 0, looks: new Map(), kept });
+  standings.set(runName(state), { ...begun(), step, losses, asked: step, kept });
   return state;
 }
 

@@ -83,6 +83,7 @@ export function normBack(into, from, { weight }, { normed, scale }, slopes, toke
     }
     mean /= width;
     along /= width;
-    for (let i = 0; i < width; i++) into[at + i] += scale[t] * (from[at + i] * weight[i] - mean - normed[at + i] * along);
+    for (let i = 0; i < width; i++)
+      into[at + i] += scale[t] * (from[at + i] * weight[i] - mean - normed[at + i] * along);
   }
 }

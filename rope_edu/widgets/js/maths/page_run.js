@@ -17,7 +17,10 @@ const DECAY = 0.01;
 const CLIP = 1;
 
 /** A base times itself: `**` rounds otherwise in another engine. @type {(base: number, times: number) => number} */
-const power = (base, times) => Array(times).fill(base).reduce((all, one) => all * one, 1);
+const power = (base, times) =>
+  Array(times)
+    .fill(base)
+    .reduce((all, one) => all * one, 1);
 
 /** A model and its training so far. */
 export class Run {

@@ -1,0 +1,63 @@
+// What a model answers by place, at places that its training has shown and at new ones, and whom a head attends to.
+import { axes } from "./axes.js";
+import { bitmap } from "./bitmap.js";
+import { ink } from "./colour.js";
+import { grouped, range } from "./numbers.js";
+import { phrase } from "./phrase.js";
+
+/** @import { Pen } from "./pen.js" */
+/** @typedef {{bars: number[], size: number, trained: number, total: number, level: number}} Places */
+
+const EDGE = { stroke: ink.text, width: 1 };
+export const LEVEL = { stroke: ink.text, width: 1.5, dash: "5 3" };
+/** The bars' entries of a legend. */
+export const PLACES = [
+  { words: phrase`trained places`, box: { ...EDGE, fill: ink.position } },
+  { words: phrase`new places`, box: { ...EDGE, fill: ink.other } },
+];
+
+/**
+ * Bars, each the mean of `size` places of which `trained` come first, and a level to hold them against; a bar that is no
+ * number is left out. Returns the scales of axes.js.
+ * @param {Pen} pen
+ * @param {Box} box
+ * @param {Places} places
+ * @param {number} top of the vertical axis
+ * @param {Parameters<typeof axes>[4]} options of the axes
+ */
+export function drawPlaceBars(pen, box, { bars, size, trained, total, level }, top, options) {
+  const scales = axes(pen, box, [0, total], [0, top], {
+    xTicks: range(0, total, total / 4),
+    xFormat: grouped,
+    ...options,
+  });
+  const { X, Y } = scales;
+  const [edge, bottom] = [X(trained), box.y + box.h];
+  pen.rect(box.x, box.y, edge - box.x, box.h, { fill: ink.position, opacity: 0.1 });
+  const part = (/** @type {boolean} */ isTrained) =>
+    bars.flatMap((bar, i) => {
+      if (!(bar >= 0) || i * size < trained !== isTrained) return [];
+      const [left, right] = [X(i * size) + 1, X(Math.min(total, (i + 1) * size)) - 1];
+      return [/** @type {Segment} */ ([left, Y(bar), Math.max(1, right - left), bottom - Y(bar)])];
+    });
+  pen.rects(part(true), { fill: ink.position, stroke: ink.text, width: 0.7 });
+  pen.rects(part(false), { fill: ink.other, stroke: ink.text, width: 0.7 });
+  pen.line(edge, box.y, edge, bottom, { stroke: ink.position, width: 2 });
+  pen.line(box.x, Y(level), box.x + box.w, Y(level), LEVEL);
+  return scales;
+}
+
+/** @type {WeakMap<object, {rows: number, href: string}>} */
+const pictures = new WeakMap();
+
+/**
+ * A square of attention weights as a bitmap, made once for as many rows as are known.
+ * @type {(weights: ArrayLike<number>, side: number, rows?: number) => string}
+ */
+export function attentionPicture(weights, side, rows = side) {
+  const known = pictures.get(weights);
+  if (known?.rows === rows) return known.href;
+  const href = bitmap(side, side, (row, column) => weights[row * side + column]);
+  pictures.set(weights, { rows, href });
+  return href;
+}

@@ -1,0 +1,43 @@
+// The plane of pairs: its axes, arrows from its origin with their names, and pairs that a hand drags.
+import { ink } from "./colour.js";
+import { Labels, spotsBeyond } from "./labels.js";
+import { crossOf, planeOf } from "./shapes.js";
+import { textWidth } from "./words.js";
+
+/** @import { Pen } from "./pen.js" */
+/** @typedef {ReturnType<typeof drawUnitPlane>} Plane */
+
+const LINE = { stroke: ink.grid, width: 1 };
+
+/**
+ * The axes and the unit circle in a square of pixels from −reach to reach. Returns {cx, cy, unit, at, back, labels}: the
+ * origin, the scale of shapes.js, and labels that keep inside the square.
+ * @param {Pen} pen
+ * @param {{x: number, y: number, side: number}} square
+ * @param {number} reach
+ */
+export function drawUnitPlane(pen, { x, y, side }, reach) {
+  const [cx, cy, unit] = [x + side / 2, y + side / 2, side / 2 / reach];
+  pen.lines(crossOf(x, y, side), LINE);
+  pen.circle(cx, cy, unit, LINE);
+  return { cx, cy, unit, ...planeOf(cx, cy, unit), labels: new Labels({ x, y, w: side, h: side }) };
+}
+
+/**
+ * Names just beyond the tips of arrows, the first one's placed first; none covers a tip, of which `r` is kept free.
+ * @type {(pen: Pen, plane: Plane, tips: {z: Pair, name: string, fill: string, bold: boolean, r: number}[]) => void}
+ */
+export function nameTips(pen, { cx, cy, at, labels }, tips) {
+  for (const { z, r } of tips) labels.avoidDot(at(z), r);
+  for (const { z, name, fill, bold } of tips) {
+    const width = textWidth(name, 13, bold);
+    const { left, baseline } = labels.place(width, spotsBeyond(at(z), [cx, cy], width));
+    pen.text(left, baseline, name, { fill, weight: bold ? 600 : 400 });
+  }
+}
+
+/** A pair to drag by its tip, in twentieths. @type {(plane: Plane, pair: Pair) => Handle} */
+export function pairHandle({ at, back }, pair) {
+  const [x, y] = at(pair);
+  return { x, y, at: (px, py) => back(px, py).map((v) => Math.round(v * 20) / 20) };
+}
