@@ -2,6 +2,7 @@ r"""rope-edu compare A B: whether two files rotate alike, and what it costs wher
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -228,7 +229,7 @@ class _Sides:
         return f"Set {field.rpartition('rope_scaling.')[2]} to {format_value(value)} in {self.found.path}."
 
 
-def run(wanted: str, found: str) -> tuple[int, object, str]:
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Compare two files: 0 if they rotate alike, 1 if not."""
-    result = compare(wanted, found)
+    result = compare(chosen.wanted, chosen.found)
     return 0 if result.alike else 1, {"alike": result.alike, **asdict(result)}, str(result)

@@ -2,6 +2,7 @@ r"""rope-edu weights A B: in which order the rows of q and k are in two checkpoi
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -162,7 +163,7 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=ROUNDING, atol=ROUNDING * float(np.abs(a).mean())))
 
 
-def run(wanted: str, found: str, head_dim: int | None) -> tuple[int, object, str]:
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Compare the order of the rows: 0 if it is right, 1 if not, 2 if the weights are another model's."""
-    result = compare_weights(wanted, found, head_dim=head_dim)
+    result = compare_weights(chosen.wanted, chosen.found, head_dim=chosen.head_dim)
     return {True: 0, False: 1, None: 2}[result.right], {**asdict(result), "text": str(result)}, str(result)

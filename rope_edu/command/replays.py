@@ -17,16 +17,14 @@ from typing import Any
 import numpy as np
 
 from rope_edu.clinic.broken import right
-from rope_edu.clinic.decoding import DecoderReport, check_decoder
 from rope_edu.clinic.diagnosis import Diagnosis, diagnose
-from rope_edu.clinic.modules import ModelReport, check_model
-from rope_edu.clinic.specimen import Kept, Specimen
 from rope_edu.command.compare_rows import Rows, compare_weights
 from rope_edu.config.reader import read_config
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.precision import round_to
 from rope_edu.encodings.scaling import longrope
 from rope_edu.encodings.spec import RopeSpec, plain_rope, spec_angles
+from rope_edu.probes import DecoderReport, Kept, ModelReport, Specimen, check_decoder, check_model
 
 Report = Diagnosis | ModelReport | DecoderReport | Rows
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 8192}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic.kinds import Kinds
+from rope_edu.probes.kinds import Kinds
 
 Call = Callable[..., Any]
 KEYWORDS = ("positions", "mask", "cache")

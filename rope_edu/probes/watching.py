@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from rope_edu.clinic.frequencies import describe_base
-from rope_edu.clinic.kinds import Kinds
 from rope_edu.config.reader import STILL
 from rope_edu.encodings.layouts import pair_slices
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec
+from rope_edu.probes.kinds import Kinds
 
 POSITIONS = np.array([*range(12), 15, 31, 40, 63, 64, 100, 127, 200, 255, 300, 511, 777, 1023])
 ROUNDINGS = 64  # of q and k, between the embedding and attention

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic import watching
 from rope_edu.clinic.frequencies import describe_base
-from rope_edu.clinic.kinds import Kinds
-from rope_edu.clinic.watching import FLOAT32, READ, Fault
+from rope_edu.probes import watching
+from rope_edu.probes.kinds import Kinds
+from rope_edu.probes.watching import FLOAT32, READ, Fault
 
 LENGTHS = (0, 1, 2, 3, 5, 8, 13, 31, 64, 127, 300, 511, 1000, 2047)  # positions
 TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.IGNORECASE)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic.decoder import BFLOAT16, Decoder, as_decoder
+from rope_edu.probes.decoder import BFLOAT16, Decoder, as_decoder
 
 LENGTH, PIECE, GAP, MOVED = 12, 5, 7, 17
 REST, PLACES = LENGTH - PIECE, np.arange(LENGTH)
@@ -96,7 +96,7 @@ def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
     Raises:
         ValueError: the decoder cannot be called; the sentence says why.
 
-    >>> from rope_edu.clinic.specimen import Specimen
+    >>> from rope_edu.probes.specimen import Specimen
     >>> class Restarting(Specimen):
     ...     def count(self, tokens, positions, seen):
     ...         return super().count(tokens, positions, 0)
