@@ -8,7 +8,14 @@ torch = pytest.importorskip("torch")
 from rope_edu.config import preset  # noqa: E402
 from rope_edu.encodings.spec import RopeSpec, plain_rope  # noqa: E402
 from rope_edu.nn.little import Little  # noqa: E402
-from rope_edu.probes import Decoder, Specimen, check_decoder, check_model  # noqa: E402
+from rope_edu.probes import (  # noqa: E402
+    Decoder,
+    Specimen,
+    check_decoder,
+    check_model,
+    decoding,
+    watching,
+)
 
 
 def test_every_check_of_a_right_decoder_that_can_do_all_is_the_same():
@@ -108,3 +115,26 @@ def test_where_nothing_can_be_probed_the_report_cannot_tell():
     report = check_model(torch.nn.Linear(2, 2), {"head_dim": 16, "rope_theta": 1e4})
     assert report.right is None
     assert str(report).startswith("Could not tell")
+
+
+def test_the_image_in_the_text_has_two_rows_of_three():
+    rows = decoding._with_an_image(3)
+    time, height, width = rows[:, :12].tolist()
+    assert time == [0, 1, 2, 3, 3, 3, 3, 3, 3, 6, 7, 8]
+    assert height == [0, 1, 2, 3, 3, 3, 4, 4, 4, 6, 7, 8]
+    assert width == [0, 1, 2, 3, 4, 5, 3, 4, 5, 6, 7, 8]
+    assert (np.diff(rows[:, 9:]) == 1).all()
+
+
+def test_positions_at_which_attention_is_watched_rise_and_stay_below_1024():
+    assert watching.POSITIONS[0] == 0
+    assert (np.diff(watching.POSITIONS) > 0).all()
+    assert 1000 < watching.POSITIONS[-1] < 1024
+
+
+@pytest.mark.parametrize(("height", "spread"), [(0.0, 1.0), (2.0, 2.0), (0.5, 0.5)])
+def test_logits_that_are_all_alike_are_compared_as_they_are(height, spread):
+    """Elsewhere differences are in units of their standard deviation."""
+    heights = np.array([-height, height])
+    made = Decoder(lambda tokens: np.broadcast_to(heights, (*tokens.shape, 2)), 2)
+    assert decoding._Bench(made).spread == spread
