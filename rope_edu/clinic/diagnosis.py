@@ -272,7 +272,7 @@ def _rotation(
     clock = reading.read_clock(probe, pairs, 512 if "depends_on_longest_row" in mistakes else math.inf)
     result = next((name for name in WIDE if reading.result_is_rounded(probe, name)), "")
     seen = _Seen(pairs, clock, factor, COARSE.get(result, frequencies.CLOSE))
-    first = 0.0 if seen.swapped else reading.first_position(clock)
+    first = 0.0 if seen.swapped else clock.first_position
     rising = frequencies.rises(seen.speeds)
     ladder = frequencies.ladder(seen.speeds[::-1] if rising else seen.speeds, pairs.rotary_dim, seen.close)
     few_bits = _few_bits(probe, seen, against)
@@ -352,7 +352,7 @@ def _few_bits(probe: Probe, seen: _Seen, against: RopeSpec | None) -> dict[str, 
         if not _are_rounded(seen, against, number_format):
             continue
         odd = [p for p in (101, 109, 123, 127) if probe.matrix(p) is not None]
-        off = [reading.off_clock(probe, seen.pairs, seen.clock, position) for position in odd]
+        off = [np.abs(seen.clock.off(probe, seen.pairs, position)).max() for position in odd]
         kind = "angles" if max(off, default=0) > off_clock else "frequencies"
         wanted = _wanted_speeds(seen, against)
         words = frequencies.first_difference(seen.speeds, wanted, frequencies.CLOSE)

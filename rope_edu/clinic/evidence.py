@@ -22,7 +22,7 @@ def of_matrix(probe: Probe, pairs: reading.Pairs, mistake: str, against: RopeSpe
         return _first_entry_of_form(probe)
     if mistake == "length_by_position":
         return _lengths(probe, pairs)
-    block = reading.blocks(probe, pairs, 1)
+    block = reading.blocks(probe, pairs, [1])[0]
     worst = _worst(block)
     (a, b), (c, d) = block[worst].tolist()
     first, second = pairs.members[worst].tolist()
@@ -76,7 +76,7 @@ def _first_entry_of_form(probe: Probe) -> str:
 def _lengths(probe: Probe, pairs: reading.Pairs) -> str:
     """Lengths of the first pair near and far."""
     far = reading.positions_of(probe)[-1]
-    near, later = (np.linalg.norm(reading.blocks(probe, pairs, p), axis=-1)[0, 0] for p in (1, far))
+    near, later = np.linalg.norm(reading.blocks(probe, pairs, (1, far)), axis=-1)[:, 0, 0]
     return f"Found lengths of pair 0 of {near:.6g} at position 1 and {later:.6g} at {far}, wanted one."
 
 
