@@ -29,22 +29,20 @@ COARSE = {"bfloat16": 0.01, "float16": 0.002}  # relative error of frequencies, 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    r"""Description of a black box, and the mistakes found in it; `print` it.
+    r"""Description of a black box, and the mistakes found in it; `print` it. What cannot be told is None.
 
     Attributes:
         is_rotation: True if it turns pairs of features by angles that grow with the position.
-        layout: "interleaved", "half_split", or None.
+        layout: "interleaved" or "half_split".
         sense: +1 counter-clockwise, as in the papers; −1 clockwise; None if pairs differ.
-        base: of the frequencies, or of their first pairs if a rule changed the others; None if they have none.
-        rotary_dim: features that are spanned by pairs; the others pass.
-        first_feature: of the part that turns, 0 as a rule.
+        base: of the frequencies, or of their first pairs if a rule changed the others.
+        rotary_dim, first_feature: width and beginning of the part that is spanned by pairs; the rest passes.
         comes_out: order or signs in which features come out, if other than they went in, as words; "".
         first_position: of the first token, 0 as a rule; None if no one position explains its phases.
-        attention_factor: on cosines and sines; None.
-        inv_freq: radians per token, `(pairs,)`, without sense; None.
+        attention_factor: on cosines and sines.
+        inv_freq: radians per token, `(pairs,)`, without sense.
         precision: widths in which angles, and cosines and sines, are kept, as words.
-        mistakes: names from `MISTAKES`.
-        evidence: for each mistake a sentence with the numbers found and wanted.
+        mistakes, evidence: names from `MISTAKES`, and for each a sentence with the numbers found and wanted.
 
     >>> from rope_edu import plain_rope
     >>> from rope_edu.clinic import right
@@ -116,15 +114,10 @@ def diagnose(
     Args:
         function: `(x, positions) -> rotated x` with NumPy arrays, x `(seq, head_dim)` float64, positions `(seq,)`
             int64. Wrap yours: `lambda x, positions: mine(torch.tensor(x), torch.tensor(positions)).numpy()`.
-        head_dim: width of x.
         against: the rotation wanted. Without it only mistakes are seen that make no rotation, or none that anybody
             wants; a base, a layout or a sense of one's own is no mistake in itself.
-        takes: axes of x that the function takes, such as "batch heads seq head_dim" or "batch seq heads head_dim".
-            With heads, it is seen whether they are turned alike; with a batch, positions are `(batch, seq)`, and
-            it is seen whether each row is turned by its own.
-
-    Returns:
-        `Diagnosis`.
+        takes: axes of x, such as "batch seq heads head_dim". With heads, it is seen whether they are turned alike;
+            with a batch, positions are `(batch, seq)`, and it is seen whether each row is turned by its own.
 
     Raises:
         ValueError: `head_dim` is not a whole number ≥ 2 or not the spec's, `against` is no RopeSpec, `takes` names
@@ -205,24 +198,23 @@ def find_side_effects(probe: Probe) -> dict[str, str]:
 def _read(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
     """Pairs, their mistake if any, and their factor; as if features came out in order, if that helps."""
     found = _judged(probe)
-    unclear = found[1] in ("mixes_features", "table_of_other_layout") or _is_negated(probe)
+    at_0 = probe.matrix_of(0)
+    is_diagonal, diagonal = not (at_0 - np.diag(np.diag(at_0))).any(), np.diag(at_0)
+    unclear = found[1] in ("mixes_features", "table_of_other_layout") or (
+        is_diagonal and (diagonal < 0).any()
+    )
     if not unclear or not probe.undo_order():
         return found
     undone = _judged(probe)
     if undone[1]:
         probe.order = None
-    return found if undone[1] else undone
+        return found
+    return undone
 
 
 def _judged(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
     pairs = reading.find_pairs(probe)
-    return pairs, *((pairs.mistake, None) if not len(pairs.members) else reading.judge_blocks(probe, pairs))
-
-
-def _is_negated(probe: Probe) -> bool:
-    """True if position 0 turns x around."""
-    matrix = probe.matrix_of(0)
-    return bool((np.diag(matrix) < 0).any()) and not (matrix - np.diag(np.diag(matrix))).any()
+    return pairs, *(reading.judge_blocks(probe, pairs) if len(pairs.members) else (pairs.mistake, None))
 
 
 @dataclass(frozen=True)
