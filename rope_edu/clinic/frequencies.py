@@ -18,21 +18,13 @@ FIRST = 3  # pairs that must follow a base before it is called one
 
 @dataclass(frozen=True)
 class Ladder:
-    """The ladder times · base^(−2i/rotary_dim) that speeds follow.
+    """The ladder times · base^(−2i/rotary_dim) that speeds follow."""
 
-    Attributes:
-        base: of the ladder; None if they follow none.
-        times: θ_0, 1 as a rule.
-        follow: as many pairs follow it, from the first on.
-        off: how far those are from it at most, relative.
-        steps: `(pairs,)` the ladder itself, in the order of the speeds; 0 where a pair stands still.
-    """
-
-    base: float | None
-    times: float = 1.0
-    follow: int = 0
-    off: float = math.inf
-    steps: np.ndarray | None = None
+    base: float | None  # None if they follow none
+    times: float = 1.0  # θ_0
+    follow: int = 0  # as many pairs follow it, from the first on
+    off: float = math.inf  # of those at most, relative
+    steps: np.ndarray | None = None  # (pairs,) the ladder itself; 0 where a pair stands still
 
 
 def ladder(speeds: np.ndarray, rotary_dim: int, close: float = CLOSE) -> Ladder:

@@ -42,25 +42,17 @@ TWO_KINDS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Replay:
-    """A bug as it was reported.
-
-    Attributes:
-        title: the bug in a line.
-        threads: where it was reported, "repository number".
-        unopened: those of the threads that we could not open, and cite on trust.
-        symptom: how it showed.
-        command: the command that finds it; "" where none can.
-        run: from True for broken and False for mended to the report of that command; None where none can.
-        why: the reason why no command can, or how much it sees.
-    """
+    """A bug as it was reported."""
 
     title: str
-    threads: Sequence[str]
+    threads: Sequence[str]  # where it was reported, "repository number"
     symptom: str
-    command: str
-    run: Run | None
-    why: str = ""
-    unopened: Sequence[str] = ()
+    command: str  # that finds it; "" where none can
+    run: (
+        Run | None
+    )  # from True for broken and False for mended to the report of that command; None where none can
+    why: str = ""  # no command can, or how much it sees
+    unopened: Sequence[str] = ()  # those of the threads that we could not open, and cite on trust
 
 
 def rotation(config: dict[str, Any], change: Callable[[RopeSpec], RopeSpec]) -> Run:
@@ -133,7 +125,7 @@ def not_permuted(broken: bool) -> Rows:
 
 
 def write_checkpoint(folder: Path, family: str, rows: np.ndarray) -> None:
-    """Write q and k of layer 0, (2, rows, columns), as safetensors (a header's length, it, numbers), and a config."""
+    """Write q and k of layer 0, (2, rows, columns), as safetensors (header and numbers), and a config."""
     folder.mkdir()
     config = {"model_type": family, "hidden_size": 32, "num_attention_heads": 2, "rope_theta": 1e4}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")

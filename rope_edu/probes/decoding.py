@@ -25,27 +25,16 @@ SAME, DIFFERS, UNCLEAR, NOT_APPLICABLE = "same", "differs", "could not tell", "n
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a decoder.
-
-    Attributes:
-        name: the name of the check.
-        outcome: "same", "differs", "could not tell" or "not applicable".
-        words: what was compared and found, or why it does not apply.
-        meaning: what that means, with the smallest fix; "" where nothing is wrong.
-        chapter: the title of the chapter that explains it.
-        off: the largest difference of a token's logits, in units of their spread; None if nothing was compared.
-        bound: the largest difference that rounding explains.
-        token: the first token that differs, or None.
-    """
+    """One check of a decoder."""
 
     name: str
-    outcome: str
-    words: str
-    meaning: str = ""
-    chapter: str = ""
-    off: float | None = None
-    bound: float | None = None
-    token: int | None = None
+    outcome: str  # "same", "differs", "could not tell" or "not applicable"
+    words: str  # the ways that were compared, and their difference; or why it does not apply
+    meaning: str = ""  # of a difference, with the smallest fix
+    chapter: str = ""  # that explains it
+    off: float | None = None  # the largest difference of a token's logits, in units of their spread
+    bound: float | None = None  # the largest difference that rounding explains
+    token: int | None = None  # the first that differs
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.outcome}. {self.words}"]

@@ -32,25 +32,15 @@ DIAGNOSE, READ = "Diagnose a rotation", "Read a config"  # chapters
 
 @dataclass(frozen=True)
 class Fault:
-    """A thing that a live model's rotation does otherwise than its config states.
+    """A thing that a live model's rotation does otherwise than its config states, in words."""
 
-    Attributes:
-        where: the module, by its name in the model.
-        layers: the kind of layers, in words.
-        found, wanted: in words.
-        fix: the smallest change.
-        chapter: the title of the chapter that explains it.
-        pair: the first pair that differs, or None.
-        position: the first position at which it does, or None.
-    """
-
-    where: str
-    layers: str
+    where: str  # the module, by its name in the model
+    layers: str  # the kind of layers
     found: str
     wanted: str
-    fix: str
-    chapter: str = DIAGNOSE
-    pair: int | None = None
+    fix: str  # the smallest change
+    chapter: str = DIAGNOSE  # that explains it
+    pair: int | None = None  # the first that differs, and the first position at which it does
     position: int | None = None
 
     def __str__(self) -> str:
