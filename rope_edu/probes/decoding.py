@@ -109,24 +109,14 @@ class _NotApplicableError(Exception):
     """A check that does not apply to a decoder; its words say why."""
 
 
-@dataclass
 class _Bench:
     """A decoder, its texts, and what both give."""
 
-    decoder: Decoder
-
-    @cached_property
-    def text(self) -> np.ndarray:
-        return self._drawn(24, 2, LENGTH + LONG)[:, :LENGTH]
-
-    @cached_property
-    def long(self) -> np.ndarray:
-        return self._drawn(25, 1, LONG)
-
-    def _drawn(self, seed: int, rows: int, length: int) -> np.ndarray:
-        """Rows of tokens, of which the first ones are never drawn: they may be special."""
-        words = self.decoder.vocabulary
-        return np.random.default_rng(seed).integers(min(8, words // 2), words, size=(rows, length))
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+        words = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the first ones may be special
+        self.text = np.random.default_rng(24).integers(*words, size=(2, LENGTH + LONG))[:, :LENGTH]
+        self.long = np.random.default_rng(25).integers(*words, size=(1, LONG))
 
     @cached_property
     def whole(self) -> np.ndarray:
