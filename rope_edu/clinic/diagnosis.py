@@ -11,7 +11,7 @@ import numpy as np
 from rope_edu.clinic import axes, evidence, frequencies, reading
 from rope_edu.clinic.broken import Rotation
 from rope_edu.clinic.mistakes import MISTAKES
-from rope_edu.clinic.probe import Probe, sample
+from rope_edu.clinic.probe import SMALL, Probe, sample
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
@@ -261,8 +261,9 @@ def _rotation(
     probe: Probe, pairs: reading.Pairs, factor: float, mistakes: dict[str, str], against: RopeSpec | None
 ) -> Diagnosis:
     """Diagnosis of a function that turns pairs."""
+    near = np.stack([probe.matrix_of(p) for p in SMALL])
     clock = reading.read_clock(probe, pairs, 512 if "depends_on_longest_row" in mistakes else math.inf)
-    result = next((name for name in WIDE if reading.result_is_rounded(probe, name)), "")
+    result = next((name for name in WIDE if reading.is_rounded(near, name)), "")
     seen = _Seen(pairs, clock, factor, COARSE.get(result, frequencies.CLOSE))
     first = 0.0 if seen.swapped else clock.first_position
     rising = frequencies.rises(seen.speeds)
@@ -300,8 +301,7 @@ def _unusual(
     """Mistakes of any model, with evidence: in pairs, phases, senses, frequencies or the tail."""
     speeds, pairs, start = seen.speeds, seen.pairs, seen.clock.start
     still = pairs.layout == "interleaved" and abs(seen.factor - 1) > SAME
-    same_layout = against is not None and pairs.layout is not None
-    wanted = against.inv_freq if against is not None and same_layout else None
+    wanted = None if against is None else against.inv_freq
     positive = pairs.layout is not None and frequencies.has_positive_exponent(seen.signed, wanted)
     senses = pairs.layout is not None and len(seen.senses) > 1 and not positive
     tail = reading.tail_changes(probe, pairs, seen.factor, still)
@@ -340,30 +340,27 @@ def _few_bits(probe: Probe, seen: _Seen, against: RopeSpec | None) -> dict[str, 
     row = reading.row_taken(probe, seen.pairs, seen.clock)
     if row is not None:
         return {"table_ends": f"Found position {seen.clock.lost_at} turned as {row}."}
+    wanted, exact = _wanted_speeds(seen, against), against is not None
     for number_format, off_clock in (("bfloat16", 1e-3), ("float16", 1e-4)):
-        if not _are_rounded(seen, against, number_format):
+        if not _are_rounded(seen.speeds, wanted, number_format, exact):
             continue
         odd = [p for p in (101, 109, 123, 127) if probe.matrix(p) is not None]
         off = [np.abs(seen.clock.off(probe, seen.pairs, position)).max() for position in odd]
         kind = "angles" if max(off, default=0) > off_clock else "frequencies"
-        wanted = _wanted_speeds(seen, against)
         words = frequencies.first_difference(seen.speeds, wanted, frequencies.CLOSE)
         return {f"{kind}_in_{number_format}": words}
     for low, name in ((256, "positions_in_bfloat16"), (2048, "positions_in_float16")):
-        if reading.same_turn(probe, low, low + 1):
+        one, next_one = probe.matrix(low), probe.matrix(low + 1)
+        if one is not None and next_one is not None and np.array_equal(one, next_one):
             return {name: f"Found position {low + 1} turned as {low}."}
     return {}
 
 
-def _are_rounded(seen: _Seen, against: RopeSpec | None, number_format: str) -> bool:
-    """True if frequencies have few bits, and are near those wanted (or else a ladder), and not equal."""
-    speeds = seen.speeds
-    if not reading.has_few_bits(speeds, number_format, 1e-6):
+def _are_rounded(speeds: np.ndarray, wanted: np.ndarray, number_format: str, exact: bool) -> bool:
+    """True if speeds have few bits, and are near those wanted, and not equal; a ladder is not `exact` itself."""
+    if len(wanted) != len(speeds) or not reading.has_few_bits(speeds, number_format, 1e-6):
         return False
-    wanted = _wanted_speeds(seen, against)
-    if len(wanted) != len(speeds):
-        return False
-    near = 2.0 ** -WIDE[number_format] * (1 if against is not None else 2)
+    near = 2.0 ** -WIDE[number_format] * (1 if exact else 2)
     off = np.abs(speeds - wanted)
     smallest = 2.0**-24 if number_format == "float16" else 0.0  # between neighbours near 0
     return bool((off > frequencies.CLOSE * wanted).any() and (off <= near * wanted + smallest).all())
@@ -429,7 +426,6 @@ def _spanned(against: RopeSpec, layout: str | None) -> int:
 
 def _factor_differs(factor: float, wanted: float) -> str | None:
     """Name of the mistake in a factor, None if it is the one wanted."""
-
     same, missing, twice = (abs(factor / value - 1) <= 0.005 for value in (wanted, 1.0, wanted**2))
     if same:
         return None

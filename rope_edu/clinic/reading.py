@@ -217,27 +217,15 @@ def describe_order(order: np.ndarray, pairs: Pairs) -> str:
     return f"{words}, {negated} of them negated" if negated else words
 
 
-def same_turn(probe: Probe, one: int, other: int) -> bool:
-    """True if two positions are turned exactly alike."""
-    a, b = probe.matrix(one), probe.matrix(other)
-    return a is not None and b is not None and bool(np.array_equal(a, b))
-
-
 def is_rounded(values: np.ndarray, number_format: str, within: float = 0.0) -> bool:
     """True if all numbers are of a format (to a relative error)."""
-    rounded = round_to(values, number_format)
-    return bool((np.abs(rounded - values) <= within * np.abs(values)).all())
+    return np.allclose(round_to(values, number_format), values, rtol=within, atol=0)
 
 
 def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
     """True if all numbers have as few digits as a format gives (to a relative error), however small."""
     scale = 2.0 ** np.floor(np.log2(np.where(values > 0, values, 1.0)))
     return is_rounded(values / scale, number_format, within) or is_rounded(values, number_format, within)
-
-
-def result_is_rounded(probe: Probe, number_format: str) -> bool:
-    """True if every entry of the matrices is a number of a format."""
-    return all(is_rounded(probe.matrix_of(p), number_format) for p in SMALL)
 
 
 def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> str:
@@ -252,5 +240,5 @@ def turn_width(probe: Probe, pairs: Pairs, factor: float) -> str:
     """Width in which cosines and sines are kept, from the lengths of turned unit vectors."""
     lengths = np.linalg.norm(blocks(probe, pairs, SMALL), axis=-1)
     off = np.abs(lengths / factor - 1).max()
-    widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3}
-    return next((name for name, bound in widths.items() if off <= bound), "bfloat16")
+    widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3, "bfloat16": math.inf}
+    return next(name for name, bound in widths.items() if off <= bound)
