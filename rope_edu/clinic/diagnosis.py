@@ -282,7 +282,7 @@ def _rotation(
         is_rotation=True,
         layout=pairs.layout,
         sense=seen.sense,
-        base=None if {"one_clock", "exponent_sign"} & set(found) else ladder.base,
+        base=None if {"one_clock", "exponent_sign"} & set(found) else ladder.base or None,
         rotary_dim=pairs.rotary_dim,
         first_feature=pairs.begin,
         comes_out=comes_out,
@@ -327,7 +327,7 @@ def _precision(probe: Probe, seen: _Seen, found: frequencies.Ladder, rising: boo
     """Widths in which angles, and cosines and sines, are kept."""
     exact = seen.clock.speed
     whole = found.off < 1e-6 and found.follow == len(seen.speeds) == len(exact)
-    if whole and found.steps is not None and seen.pairs.layout:
+    if whole and seen.pairs.layout:
         exact = np.sign(exact) * (found.steps[::-1] if rising else found.steps)
     return {
         "angles": reading.angle_width(probe, seen.pairs, seen.clock, exact),
@@ -371,12 +371,11 @@ def _wanted_speeds(seen: _Seen, against: RopeSpec | None) -> np.ndarray:
     if against is not None:
         return against.inv_freq
     found = frequencies.ladder(seen.speeds, seen.pairs.rotary_dim)
-    falls = found.base is not None and found.base > 1 and found.follow == len(seen.speeds)
-    return found.steps if falls and found.steps is not None else np.empty(0)
+    return found.steps if found.base > 1 and found.follow == len(seen.speeds) else np.empty(0)
 
 
 def _differences(
-    seen: _Seen, against: RopeSpec, base: float | None, found: dict[str, str], ask_speeds: bool
+    seen: _Seen, against: RopeSpec, base: float, found: dict[str, str], ask_speeds: bool
 ) -> dict[str, str]:
     """Differences from the rotation wanted, with evidence."""
     pairs, differ, memory = seen.pairs, {}, _memory(seen, against)

@@ -162,7 +162,7 @@ def test_pairs_have_a_layout_where_neighbours_or_halves_meet_from_an_even_featur
 def test_a_first_pair_that_stands_still_divides_nothing():
     still = SPEC.replace(inv_freq=np.array([0.0, 0.1, 0.01, 0.001]))
     with np.errstate(all="raise"):
-        found = frequencies.differ(np.array([0.5, 0.1, 0.01, 0.001]), still, None, 1e-3)
+        found = frequencies.differ(np.array([0.5, 0.1, 0.01, 0.001]), still, 0.0, 1e-3)
     assert found == {
         "other_frequencies": "Found 0.5 radians per token in pair 0, wanted 0; 1 of 4 pairs differ."
     }
