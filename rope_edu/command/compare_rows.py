@@ -37,13 +37,12 @@ class Order:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of q and k in the second checkpoint: the order wanted, and what was found of each projection.
+    """The rows of q and k in the second checkpoint.
 
     Attributes:
         right: True if all are as wanted, False if not, None if the weights are those of another model.
         wanted: the order, in words.
-        wrong: the projections in another order.
-        count: how many projections were compared.
+        wrong: the projections in another order, of `count` that were compared.
     """
 
     right: bool | None
