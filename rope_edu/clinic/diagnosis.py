@@ -3,26 +3,31 @@ r"""Diagnose a rotation: say in words which one it is, and which known mistakes 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rope_edu.clinic import axes, evidence, frequencies, reading
+from rope_edu.clinic import evidence, frequencies, reading
+from rope_edu.clinic.axes import Axes
 from rope_edu.clinic.broken import Rotation
 from rope_edu.clinic.mistakes import MISTAKES
-from rope_edu.clinic.probe import SMALL, Probe, sample
+from rope_edu.clinic.probe import SMALL, Probe
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
 SAME = 1e-4  # of an attention factor
-UNREADABLE = {"differs_when_repeated", "keeps_first_positions", "mixes_tokens", "adds_instead_of_turning"}
-UNREADABLE |= {"not_linear", "turns_along_heads"}
-REACHING = {
-    "remembers_earlier_calls",
-    "depends_on_longest_row",
-    "adds_instead_of_turning",
-}  # far, or with zeros
+QUESTIONS = {  # in this order; True: no matrix can be read, and nothing more is asked
+    Probe.turns_along_heads: True,
+    Probe.differs_when_repeated: True,
+    Probe.keeps_first_positions: True,
+    Probe.remembers_earlier_calls: False,
+    Probe.changes_its_input: False,
+    Probe.mixes_tokens: True,
+    Probe.mixes_batch: False,
+    Probe.depends_on_longest_row: False,
+    Probe.adds_instead_of_turning: True,
+    Probe.not_linear: True,
+}
 WIDE = {"bfloat16": 8, "float16": 11}  # significant bits
 COARSE = {"bfloat16": 0.01, "float16": 0.002}  # relative error of frequencies, where results are so narrow
 
@@ -141,9 +146,9 @@ def diagnose(
         raise ValueError(f"against must be a RopeSpec or None, got {type(against).__name__}{hint}")
     if against is not None and against.head_dim != head_dim:
         raise ValueError(f"head_dim must be that of the spec, {against.head_dim}, got {head_dim}")
-    probe = Probe(function, head_dim, axes.Axes.parse(takes))
-    mistakes = find_side_effects(probe)
-    if UNREADABLE & set(mistakes):
+    probe = Probe(function, head_dim, Axes.parse(takes))
+    mistakes, readable = find_side_effects(probe)
+    if not readable:
         return _not_a_rotation(probe, mistakes)
     pairs, wrong, factor = _read(probe)
     if wrong or factor is None:
@@ -156,43 +161,26 @@ def _not_a_rotation(probe: Probe, mistakes: dict[str, str], layout: str | None =
     return Diagnosis(probe.head_dim, layout=layout, mistakes=tuple(mistakes), evidence=mistakes)
 
 
-def find_side_effects(probe: Probe) -> dict[str, str]:
-    """Mistakes, with evidence, that show before a matrix is read: state, side effects, rows that are not alone.
+def find_side_effects(probe: Probe) -> tuple[dict[str, str], bool]:
+    """Mistakes, with evidence, that show before a matrix is read, and whether one can be read.
 
     Where rows do not take the positions given, the probe is told how to read matrices all the same.
     """
-    vector = sample(1, probe.head_dim)[0]
     mistakes: dict[str, str] = {}
-    questions: dict[str, Callable[[], str | None]] = {
-        "turns_along_heads": lambda: axes.turns_along_heads(probe.axes, probe.call_whole, vector),
-        "differs_when_repeated": probe.repeats,
-        "keeps_first_positions": probe.keeps_first_positions,
-        "remembers_earlier_calls": probe.remembers,
-        "changes_its_input": lambda: probe.changed_input,
-        "mixes_tokens": probe.mixes_tokens,
-        "mixes_batch": lambda: axes.mixes_batch(probe.axes, probe.call_whole, vector),
-        "depends_on_longest_row": lambda: None if mistakes else probe.depends_on_longest(),
-        "adds_instead_of_turning": probe.adds,
-        "not_linear": probe.bends,
-    }
-    for name, ask in questions.items():
-        try:
-            found = ask()
-        except ValueError:  # a table that ends with an error is honest
-            if name not in REACHING:
-                raise
+    for ask, is_the_end in QUESTIONS.items():
+        if ask is Probe.depends_on_longest_row and mistakes:
             continue
-        if found:
-            mistakes[name] = found
-            if name in UNREADABLE:
-                return mistakes
+        if found := ask(probe):
+            mistakes[ask.__name__] = found
+            if is_the_end:
+                return mistakes, False
     if miscount := probe.miscounts():
         name, mistakes[name] = miscount
         probe.by_place = name in ("ignores_positions", "counts_from_the_first")
         probe.by_row = not probe.by_place
     elif found := probe.depends_on_length():
         mistakes["depends_on_length"] = found
-    return mistakes
+    return mistakes, True
 
 
 def _read(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
