@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -113,7 +113,10 @@ class _Probe:
                 continue
             if any(self.empty(name, buffer, values) for buffer, values in buffers):
                 continue
-            takes = _arguments(module)
+            try:
+                takes = list(inspect.signature(module.forward).parameters)
+            except (TypeError, ValueError):
+                takes = []
             for buffer, _ in buffers if len(takes) >= 2 else ():
                 prefix = _prefix(buffer) if "layer_type" in takes else ""
                 given = partial(_called, module, self.model, layer_type=prefix)
@@ -244,13 +247,6 @@ class _Probe:
             self.faults.append(Fault(where, words, **{"fix": fix, "chapter": READ, **found}))
 
 
-def _arguments(module: Any) -> Sequence[str]:
-    try:
-        return list(inspect.signature(module.forward).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
 def _prefix(buffer: str) -> str:
     """The word before "inv_freq" in a buffer's name: "", or that of a kind of layers."""
     return buffer.removesuffix("inv_freq").rstrip("_")
@@ -296,11 +292,9 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the tables that a module holds: name, and cosines + i sines, a row for each position."""
     import torch
 
-    held = {name: each for name, each in module.named_buffers(recurse=False) if TABLES.search(name)}
-    held |= {
-        name: each
-        for name, each in vars(module).items()
-        if isinstance(each, torch.Tensor) and TABLES.search(name)
+    own = {**dict(module.named_buffers(recurse=False)), **vars(module)}
+    held = {
+        name: each for name, each in own.items() if isinstance(each, torch.Tensor) and TABLES.search(name)
     }
     for name, values in held.items():
         if values.is_meta or not (values.is_floating_point() or values.is_complex()):
@@ -325,25 +319,18 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 def _by_pair(values: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     """Return cosines and sines by pair, of a table by pair or by feature in either layout; else None."""
-    width, pairs = values.shape[1], wanted.shape[1]
-    if width == pairs:
-        return None if _twice(values) and not _twice(wanted) else values
-    if width == 2 * pairs:
-        halves, neighbours = values.reshape(-1, 2, pairs), values.reshape(-1, pairs, 2)
-        if np.allclose(halves[:, 0], halves[:, 1], atol=1e-6):
-            return np.asarray(halves[:, 0])
-        if np.allclose(neighbours[..., 0], neighbours[..., 1], atol=1e-6):
-            return np.asarray(neighbours[..., 0])
-    return None
+    pairs, once = wanted.shape[1], _once(values)
+    if values.shape[1] == pairs:
+        return values if once is None or _once(wanted) is not None else None
+    return once if values.shape[1] == 2 * pairs else None
 
 
-def _twice(values: np.ndarray) -> bool:
-    """Tell whether a table has the numbers of each pair twice, in either layout."""
+def _once(values: np.ndarray) -> np.ndarray | None:
+    """Return half of a table that has the numbers of each pair twice, in either layout; else None."""
     if values.shape[1] % 2:
-        return False
-    first, second = np.split(values, 2, axis=1)
-    neighbours = np.allclose(values[:, ::2], values[:, 1::2], atol=1e-6)
-    return neighbours or np.allclose(first, second, atol=1e-6)
+        return None
+    neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
+    return next((one for one, two in (halves, neighbours) if np.allclose(one, two, atol=1e-6)), None)
 
 
 def _compared(
@@ -385,7 +372,11 @@ def _difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> di
     pairs, width = len(spec.inv_freq), values.shape[1]
     compared = _compared(values, spec, positions)
     if compared is None:
-        wide = f"{width // 2} pairs, each twice" if _twice(values) else f"{width} numbers for a position"
+        wide = (
+            f"{width // 2} pairs, each twice"
+            if _once(values) is not None
+            else f"{width} numbers for a position"
+        )
         return {"found": wide, "wanted": f"{pairs} pairs, or each twice in one of the two layouts"}
     found, wrong = compared
     if not wrong.any():
