@@ -8,6 +8,7 @@ and (batch, seq), and are right on two axes. The names are those of `MISTAKES`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -101,6 +102,7 @@ def _by_tables(
     sin: Table = np.sin,
     partner: Callable[[np.ndarray, str], np.ndarray] = _swapped,
     laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
+    angles_of: Callable[..., Any] = rope_angles,
 ) -> Maker:
     """Turn the first rotary_dim features by tables laid out for this or another layout, and pass the others."""
 
@@ -109,7 +111,7 @@ def _by_tables(
 
         def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
             head, tail = np.split(x, [spec.rotary_dim], axis=-1)
-            angles = np.asarray(rope_angles(positions, spec.inv_freq))
+            angles = angles_of(positions, spec.inv_freq)
             by_pair = cos(angles), sin(angles)
             c, s = (np.repeat(each, 2, axis=-1) if neighbours else np.tile(each, 2) for each in by_pair)
             turned = spec.attention_factor * (head * c + partner(head, spec.layout) * s)
@@ -124,6 +126,12 @@ def _late_sines(angles: np.ndarray) -> np.ndarray:
     """Sines that begin a third of the pairs too late, as in a row of both that is read as if it were wider."""
     late = -(-angles.shape[-1] // 3)
     return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
+
+
+def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.ndarray:
+    """Angles of rounded positions; there are none beyond the largest number of the format."""
+    rounded = round_to(positions, "float16")
+    return np.outer(np.where(np.isfinite(rounded), rounded, np.nan), inv_freq)
 
 
 # Mistakes of other forms
@@ -227,11 +235,10 @@ BROKEN: dict[str, Maker] = {
     "adds_row_number": _counts(lambda positions: positions + np.arange(len(positions))),
     "table_ends": _counts(lambda positions: np.minimum(positions, TABLE_ROWS - 1)),
     "positions_in_bfloat16": _counts(lambda positions: round_to(positions, "bfloat16")),
-    "positions_in_float16": _counts(lambda positions: round_to(positions, "float16")),
+    "positions_in_float16": _by_tables(angles_of=_of_float16_positions),
     "frequencies_in_bfloat16": _by_frequencies(lambda wanted: round_to(wanted, "bfloat16")),
     "angles_in_bfloat16": _by_tables(
-        lambda angles: np.cos(round_to(angles, "bfloat16")),
-        lambda angles: np.sin(round_to(angles, "bfloat16")),
+        angles_of=lambda positions, inv_freq: round_to(rope_angles(positions, inv_freq), "bfloat16")
     ),
     "result_in_bfloat16": lambda spec: lambda x, p: round_to(right(spec)(x, p), "bfloat16").astype(x.dtype),
     "remembers_earlier_calls": _remembers,

@@ -187,10 +187,8 @@ def _read(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
     """Pairs, their mistake if any, and their factor; as if features came out in order, if that helps."""
     found = _judged(probe)
     at_0 = probe.matrix_of(0)
-    is_diagonal, diagonal = not (at_0 - np.diag(np.diag(at_0))).any(), np.diag(at_0)
-    unclear = found[1] in ("mixes_features", "table_of_other_layout") or (
-        is_diagonal and (diagonal < 0).any()
-    )
+    negated = (np.diag(at_0) < 0).any() and np.array_equal(at_0, np.diag(np.diag(at_0)))
+    unclear = negated or found[1] in ("mixes_features", "table_of_other_layout")
     if not unclear or not probe.undo_order():
         return found
     undone = _judged(probe)

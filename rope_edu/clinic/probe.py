@@ -272,5 +272,4 @@ def _listed(positions: list[int]) -> str:
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> float:
-    """Largest difference between two arrays."""
     return float(np.abs(one - other).max())

@@ -127,10 +127,9 @@ def _projections(tensors: dict[str, Stored]) -> dict[tuple[str, ...], tuple[str,
 
 
 def _wanted(specs: list[RopeSpec | None], named: list[Order]) -> str:
-    if specs[0] and specs[1]:
-        if specs[0].layout == specs[1].layout:
-            return SAME
-        return TO_HALVES if specs[1].layout == "half_split" else TO_PAIRS
+    first, second = (spec and spec.layout for spec in specs)
+    if first and second:
+        return SAME if first == second else TO_HALVES if second == "half_split" else TO_PAIRS
     return next((each for each in named[0].orders if each in (SAME, TO_HALVES, TO_PAIRS)), SAME)
 
 

@@ -42,7 +42,6 @@ class Kinds:
 
     @property
     def turning(self) -> dict[str | None, Reading]:
-        """Return the kinds that rotate."""
         return {label: each for label, each in self.readings.items() if each.rope_type != STILL}
 
     def at(self, label: str | None, length: int) -> Reading:
@@ -79,7 +78,6 @@ class Kinds:
         return None if best is None else (best.layer_type, best.spec)
 
     def words(self, label: str | None) -> str:
-        """Return a kind in words."""
         return "all layers" if label is None else f"{label} layers"
 
 
