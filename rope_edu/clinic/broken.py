@@ -131,7 +131,7 @@ def _late_sines(angles: np.ndarray) -> np.ndarray:
 def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.ndarray:
     """Angles of rounded positions; there are none beyond the largest number of the format."""
     rounded = round_to(positions, "float16")
-    return np.outer(np.where(np.isfinite(rounded), rounded, np.nan), inv_freq)
+    return np.where(np.isfinite(rounded), rounded, np.nan)[..., None] * inv_freq
 
 
 # Mistakes of other forms
