@@ -11,7 +11,7 @@ ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/",
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
 # The library's own tests, whose reach `make coverage` measures, and all others that need no built book
-LIBRARY := rope_edu $(addprefix tests/,plain encodings attention config clinic vectors fast nn command)
+LIBRARY := rope_edu $(addprefix tests/,plain encodings attention config clinic vectors fast nn probes command)
 REST := $(addprefix tests/,check makers training typing widgets) $(wildcard tests/test_*.py)
 
 # A test in a browser waits a sixth of its time: three for two cores keep both busy

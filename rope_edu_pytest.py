@@ -43,13 +43,13 @@ class Vectors(pytest.Collector):
 
     def collect(self) -> list[pytest.Item]:
         """Find the function, and make a test of each case; UsageError if it cannot be called."""
-        from rope_edu.clinic.__main__ import find
+        from rope_edu.command.somebodys import function as named
         from rope_edu.vectors import runner
 
         width, cases = (self.config.getoption(f"--rotation-{each}") for each in ("width", "cases"))
         sys.path.insert(0, str(self.config.invocation_params.dir))
         try:
-            function = find(self.of, as_torch=False)
+            function = named(self.of)
             runner.check_call(function, width, cases)
         except ValueError as error:
             raise pytest.UsageError(f"--rotation: {error}") from None

@@ -19,67 +19,95 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from typing import Any
 
-from rope_edu.clinic import __main__ as clinic
-from rope_edu.command import check_live, compare_files, compare_rows, hand_out, read_files
-from rope_edu.vectors import __main__ as vectors
+import numpy as np
+
+from rope_edu.command import (
+    check_live,
+    compare_files,
+    compare_rows,
+    examine,
+    hand_out,
+    read_files,
+    run_vectors,
+)
+from rope_edu.encodings.layouts import LAYOUTS
+from rope_edu.vectors.runner import CALLS, WIDTHS
+
+COMMANDS = {  # each has `run`, and its docstring is the help
+    "read": read_files,
+    "compare": compare_files,
+    "weights": compare_rows,
+    "model": check_live,
+    "decode": check_live,
+    "diagnose": examine,
+    "vectors": run_vectors,
+    "examples": hand_out,
+}
+AXES, FORMAT = "axes of x, such as: batch heads seq head_dim", "number format of the function (float64)"
+OPTIONS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # whose it is, its name, and the rest for argparse
+    ("read", "files", {"nargs": "+", "metavar": "FILE", "help": "config.json, a folder with one, or a GGUF"}),
+    ("compare weights", "wanted", {"metavar": "A", "help": "the one that is right"}),
+    ("compare weights", "found", {"metavar": "B", "help": "the one that is held against it"}),
+    ("weights", "--head-dim", {"type": int, "help": "width of a head, where neither file states it"}),
+    ("model decode", "made", {"metavar": "module:make", "help": "a model, or a function that makes one"}),
+    ("model", "--config", {"help": "a config.json or a preset's name; else the model's own config"}),
+    ("diagnose vectors", "function", {"help": "module:function"}),
+    ("diagnose", "--head-dim", {"type": int, "help": "width of x; with --config that of the file"}),
+    ("diagnose", "--torch", {"action": "store_true", "help": "pass and expect torch tensors"}),
+    ("diagnose", "--base", {"type": float, "help": "compare with plain RoPE of this base"}),
+    ("diagnose", "--rotary-dim", {"type": int, "help": "with --base: width that turns; else all features"}),
+    ("diagnose", "--layout", {"choices": LAYOUTS, "help": "with --base: layout wanted; else interleaved"}),
+    ("diagnose", "--config", {"help": "compare with the rotation of this config.json or GGUF"}),
+    ("diagnose", "--takes", {"default": "seq head_dim", "help": AXES}),
+    ("diagnose", "--layer-type", {"help": "with --config: which layers, where they differ"}),
+    ("vectors", "--width", {"choices": WIDTHS, "default": "float64", "help": FORMAT}),
+    ("vectors", "--cases", {"choices": CALLS, "default": "rotate", "help": "the file of cases (rotate)"}),
+    (
+        "examples",
+        "folder",
+        {"nargs": "?", "metavar": "DIR", "help": "where to write them; else they are named"},
+    ),
+    (" ".join(COMMANDS), "--json", {"action": "store_true", "help": "print JSON"}),
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return the exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    # these two have commands of their own rooms, which know their options
-    if arguments[:1] == ["diagnose"]:
-        return clinic.main(arguments[1:], "rope-edu diagnose")
-    if arguments[:1] == ["vectors"]:
-        return vectors.main(arguments[1:], "rope-edu vectors")
-    chosen = _parser().parse_args(arguments)
+    parsers = _parsers()
+    chosen = parsers[""].parse_args(arguments)
+    if sys.path[0]:  # somebody's module is in the current folder
+        sys.path.insert(0, "")
     try:
-        status, facts, words = RUN[chosen.command](chosen)
-        print(json.dumps(facts, ensure_ascii=False, indent=1) if chosen.json else words)
+        status, facts, words = COMMANDS[chosen.command].run(chosen)
+        if chosen.json:
+            words = json.dumps(facts, ensure_ascii=False, indent=1, default=np.ndarray.tolist)
+        print(words)
         return status
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except (ValueError, OSError) as error:
+        if chosen.command in ("diagnose", "vectors"):
+            parsers[chosen.command].error(str(error))
         print(json.dumps({"could_not_tell": str(error)}) if chosen.json else f"Could not tell: {error}")
         return 2
 
 
-RUN: dict[str, Callable[[argparse.Namespace], tuple[int, object, str]]] = {
-    "read": lambda chosen: read_files.run(chosen.files),
-    "compare": lambda chosen: compare_files.run(chosen.wanted, chosen.found),
-    "weights": lambda chosen: compare_rows.run(chosen.wanted, chosen.found, chosen.head_dim),
-    "model": lambda chosen: check_live.run_model(chosen.made, chosen.config),
-    "decode": lambda chosen: check_live.run_decode(chosen.made),
-    "examples": lambda chosen: hand_out.run(chosen.folder),
-}
-
-
-def _parser() -> argparse.ArgumentParser:
+def _parsers() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of the whole command line as "", and that of each subcommand by its name."""
     form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("rope-edu", description=__doc__, formatter_class=form)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", help="one of these")
-    reading = commands.add_parser("read", description=read_files.__doc__)
-    reading.add_argument("files", nargs="+", metavar="FILE", help="config.json, a folder with one, or a GGUF")
-    comparing = commands.add_parser("compare", description=compare_files.__doc__)
-    weighing = commands.add_parser("weights", description=compare_rows.__doc__)
-    weighing.add_argument("--head-dim", type=int, help="width of a head, where neither file states it")
-    for each in (comparing, weighing):
-        each.add_argument("wanted", metavar="A", help="the one that is right")
-        each.add_argument("found", metavar="B", help="the one that is held against it")
-    live = check_live.__doc__
-    probing = commands.add_parser("model", description=live, formatter_class=form)
-    probing.add_argument("--config", help="a config.json or a preset's name; else the model's own config")
-    decoding = commands.add_parser("decode", description=live, formatter_class=form)
-    for each in (probing, decoding):
-        each.add_argument("made", metavar="module:make", help="a model, or a function that makes one")
-    handing = commands.add_parser("examples", description=hand_out.__doc__, formatter_class=form)
-    handing.add_argument("folder", nargs="?", metavar="DIR", help="where to write them; else they are named")
-    for each in (reading, comparing, weighing, probing, decoding, handing):
-        each.add_argument("--json", action="store_true", help="print JSON")
-    return parser
+    whole = argparse.ArgumentParser("rope-edu", description=__doc__, formatter_class=form)
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND", help="one of these")
+    parsers = {
+        name: commands.add_parser(name, description=module.__doc__, formatter_class=form)
+        for name, module in COMMANDS.items()
+    }
+    for names, option, facts in OPTIONS:
+        for name in names.split():
+            parsers[name].add_argument(option, **facts)
+    return {"": whole, **parsers}
 
 
 if __name__ == "__main__":

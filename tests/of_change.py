@@ -11,7 +11,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ALWAYS = ["tests/test_import.py"]
-LIBRARY = ("plain", "encodings", "attention", "config", "clinic", "vectors", "fast", "nn", "command")
 BROWSER = ("book/assets", "book/extensions", "tests/book")
 
 

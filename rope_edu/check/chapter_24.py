@@ -6,7 +6,7 @@ import numpy as np
 
 from rope_edu.check.answers import Answer, names, number, of_function, whole
 from rope_edu.check.exercise import Verdict, close, judges
-from rope_edu.clinic.specimen import Kept, Specimen
+from rope_edu.probes import Kept, Specimen
 
 BUGS = {"A", "B", "C", "D", "E"}
 SEEN = {"A": True, "B": False, "C": True, "D": False, "E": True}

@@ -1,18 +1,14 @@
-r"""Axes of the arrays that a rotation takes, and the two mistakes that only arrays with heads or a batch show."""
+r"""Axes of the arrays that a rotation takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 SIZES = {"batch": 2, "heads": 3}
 LEADING = ("batch", "heads", "seq")  # order in which results are compared
-SQUARE = 8  # heads and tokens of the probe for heads: with equal sizes, a wrong axis raises no error
-SAME = 1e-6
-
-Call = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -64,32 +60,3 @@ class Axes:
     def first_rows(self, whole: np.ndarray) -> np.ndarray:
         """Rows `(seq, head_dim)` of the first head and batch row."""
         return self.in_order(whole)[0, 0]
-
-
-ROWS = Axes(("seq", "head_dim"))
-
-
-def turns_along_heads(axes: Axes, call: Call, vector: np.ndarray) -> str | None:
-    """Evidence that heads at one position are turned differently, or None; one vector stands everywhere."""
-    if "heads" not in axes.names:
-        return None
-    x = axes.fill(np.tile(vector, (SQUARE, 1)), SIZES | {"heads": SQUARE})
-    found = axes.in_order(call(x, axes.repeat(range(SQUARE))))
-    by_head, by_token = np.abs(found - found[:, :1]).max(), np.abs(found - found[:, :, :1]).max()
-    words = (
-        f"Heads at one position differ by {by_head:.3g}, wanted 0; positions in one head by {by_token:.3g}"
-    )
-    return f"{words} (axes: {' '.join(axes.names)})." if by_head > SAME else None
-
-
-def mixes_batch(axes: Axes, call: Call, vector: np.ndarray) -> str | None:
-    """Evidence that a batch row is not turned by its own positions, or None."""
-    if "batch" not in axes.names:
-        return None
-    x = axes.fill(np.tile(vector, (SQUARE, 1)), SIZES)
-    ahead = 20 + np.arange(SQUARE)
-    alike = axes.in_order(call(x, np.stack((ahead, ahead))))
-    own = axes.in_order(call(x, np.stack((np.arange(SQUARE), ahead))))
-    off = max(np.abs(alike[1] - alike[0]).max(), np.abs(own[1] - alike[1]).max())
-    words = f"Beside a row at 0 to 7, the batch row at 20 to 27 differs by {off:.3g}, wanted 0."
-    return words if off > SAME else None

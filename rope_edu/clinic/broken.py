@@ -8,15 +8,16 @@ and (batch, seq), and are right on two axes. The names are those of `MISTAKES`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
-from rope_edu.encodings.precision import Pipeline, pipeline_cos_sin, round_to
+from rope_edu.encodings.precision import round_to
 
 Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Maker = Callable[[RopeSpec], Rotation]
-Table = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin, or a mistaken one
+Table = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin, or a mistaken one, of angles (seq, pairs)
 TABLE_ROWS = 600
 TOO_MUCH = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16, where none is wanted
 
@@ -24,12 +25,8 @@ TOO_MUCH = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16, 
 def right(spec: RopeSpec) -> Rotation:
     r"""The rotation that a spec describes, as a plain function.
 
-    Args:
-        spec: frequencies, layout, widths and attention factor.
-
-    Returns:
-        x `(seq, head_dim)`, positions `(seq,)` -> x rotated; x `(batch, heads, seq, head_dim)` takes positions
-        `(seq,)` or `(batch, seq)`.
+    It takes x `(seq, head_dim)` and positions `(seq,)`, or x `(batch, heads, seq, head_dim)` and positions `(seq,)`
+    or `(batch, seq)`, and returns x rotated.
 
     >>> from rope_edu import plain_rope
     >>> right(plain_rope(2))(np.array([[1.0, 0.0]]), np.array([0])).tolist()
@@ -39,7 +36,7 @@ def right(spec: RopeSpec) -> Rotation:
     """
 
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        angles = _angles(positions, spec)
+        angles = rope_angles(positions, spec.inv_freq)
         if positions.ndim > 1:  # one row of positions for all heads of a batch row
             angles = angles[:, None]
         return np.asarray(apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor))
@@ -47,21 +44,19 @@ def right(spec: RopeSpec) -> Rotation:
     return rotate
 
 
-def _angles(positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
-    return np.asarray(rope_angles(positions, spec.inv_freq))
+# Mistakes that are right rotations by a wrong spec
 
 
 def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:
-    """Mistakes that are right rotations by a wrong spec."""
     return lambda spec: right(change(spec))
+
+
+def _by_frequencies(change: Callable[[np.ndarray], np.ndarray]) -> Maker:
+    return _changed(lambda spec: spec.replace(inv_freq=change(spec.inv_freq)))
 
 
 def _other_layout(spec: RopeSpec) -> RopeSpec:
     return spec.replace(layout="half_split" if spec.layout == "interleaved" else "interleaved")
-
-
-def _scaled(power: float = 1.0, times: float = 1.0) -> Callable[[RopeSpec], RopeSpec]:
-    return lambda spec: spec.replace(inv_freq=times * spec.inv_freq**power)
 
 
 def _of_the_whole_head(spec: RopeSpec) -> RopeSpec:
@@ -76,58 +71,75 @@ def _whole_head(spec: RopeSpec) -> RopeSpec:
     return spec.replace(inv_freq=base ** (-np.arange(0, width, 2) / width))
 
 
-def _table(angles: np.ndarray, layout: str) -> np.ndarray:
-    """Lay angles of pairs out over features: neighbours alike, or halves alike."""
-    return np.repeat(angles, 2, axis=-1) if layout == "interleaved" else np.tile(angles, 2)
+def _memory(wanted: np.ndarray) -> np.ndarray:
+    """Frequencies as a buffer holds them that was allocated and never filled: remains of other tensors."""
+    rng = np.random.default_rng(45902)
+    left = np.where(rng.random(len(wanted)) < 0.3, 6.9e-18, rng.random(len(wanted)))
+    left[0], left[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
+    return left
+
+
+# Mistakes that turn by other positions, (seq,), than those given
+
+
+def _counts(taken: Callable[[np.ndarray], np.ndarray]) -> Maker:
+    return lambda spec: lambda x, positions: right(spec)(x, taken(positions))
+
+
+# Mistakes of the form x · cos + partner · sin
 
 
 def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
-    """The factor beside the sine: (−second, first) of every pair."""
+    """The partner of each feature: (−second, first) of every pair."""
     first, second = pair_slices(x.shape[-1], layout)
     swapped = np.empty_like(x)
     swapped[..., first], swapped[..., second] = sign * x[..., second], x[..., first]
     return swapped
 
 
-def _turned(
-    head: np.ndarray, cos: np.ndarray, sin: np.ndarray, layout: str, table: str = "", sign: float = -1.0
-) -> np.ndarray:
-    """x · cos + swapped(x) · sin, with cosines and sines `(seq, pairs)` laid out for this or another layout."""
-    cos, sin = _table(cos, table or layout), _table(sin, table or layout)
-    return head * cos + _swapped(head, layout, sign) * sin
-
-
-def _by_tables(cos: Table, sin: Table, *, other_table: bool = False, sign: float = -1.0) -> Maker:
-    """Mistakes of the form x · cos + swapped(x) · sin."""
-
-    def turn(head: np.ndarray, positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
-        angles, table = _angles(positions, spec), _other_layout(spec).layout if other_table else spec.layout
-        return spec.attention_factor * _turned(head, cos(angles), sin(angles), spec.layout, table, sign)
-
-    return _beside_the_tail(turn)
-
-
-def _beside_the_tail(turn: Callable[[np.ndarray, np.ndarray, RopeSpec], np.ndarray]) -> Maker:
-    """Turn the first rotary_dim features by their positions `(seq,)`, and pass the others."""
+def _by_tables(
+    cos: Table = np.cos,
+    sin: Table = np.sin,
+    partner: Callable[[np.ndarray, str], np.ndarray] = _swapped,
+    laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
+    angles_of: Callable[..., Any] = rope_angles,
+) -> Maker:
+    """Turn the first rotary_dim features by tables laid out for this or another layout, and pass the others."""
 
     def make(spec: RopeSpec) -> Rotation:
-        width = spec.rotary_dim
-        return lambda x, positions: np.concatenate(
-            (turn(x[..., :width], positions, spec), x[..., width:]), axis=-1
-        )
+        neighbours = laid_out_for(spec).layout == "interleaved"
+
+        def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+            head, tail = np.split(x, [spec.rotary_dim], axis=-1)
+            angles = angles_of(positions, spec.inv_freq)
+            by_pair = cos(angles), sin(angles)
+            c, s = (np.repeat(each, 2, axis=-1) if neighbours else np.tile(each, 2) for each in by_pair)
+            turned = spec.attention_factor * (head * c + partner(head, spec.layout) * s)
+            return np.concatenate((turned, tail), axis=-1, dtype=x.dtype)
+
+        return rotate
 
     return make
 
 
-def _rolls_features(head: np.ndarray, positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
-    angles = _table(_angles(positions, spec), spec.layout)
-    return head * np.cos(angles) + np.roll(head, 1, -1) * np.sin(angles)
+def _late_sines(angles: np.ndarray) -> np.ndarray:
+    """Sines that begin a third of the pairs too late, as in a row of both that is read as if it were wider."""
+    late = -(-angles.shape[-1] // 3)
+    return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
+
+
+def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.ndarray:
+    """Angles of rounded positions; there are none beyond the largest number of the format."""
+    rounded = round_to(positions, "float16")
+    return np.where(np.isfinite(rounded), rounded, np.nan)[..., None] * inv_freq
+
+
+# Mistakes of other forms
 
 
 def _wrong_pairs(spec: RopeSpec) -> Rotation:
     """Pair even features with even ones, odd with odd."""
-    features = np.arange(spec.head_dim)
-    head, tail = np.split(features, [spec.rotary_dim])
+    head, tail = np.split(np.arange(spec.head_dim), [spec.rotary_dim])
     order = np.concatenate((head[::2], head[1::2], tail))
     rotate = right(spec.replace(layout="interleaved"))
     return lambda x, positions: rotate(x[:, order], positions)[:, np.argsort(order)]
@@ -140,15 +152,10 @@ def _adds(spec: RopeSpec) -> Rotation:
     return lambda x, positions: (x + np.cos(0.01 * positions[:, None] * places)) @ matrix
 
 
-def _counts(taken: Callable[[np.ndarray], np.ndarray]) -> Maker:
-    """Mistakes that turn by other positions, `(seq,)`, than those given."""
-    return lambda spec: lambda x, positions: right(spec)(x, taken(positions))
-
-
 def _cached_by_length(spec: RopeSpec) -> Rotation:
     """Keep the angles of the first call with each number of rows."""
-    angles: dict[int, np.ndarray] = {}
-    return lambda x, positions: right(spec)(x, angles.setdefault(len(x), positions.copy()))
+    kept: dict[int, np.ndarray] = {}
+    return lambda x, positions: right(spec)(x, kept.setdefault(len(x), positions.copy()))
 
 
 def _along_heads(spec: RopeSpec) -> Rotation:
@@ -157,25 +164,9 @@ def _along_heads(spec: RopeSpec) -> Rotation:
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         if x.ndim == 2:
             return right(spec)(x, positions)
-        angles = rope_angles(np.arange(x.shape[1]), spec.inv_freq)[:, None]  # (heads, 1, pairs)
-        return np.asarray(apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor))
+        return right(spec)(x.swapaxes(1, 2), np.arange(x.shape[1])).swapaxes(1, 2)
 
     return rotate
-
-
-def _sines_of_other_pairs(head: np.ndarray, positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
-    """Read a row of cosines and sines as if it were wider: the sines begin a third of the pairs too late."""
-    angles, late = _angles(positions, spec), -(-len(spec.inv_freq) // 3)
-    sines = np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
-    return spec.attention_factor * _turned(head, np.cos(angles), sines, spec.layout)
-
-
-def _memory(spec: RopeSpec) -> RopeSpec:
-    """Frequencies as a buffer holds them that was allocated and never filled: remains of other tensors."""
-    rng = np.random.default_rng(45902)
-    left = np.where(rng.random(len(spec.inv_freq)) < 0.3, 6.9e-18, rng.random(len(spec.inv_freq)))
-    left[0], left[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
-    return spec.replace(inv_freq=left)
 
 
 def _changes_input(spec: RopeSpec) -> Rotation:
@@ -186,6 +177,13 @@ def _changes_input(spec: RopeSpec) -> Rotation:
     return rotate
 
 
+def _stretched(spec: RopeSpec, length: int) -> Rotation:
+    """Stretch the base by a length in units of 1024, if that is above 1."""
+    pairs = np.arange(len(spec.inv_freq))
+    slower = max(1.0, length / 1024) ** (-pairs / max(1, len(pairs) - 1))
+    return right(spec.replace(inv_freq=spec.inv_freq * slower))
+
+
 def _remembers(spec: RopeSpec) -> Rotation:
     """Stretch the base by the longest text seen, as dynamic NTK does, and keep it."""
     longest = 1024
@@ -193,55 +191,39 @@ def _remembers(spec: RopeSpec) -> Rotation:
     def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         nonlocal longest
         longest = max(longest, int(positions.max()) + 1)
-        return right(_stretched(spec, longest / 1024))(x, positions)
+        return _stretched(spec, longest)(x, positions)
 
     return rotate
 
 
-def _stretched(spec: RopeSpec, factor: float) -> RopeSpec:
-    """Stretch the base by a factor, if it is above 1."""
-    pairs = np.arange(len(spec.inv_freq))
-    return spec.replace(inv_freq=spec.inv_freq * max(1.0, factor) ** (-pairs / max(1, len(pairs) - 1)))
-
-
-def _in_few_bits(pipeline: Pipeline) -> Maker:
-    """Mistakes of precision, from a pipeline of appendix A1."""
-
-    def turn(head: np.ndarray, positions: np.ndarray, spec: RopeSpec) -> np.ndarray:
-        turns = spec.attention_factor * pipeline_cos_sin(positions, spec.inv_freq, pipeline)
-        return _turned(head, turns.real, turns.imag, spec.layout).astype(head.dtype)
-
-    return _beside_the_tail(turn)
-
-
 BROKEN: dict[str, Maker] = {
     "other_layout": _changed(_other_layout),
-    "turns_backwards": _changed(_scaled(times=-1.0)),
-    "minus_sign_missing": _by_tables(np.cos, np.sin, sign=1.0),
-    "table_of_other_layout": _by_tables(np.cos, np.sin, other_table=True),
+    "turns_backwards": _by_frequencies(lambda wanted: -wanted),
+    "minus_sign_missing": _by_tables(partner=lambda head, layout: _swapped(head, layout, sign=1.0)),
+    "table_of_other_layout": _by_tables(laid_out_for=_other_layout),
     "cos_and_sin_swapped": _by_tables(np.sin, np.cos),
-    "one_table_scaled": _by_tables(lambda angles: TOO_MUCH * np.cos(angles), np.sin),
-    "sines_of_other_pairs": _beside_the_tail(_sines_of_other_pairs),
-    "sine_missing": _by_tables(np.cos, np.zeros_like),
-    "rolls_features": _beside_the_tail(_rolls_features),
+    "one_table_scaled": _by_tables(cos=lambda angles: TOO_MUCH * np.cos(angles)),
+    "sines_of_other_pairs": _by_tables(sin=_late_sines),
+    "sine_missing": _by_tables(sin=np.zeros_like),
+    "rolls_features": _by_tables(partner=lambda head, layout: np.roll(head, 1, axis=-1)),
     "wrong_pairs": _wrong_pairs,
     "adds_instead_of_turning": _adds,
     "mixes_tokens": lambda spec: lambda x, p: right(spec)(x + 0.5 * np.roll(x, 1, axis=0), p),
     "uneven_gain": lambda spec: (
         lambda x, p: right(spec)(x, p) * np.linspace(0.5, 1.5, spec.head_dim, dtype=x.dtype)
     ),
-    "one_clock": _changed(lambda spec: spec.replace(inv_freq=np.ones(len(spec.inv_freq)))),
-    "frequencies_reversed": _changed(lambda spec: spec.replace(inv_freq=spec.inv_freq[::-1])),
-    "exponent_doubled": _changed(_scaled(power=2.0)),
-    "exponent_halved": _changed(_scaled(power=0.5)),
-    "exponent_sign": _changed(_scaled(power=-1.0)),
-    "frequencies_scaled": _changed(_scaled(times=np.pi / 180)),
-    "other_base": _changed(_scaled(power=0.8)),
+    "one_clock": _by_frequencies(np.ones_like),
+    "frequencies_reversed": _by_frequencies(np.flip),
+    "exponent_doubled": _by_frequencies(lambda wanted: wanted**2.0),
+    "exponent_halved": _by_frequencies(np.sqrt),
+    "exponent_sign": _by_frequencies(lambda wanted: wanted**-1.0),
+    "frequencies_scaled": _by_frequencies(np.radians),
+    "other_base": _by_frequencies(lambda wanted: wanted**0.8),
     "other_denominator": _changed(_of_the_whole_head),
     "other_width": _changed(_whole_head),
-    "zeros_dropped": _changed(lambda spec: spec.replace(inv_freq=spec.inv_freq[spec.inv_freq > 0])),
-    "frequencies_uninitialised": _changed(_memory),
-    "no_position": _changed(_scaled(times=0.0)),
+    "zeros_dropped": _by_frequencies(lambda wanted: wanted[wanted > 0]),
+    "frequencies_uninitialised": _by_frequencies(_memory),
+    "no_position": _by_frequencies(np.zeros_like),
     "attention_factor_missing": _changed(lambda spec: spec.replace(attention_factor=1.0)),
     "attention_factor_twice": _changed(lambda spec: spec.replace(attention_factor=spec.attention_factor**2)),
     "attention_factor_unwanted": _changed(lambda spec: spec.replace(attention_factor=TOO_MUCH)),
@@ -252,15 +234,17 @@ BROKEN: dict[str, Maker] = {
     "fills_gaps": _counts(lambda positions: positions[0] + np.arange(len(positions))),
     "adds_row_number": _counts(lambda positions: positions + np.arange(len(positions))),
     "table_ends": _counts(lambda positions: np.minimum(positions, TABLE_ROWS - 1)),
-    "positions_in_bfloat16": _in_few_bits(Pipeline("float64", "bfloat16", "float64", "float64")),
-    "positions_in_float16": _in_few_bits(Pipeline("float64", "float16", "float64", "float64")),
-    "frequencies_in_bfloat16": _in_few_bits(Pipeline("bfloat16", "float64", "float64", "float64")),
-    "angles_in_bfloat16": _in_few_bits(Pipeline("float64", "float64", "bfloat16", "float64")),
+    "positions_in_bfloat16": _counts(lambda positions: round_to(positions, "bfloat16")),
+    "positions_in_float16": _by_tables(angles_of=_of_float16_positions),
+    "frequencies_in_bfloat16": _by_frequencies(lambda wanted: round_to(wanted, "bfloat16")),
+    "angles_in_bfloat16": _by_tables(
+        angles_of=lambda positions, inv_freq: round_to(rope_angles(positions, inv_freq), "bfloat16")
+    ),
     "result_in_bfloat16": lambda spec: lambda x, p: round_to(right(spec)(x, p), "bfloat16").astype(x.dtype),
     "remembers_earlier_calls": _remembers,
     "keeps_first_positions": _cached_by_length,
-    "depends_on_longest_row": lambda spec: lambda x, p: right(_stretched(spec, (p.max() + 1) / 1024))(x, p),
-    "depends_on_length": lambda spec: lambda x, p: right(_stretched(spec, len(x) / 1024))(x, p),
+    "depends_on_longest_row": lambda spec: lambda x, p: _stretched(spec, int(p.max()) + 1)(x, p),
+    "depends_on_length": lambda spec: lambda x, p: _stretched(spec, len(x))(x, p),
     "turns_along_heads": _along_heads,
     "mixes_batch": _counts(lambda positions: positions if positions.ndim == 1 else positions[0]),
     "changes_its_input": _changes_input,

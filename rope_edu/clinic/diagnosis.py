@@ -7,21 +7,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rope_edu.clinic import axes, evidence, frequencies, reading
+from rope_edu.clinic import evidence, frequencies, reading
+from rope_edu.clinic.axes import Axes
 from rope_edu.clinic.broken import Rotation
 from rope_edu.clinic.mistakes import MISTAKES
-from rope_edu.clinic.probe import Probe, sample
+from rope_edu.clinic.probe import SMALL, Probe
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.encodings.validation import check_positive_int
 
 SAME = 1e-4  # of an attention factor
-UNREADABLE = {
-    "differs_when_repeated",
-    "keeps_first_positions",
-    "mixes_tokens",
-    "adds_instead_of_turning",
-    "not_linear",
-    "turns_along_heads",
+QUESTIONS = {  # in this order; True: no matrix can be read, and nothing more is asked
+    Probe.turns_along_heads: True,
+    Probe.differs_when_repeated: True,
+    Probe.keeps_first_positions: True,
+    Probe.remembers_earlier_calls: False,
+    Probe.changes_its_input: False,
+    Probe.mixes_tokens: True,
+    Probe.mixes_batch: False,
+    Probe.depends_on_longest_row: False,
+    Probe.adds_instead_of_turning: True,
+    Probe.not_linear: True,
 }
 WIDE = {"bfloat16": 8, "float16": 11}  # significant bits
 COARSE = {"bfloat16": 0.01, "float16": 0.002}  # relative error of frequencies, where results are so narrow
@@ -29,22 +34,20 @@ COARSE = {"bfloat16": 0.01, "float16": 0.002}  # relative error of frequencies, 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    r"""Description of a black box, and the mistakes found in it; `print` it.
+    r"""Description of a black box, and the mistakes found in it; `print` it. What cannot be told is None.
 
     Attributes:
         is_rotation: True if it turns pairs of features by angles that grow with the position.
-        layout: "interleaved", "half_split", or None.
+        layout: "interleaved" or "half_split".
         sense: +1 counter-clockwise, as in the papers; −1 clockwise; None if pairs differ.
-        base: of the frequencies, or of their first pairs if a rule changed the others; None if they have none.
-        rotary_dim: features that are spanned by pairs; the others pass.
-        first_feature: of the part that turns, 0 as a rule.
+        base: of the frequencies, or of their first pairs if a rule changed the others.
+        rotary_dim, first_feature: width and beginning of the part that is spanned by pairs; the rest passes.
         comes_out: order or signs in which features come out, if other than they went in, as words; "".
         first_position: of the first token, 0 as a rule; None if no one position explains its phases.
-        attention_factor: on cosines and sines; None.
-        inv_freq: radians per token, `(pairs,)`, without sense; None.
+        attention_factor: on cosines and sines.
+        inv_freq: radians per token, `(pairs,)`, without sense.
         precision: widths in which angles, and cosines and sines, are kept, as words.
-        mistakes: names from `MISTAKES`.
-        evidence: for each mistake a sentence with the numbers found and wanted.
+        mistakes, evidence: names from `MISTAKES`, and for each a sentence with the numbers found and wanted.
 
     >>> from rope_edu import plain_rope
     >>> from rope_edu.clinic import right
@@ -116,15 +119,10 @@ def diagnose(
     Args:
         function: `(x, positions) -> rotated x` with NumPy arrays, x `(seq, head_dim)` float64, positions `(seq,)`
             int64. Wrap yours: `lambda x, positions: mine(torch.tensor(x), torch.tensor(positions)).numpy()`.
-        head_dim: width of x.
         against: the rotation wanted. Without it only mistakes are seen that make no rotation, or none that anybody
             wants; a base, a layout or a sense of one's own is no mistake in itself.
-        takes: axes of x that the function takes, such as "batch heads seq head_dim" or "batch seq heads head_dim".
-            With heads, it is seen whether they are turned alike; with a batch, positions are `(batch, seq)`, and
-            it is seen whether each row is turned by its own.
-
-    Returns:
-        `Diagnosis`.
+        takes: axes of x, such as "batch seq heads head_dim". With heads, it is seen whether they are turned alike;
+            with a batch, positions are `(batch, seq)`, and it is seen whether each row is turned by its own.
 
     Raises:
         ValueError: `head_dim` is not a whole number ≥ 2 or not the spec's, `against` is no RopeSpec, `takes` names
@@ -148,9 +146,9 @@ def diagnose(
         raise ValueError(f"against must be a RopeSpec or None, got {type(against).__name__}{hint}")
     if against is not None and against.head_dim != head_dim:
         raise ValueError(f"head_dim must be that of the spec, {against.head_dim}, got {head_dim}")
-    probe = Probe(function, head_dim, axes.Axes.parse(takes))
-    mistakes = find_side_effects(probe)
-    if UNREADABLE & set(mistakes):
+    probe = Probe(function, head_dim, Axes.parse(takes))
+    mistakes, readable = find_side_effects(probe)
+    if not readable:
         return _not_a_rotation(probe, mistakes)
     pairs, wrong, factor = _read(probe)
     if wrong or factor is None:
@@ -163,67 +161,46 @@ def _not_a_rotation(probe: Probe, mistakes: dict[str, str], layout: str | None =
     return Diagnosis(probe.head_dim, layout=layout, mistakes=tuple(mistakes), evidence=mistakes)
 
 
-def find_side_effects(probe: Probe) -> dict[str, str]:
-    """Mistakes, with evidence, that show before a matrix is read: state, side effects, rows that are not alone.
+def find_side_effects(probe: Probe) -> tuple[dict[str, str], bool]:
+    """Mistakes, with evidence, that show before a matrix is read, and whether one can be read.
 
     Where rows do not take the positions given, the probe is told how to read matrices all the same.
     """
-    vector = sample(1, probe.head_dim)[0]
-    if found := axes.turns_along_heads(probe.axes, probe.call_whole, vector):
-        return {"turns_along_heads": found}
-    probe.call(np.ones((8, probe.head_dim)), range(8))
-    if found := probe.repeats():
-        return {"differs_when_repeated": found}
-    if found := probe.keeps_first_positions():
-        return {"keeps_first_positions": found}
-    mistakes: dict[str, str | None] = {"remembers_earlier_calls": probe.remembers()}
-    if probe.changed_input:
-        mistakes["changes_its_input"] = probe.changed_input
-    if found := probe.mixes_tokens():
-        return _present(mistakes | {"mixes_tokens": found})
-    mistakes["mixes_batch"] = axes.mixes_batch(probe.axes, probe.call_whole, vector)
-    if not _present(mistakes):
-        mistakes["depends_on_longest_row"] = probe.depends_on_longest()
-    mistakes["adds_instead_of_turning"] = probe.adds()
-    if not mistakes["adds_instead_of_turning"]:
-        mistakes["not_linear"] = probe.bends()
-    if not UNREADABLE & set(_present(mistakes)):
-        if miscount := probe.miscounts():
-            name, found = miscount
-            probe.by_place = name in ("ignores_positions", "counts_from_the_first")
-            probe.by_row = not probe.by_place
-            mistakes[name] = found
-        else:
-            mistakes["depends_on_length"] = probe.depends_on_length()
-    return _present(mistakes)
-
-
-def _present(mistakes: dict[str, str | None]) -> dict[str, str]:
-    """Mistakes for which there is evidence."""
-    return {name: found for name, found in mistakes.items() if found}
+    mistakes: dict[str, str] = {}
+    for ask, is_the_end in QUESTIONS.items():
+        if ask is Probe.depends_on_longest_row and mistakes:
+            continue
+        if found := ask(probe):
+            mistakes[ask.__name__] = found
+            if is_the_end:
+                return mistakes, False
+    if miscount := probe.miscounts():
+        name, mistakes[name] = miscount
+        probe.by_place = name in ("ignores_positions", "counts_from_the_first")
+        probe.by_row = not probe.by_place
+    elif found := probe.depends_on_length():
+        mistakes["depends_on_length"] = found
+    return mistakes, True
 
 
 def _read(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
     """Pairs, their mistake if any, and their factor; as if features came out in order, if that helps."""
     found = _judged(probe)
-    unclear = found[1] in ("mixes_features", "table_of_other_layout") or _is_negated(probe)
+    at_0 = probe.matrix_of(0)
+    negated = (np.diag(at_0) < 0).any() and np.array_equal(at_0, np.diag(np.diag(at_0)))
+    unclear = negated or found[1] in ("mixes_features", "table_of_other_layout")
     if not unclear or not probe.undo_order():
         return found
     undone = _judged(probe)
     if undone[1]:
         probe.order = None
-    return found if undone[1] else undone
+        return found
+    return undone
 
 
 def _judged(probe: Probe) -> tuple[reading.Pairs, str | None, float | None]:
     pairs = reading.find_pairs(probe)
-    return pairs, *((pairs.mistake, None) if not len(pairs.members) else reading.judge_blocks(probe, pairs))
-
-
-def _is_negated(probe: Probe) -> bool:
-    """True if position 0 turns x around."""
-    matrix = probe.matrix_of(0)
-    return bool((np.diag(matrix) < 0).any()) and not (matrix - np.diag(np.diag(matrix))).any()
+    return pairs, *(reading.judge_blocks(probe, pairs) if len(pairs.members) else (pairs.mistake, None))
 
 
 @dataclass(frozen=True)
@@ -270,10 +247,11 @@ def _rotation(
     probe: Probe, pairs: reading.Pairs, factor: float, mistakes: dict[str, str], against: RopeSpec | None
 ) -> Diagnosis:
     """Diagnosis of a function that turns pairs."""
+    near = np.stack([probe.matrix_of(p) for p in SMALL])
     clock = reading.read_clock(probe, pairs, 512 if "depends_on_longest_row" in mistakes else math.inf)
-    result = next((name for name in WIDE if reading.result_is_rounded(probe, name)), "")
+    result = next((name for name in WIDE if reading.is_rounded(near, name)), "")
     seen = _Seen(pairs, clock, factor, COARSE.get(result, frequencies.CLOSE))
-    first = 0.0 if seen.swapped else reading.first_position(clock)
+    first = 0.0 if seen.swapped else clock.first_position
     rising = frequencies.rises(seen.speeds)
     ladder = frequencies.ladder(seen.speeds[::-1] if rising else seen.speeds, pairs.rotary_dim, seen.close)
     few_bits = _few_bits(probe, seen, against)
@@ -290,7 +268,7 @@ def _rotation(
         is_rotation=True,
         layout=pairs.layout,
         sense=seen.sense,
-        base=None if {"one_clock", "exponent_sign"} & set(found) else ladder.base,
+        base=None if {"one_clock", "exponent_sign"} & set(found) else ladder.base or None,
         rotary_dim=pairs.rotary_dim,
         first_feature=pairs.begin,
         comes_out=comes_out,
@@ -309,8 +287,7 @@ def _unusual(
     """Mistakes of any model, with evidence: in pairs, phases, senses, frequencies or the tail."""
     speeds, pairs, start = seen.speeds, seen.pairs, seen.clock.start
     still = pairs.layout == "interleaved" and abs(seen.factor - 1) > SAME
-    same_layout = against is not None and pairs.layout is not None
-    wanted = against.inv_freq if against is not None and same_layout else None
+    wanted = None if against is None else against.inv_freq
     positive = pairs.layout is not None and frequencies.has_positive_exponent(seen.signed, wanted)
     senses = pairs.layout is not None and len(seen.senses) > 1 and not positive
     tail = reading.tail_changes(probe, pairs, seen.factor, still)
@@ -336,7 +313,7 @@ def _precision(probe: Probe, seen: _Seen, found: frequencies.Ladder, rising: boo
     """Widths in which angles, and cosines and sines, are kept."""
     exact = seen.clock.speed
     whole = found.off < 1e-6 and found.follow == len(seen.speeds) == len(exact)
-    if whole and found.steps is not None and seen.pairs.layout:
+    if whole and seen.pairs.layout:
         exact = np.sign(exact) * (found.steps[::-1] if rising else found.steps)
     return {
         "angles": reading.angle_width(probe, seen.pairs, seen.clock, exact),
@@ -349,30 +326,27 @@ def _few_bits(probe: Probe, seen: _Seen, against: RopeSpec | None) -> dict[str, 
     row = reading.row_taken(probe, seen.pairs, seen.clock)
     if row is not None:
         return {"table_ends": f"Found position {seen.clock.lost_at} turned as {row}."}
+    wanted, exact = _wanted_speeds(seen, against), against is not None
     for number_format, off_clock in (("bfloat16", 1e-3), ("float16", 1e-4)):
-        if not _are_rounded(seen, against, number_format):
+        if not _are_rounded(seen.speeds, wanted, number_format, exact):
             continue
         odd = [p for p in (101, 109, 123, 127) if probe.matrix(p) is not None]
-        off = [reading.off_clock(probe, seen.pairs, seen.clock, position) for position in odd]
+        off = [np.abs(seen.clock.off(probe, seen.pairs, position)).max() for position in odd]
         kind = "angles" if max(off, default=0) > off_clock else "frequencies"
-        wanted = _wanted_speeds(seen, against)
         words = frequencies.first_difference(seen.speeds, wanted, frequencies.CLOSE)
         return {f"{kind}_in_{number_format}": words}
     for low, name in ((256, "positions_in_bfloat16"), (2048, "positions_in_float16")):
-        if reading.same_turn(probe, low, low + 1):
+        one, next_one = probe.matrix(low), probe.matrix(low + 1)
+        if one is not None and next_one is not None and np.array_equal(one, next_one):
             return {name: f"Found position {low + 1} turned as {low}."}
     return {}
 
 
-def _are_rounded(seen: _Seen, against: RopeSpec | None, number_format: str) -> bool:
-    """True if frequencies have few bits, and are near those wanted (or else a ladder), and not equal."""
-    speeds = seen.speeds
-    if not reading.has_few_bits(speeds, number_format, 1e-6):
+def _are_rounded(speeds: np.ndarray, wanted: np.ndarray, number_format: str, exact: bool) -> bool:
+    """True if speeds have few bits, and are near those wanted, and not equal; a ladder is not `exact` itself."""
+    if len(wanted) != len(speeds) or not reading.has_few_bits(speeds, number_format, 1e-6):
         return False
-    wanted = _wanted_speeds(seen, against)
-    if len(wanted) != len(speeds):
-        return False
-    near = 2.0 ** -WIDE[number_format] * (1 if against is not None else 2)
+    near = 2.0 ** -WIDE[number_format] * (1 if exact else 2)
     off = np.abs(speeds - wanted)
     smallest = 2.0**-24 if number_format == "float16" else 0.0  # between neighbours near 0
     return bool((off > frequencies.CLOSE * wanted).any() and (off <= near * wanted + smallest).all())
@@ -383,12 +357,11 @@ def _wanted_speeds(seen: _Seen, against: RopeSpec | None) -> np.ndarray:
     if against is not None:
         return against.inv_freq
     found = frequencies.ladder(seen.speeds, seen.pairs.rotary_dim)
-    falls = found.base is not None and found.base > 1 and found.follow == len(seen.speeds)
-    return found.steps if falls and found.steps is not None else np.empty(0)
+    return found.steps if found.base > 1 and found.follow == len(seen.speeds) else np.empty(0)
 
 
 def _differences(
-    seen: _Seen, against: RopeSpec, base: float | None, found: dict[str, str], ask_speeds: bool
+    seen: _Seen, against: RopeSpec, base: float, found: dict[str, str], ask_speeds: bool
 ) -> dict[str, str]:
     """Differences from the rotation wanted, with evidence."""
     pairs, differ, memory = seen.pairs, {}, _memory(seen, against)
@@ -438,7 +411,6 @@ def _spanned(against: RopeSpec, layout: str | None) -> int:
 
 def _factor_differs(factor: float, wanted: float) -> str | None:
     """Name of the mistake in a factor, None if it is the one wanted."""
-
     same, missing, twice = (abs(factor / value - 1) <= 0.005 for value in (wanted, 1.0, wanted**2))
     if same:
         return None

@@ -21,8 +21,10 @@ def of_matrix(probe: Probe, pairs: reading.Pairs, mistake: str, against: RopeSpe
     if not len(pairs.members):
         return _first_entry_of_form(probe)
     if mistake == "length_by_position":
-        return _lengths(probe, pairs)
-    block = reading.blocks(probe, pairs, 1)
+        far = reading.positions_of(probe)[-1]
+        near, later = np.linalg.norm(reading.blocks(probe, pairs, (1, far)), axis=-1)[:, 0, 0]
+        return f"Found lengths of pair 0 of {near:.6g} at position 1 and {later:.6g} at {far}, wanted one."
+    block = reading.blocks(probe, pairs, [1])[0]
     worst = _worst(block)
     (a, b), (c, d) = block[worst].tolist()
     first, second = pairs.members[worst].tolist()
@@ -71,13 +73,6 @@ def _first_entry_of_form(probe: Probe) -> str:
         to = int(np.flatnonzero(matrix[:, 0])[-1])
         return f"Found feature 0 in feature {to} at position 1 and {to} not in 0, wanted both, with opposite signs."
     return f"Found feature {int(reached.argmax())} in {int(reached.max())} features at position 1, wanted 2."
-
-
-def _lengths(probe: Probe, pairs: reading.Pairs) -> str:
-    """Lengths of the first pair near and far."""
-    far = reading.positions_of(probe)[-1]
-    near, later = (np.linalg.norm(reading.blocks(probe, pairs, p), axis=-1)[0, 0] for p in (1, far))
-    return f"Found lengths of pair 0 of {near:.6g} at position 1 and {later:.6g} at {far}, wanted one."
 
 
 def of_pairs(pairs: reading.Pairs) -> str:

@@ -3,11 +3,12 @@ r"""Speeds of pairs: the base that they follow, how far they follow it, how they
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
+from rope_edu.clinic.reading import wrap
 from rope_edu.encodings.spec import RopeSpec
 
 CLOSE = 1e-4  # relative: as near as float32 angles let a speed be known
@@ -18,21 +19,15 @@ FIRST = 3  # pairs that must follow a base before it is called one
 
 @dataclass(frozen=True)
 class Ladder:
-    """The ladder times · base^(−2i/rotary_dim) that speeds follow.
+    """The ladder times · base^(−2i/rotary_dim) that speeds follow."""
 
-    Attributes:
-        base: of the ladder; None if they follow none.
-        times: θ_0, 1 as a rule.
-        follow: as many pairs follow it, from the first on.
-        off: how far those are from it at most, relative.
-        steps: `(pairs,)` the ladder itself, in the order of the speeds; 0 where a pair stands still.
-    """
-
-    base: float | None
-    times: float = 1.0
-    follow: int = 0
-    off: float = math.inf
-    steps: np.ndarray | None = None
+    base: float = 0.0  # 0 if they follow none
+    times: float = 1.0  # θ_0
+    follow: int = 0  # as many pairs follow it, from the first on
+    off: float = math.inf  # of those at most, relative
+    steps: np.ndarray = field(
+        default_factory=lambda: np.empty(0)
+    )  # (pairs,) its own; 0 where a pair stands still
 
 
 def ladder(speeds: np.ndarray, rotary_dim: int, close: float = CLOSE) -> Ladder:
@@ -40,29 +35,22 @@ def ladder(speeds: np.ndarray, rotary_dim: int, close: float = CLOSE) -> Ladder:
     turning = speeds[speeds > 0]
     count = len(turning)
     if count < 2 or not (speeds[:count] > 0).all():
-        return Ladder(None)
-    index = np.arange(count)
-    logs = np.log(turning)
-    slope = -(index @ logs) / (index @ index)  # through θ_0 = 1
-    by_all = _follows(turning, 1.0, slope, rotary_dim, max(close, ROUGH), speeds.shape)
+        return Ladder()
+    index, logs = np.arange(count), np.log(turning)
+
+    def through(times: float, slope: float, close: float) -> Ladder:
+        steps = times * np.exp(-slope * index)
+        off = np.abs(turning / steps - 1)
+        follow = int(np.argmax(off > close)) if (off > close).any() else count
+        base = math.exp(min(slope * rotary_dim / 2, 700.0))
+        whole = np.pad(steps, (0, len(speeds) - count))
+        return Ladder(base, times, follow, float(off[:follow].max(initial=0.0)), whole)
+
+    by_all = through(1.0, -(index @ logs) / (index @ index), max(close, ROUGH))
     if by_all.follow == count:
         return by_all
-    by_first = _follows(turning, turning[0], logs[0] - logs[1], rotary_dim, close, speeds.shape)
-    fits = by_first.follow >= min(FIRST, count) and by_first.base is not None and by_first.base > 1
-    return by_first if fits else Ladder(None)
-
-
-def _follows(
-    turning: np.ndarray, times: float, slope: float, rotary_dim: int, close: float, shape: tuple[int, ...]
-) -> Ladder:
-    """Ladder of a first speed and a slope, and the number of speeds that follow it."""
-    steps = times * np.exp(-slope * np.arange(len(turning)))
-    off = np.abs(turning / steps - 1)
-    follow = int(np.argmax(off > close)) if (off > close).any() else len(turning)
-    whole = np.zeros(shape)
-    whole[: len(turning)] = steps
-    base = math.exp(min(slope * rotary_dim / 2, 700.0))
-    return Ladder(base, float(times), follow, float(off[:follow].max(initial=0.0)), whole)
+    by_first = through(float(turning[0]), logs[0] - logs[1], close)
+    return by_first if by_first.follow >= min(FIRST, count) and by_first.base > 1 else Ladder()
 
 
 def falls(speeds: np.ndarray) -> bool:
@@ -80,7 +68,7 @@ def describe_base(speeds: np.ndarray, rotary_dim: int, head_dim: int) -> str:
     if len(speeds) > 1 and np.ptp(speeds) <= CLOSE * speeds.max():
         return "one speed for all pairs"
     found = ladder(speeds[::-1] if rises(speeds) else speeds, rotary_dim)
-    if found.base is None:
+    if not found.base:
         return "one pair, so any base" if len(speeds) == 1 else "no base fits"
     if found.off > CLOSE:
         return f"base about {found.base:.2g}"
@@ -108,19 +96,12 @@ def has_positive_exponent(signed: np.ndarray, wanted: np.ndarray | None) -> bool
     """
     if wanted is not None:
         fast = 1 / wanted if len(wanted) == len(signed) and wanted.all() else signed * np.nan
-        return bool(fast.max() > 1 + SAME and _same_turn(signed, fast, 1e-6 * (1 + fast)))
+        return bool(fast.max() > 1 + SAME and (np.abs(wrap(signed - fast)) <= 1e-6 * (1 + fast)).all())
     if len(signed) < 4 or abs(signed[0] - 1) > CLOSE:
         return False
     bases = signed[1] + 2 * np.pi * np.arange(9)
     index = np.arange(len(signed))
-    return any(
-        _same_turn(signed, ratio**index, np.full(len(signed), 0.05)) for ratio in bases if ratio > 1.01
-    )
-
-
-def _same_turn(one: np.ndarray, other: np.ndarray, within: np.ndarray) -> bool:
-    """True if angles are equal modulo 2π."""
-    return bool((np.abs((one - other + np.pi) % (2 * np.pi) - np.pi) <= within).all())
+    return any((np.abs(wrap(signed - ratio**index)) <= 0.05).all() for ratio in bases if ratio > 1.01)
 
 
 def is_uninitialised(speeds: np.ndarray, wanted: np.ndarray) -> bool:
@@ -140,20 +121,20 @@ def first_difference(speeds: np.ndarray, wanted: np.ndarray, close: float) -> st
     )
 
 
-def differ(speeds: np.ndarray, against: RopeSpec, base: float | None, close: float) -> dict[str, str]:
+def differ(speeds: np.ndarray, against: RopeSpec, base: float, close: float) -> dict[str, str]:
     """Name and evidence of the way in which speeds `(pairs,)` are other than those wanted; {} if they are not."""
     wanted = against.inv_freq
     if _near(speeds, wanted, close):
         return {}
     pair = first_difference(speeds, wanted, close)
     own = ladder(wanted, against.rotary_dim)
-    bases = "" if base is None or own.base is None else f" Base found {base:.6g}, wanted {own.base:.6g}."
+    bases = f" Base found {base:.6g}, wanted {own.base:.6g}." if base and own.base else ""
     if width := _exponents_width(speeds, against, close):
         exponent = f"Found 2i/{width} in the exponent, wanted 2i/{against.rotary_dim}."
         return {"other_denominator": f"{pair} {exponent}"}
     ratio = float(speeds[0] / wanted[0]) if wanted[0] > 0 else 0.0
     # a plain ladder from 1 where another first speed is wanted, as by linear scaling, lacks the rule
-    is_plain = base is not None and abs(speeds[0] - 1) <= CLOSE and abs(own.times - 1) > CLOSE
+    is_plain = base > 0 and abs(speeds[0] - 1) <= CLOSE and abs(own.times - 1) > CLOSE
     if ratio > 0 and _near(speeds, ratio * wanted, close) and not is_plain:
         return {"frequencies_scaled": f"{pair} All are {ratio:.6g} times the wanted ones."}
     for name, power in (("exponent_doubled", 2.0), ("exponent_halved", 0.5)):
@@ -183,16 +164,16 @@ def _exponents_width(speeds: np.ndarray, against: RopeSpec, close: float) -> int
     return heads * head_dim if _near(speeds, slower, close) else None
 
 
-def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float | None, own: Ladder, close: float) -> str:
+def _by_rule(speeds: np.ndarray, against: RopeSpec, base: float, own: Ladder, close: float) -> str:
     """Name of a missing rule, of a rule with other options, of another base, or of anything else."""
     wanted, ruled = against.inv_freq, against.kind not in ("rope", "p-rope")
-    changed = own.base is None or own.follow < (wanted > 0).sum() or abs(own.times - 1) > CLOSE
-    if base is not None and base > 1:
+    changed = not own.base or own.follow < (wanted > 0).sum() or abs(own.times - 1) > CLOSE
+    if base > 1:
         plain = base ** (-2 * np.arange(len(speeds)) / against.rotary_dim)
         is_plain = _near(speeds, plain, close) or np.allclose(speeds, plain, rtol=CLOSE)
-        if is_plain and not changed and own.base is not None:
+        if is_plain and not changed:
             return "rule_missing" if ruled and base < own.base else "other_base"
-        if is_plain and own.base is not None and abs(base / own.base - 1) <= ROUGH:
+        if is_plain and own.base and abs(base / own.base - 1) <= ROUGH:
             return "rule_missing"
     first_alike = abs(speeds[0] - wanted[0]) <= close * wanted[0]
     return "rule_differs" if (ruled or changed) and first_alike and falls(speeds) else "other_frequencies"

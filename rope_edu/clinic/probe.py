@@ -8,9 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from rope_edu.clinic.axes import ROWS, Axes
+from rope_edu.clinic.axes import SIZES, Axes
 from rope_edu.clinic.broken import Rotation
 
+ROWS = 8  # of a call
 SMALL = tuple(range(1, 8))
 DOUBLING = tuple(2**n for n in range(18))  # exact in bfloat16 and float16 (to 65,536)
 FAR = 1_048_573  # odd, and near 2²⁰
@@ -23,17 +24,13 @@ SAME = 1e-6  # of an entry of order 1
 class Probe:
     """A rotation under examination: calls with fresh arrays, and its matrix at every position.
 
-    Args:
-        function: x `(seq, head_dim)`, positions `(seq,)` -> rotated x.
-        head_dim: width of x.
-        axes: order of axes that the function takes; default rows alone, `(seq, head_dim)`.
-
-    Every call that fails raises ValueError with a sentence: the rows and positions of the call, the exception,
-    and the shape that was expected.
+    A call that fails raises ValueError with a sentence: the rows and positions of the call, the exception, and the
+    shape that was expected.
     """
 
-    def __init__(self, function: Rotation, head_dim: int, axes: Axes = ROWS) -> None:
+    def __init__(self, function: Rotation, head_dim: int, axes: Axes) -> None:
         self.function, self.head_dim, self.axes = function, head_dim, axes
+        self.x = np.random.default_rng(22).normal(size=(ROWS, head_dim))
         self.changed_input = ""  # the first number that a call wrote over, found and wanted
         self.by_place = False  # it turns by the place in the array: position p is read from row p
         self.by_row = False  # rows of one call disturb each other: every unit vector has a call of its own
@@ -52,8 +49,9 @@ class Probe:
             result = _as_float64(self.function(given, given_positions), x.shape)
         except (Exception, SystemExit) as error:
             raise ValueError(self._failure(error, x, positions)) from error
-        self.changed_input = self.changed_input or _written_over(given, x, "x")
-        self.changed_input = self.changed_input or _written_over(given_positions, positions, "positions")
+        if not self.changed_input:
+            over = _written_over(given, x, "x") or _written_over(given_positions, positions, "positions")
+            self.changed_input = over
         return result
 
     def _failure(self, error: BaseException, x: np.ndarray, positions: np.ndarray) -> str:
@@ -115,59 +113,92 @@ class Probe:
         self.order = np.sign(found)
         return True
 
-    def repeats(self) -> str | None:
-        """Evidence that the same call gives two results, or None."""
-        x = sample(8, self.head_dim)
-        off = _apart(self.call(x, range(8)), self.call(x, range(8)))
+    # Questions, by the names of the mistakes: each returns evidence, a sentence, or None
+
+    def turns_along_heads(self) -> str | None:
+        if "heads" not in self.axes.names:
+            return None
+        x = self.axes.fill(
+            np.tile(self.x[0], (ROWS, 1)), SIZES | {"heads": ROWS}
+        )  # square: no wrong axis fails
+        found = self.axes.in_order(self.call_whole(x, self.axes.repeat(range(ROWS))))
+        by_head, by_token = np.abs(found - found[:, :1]).max(), np.abs(found - found[:, :, :1]).max()
+        heads = f"Heads at one position differ by {by_head:.3g}, wanted 0"
+        words = f"{heads}; positions in one head by {by_token:.3g} (axes: {' '.join(self.axes.names)})."
+        return words if by_head > SAME else None
+
+    def differs_when_repeated(self) -> str | None:
+        self.call(np.ones_like(self.x), range(ROWS))
+        off = _apart(self.call(self.x, range(ROWS)), self.call(self.x, range(ROWS)))
         return f"Two equal calls differ by {off:.3g}, wanted 0." if off > 0 else None
 
     def keeps_first_positions(self) -> str | None:
-        """Evidence that a number of rows seen before is turned by the positions of its first call, or None."""
-        x = sample(8, self.head_dim)
-        first, later = self.call(x, range(8)), self.call(x, range(100, 108))
-        fewer = self.call(x[:5], range(100, 105))
+        first, later = self.call(self.x, range(8)), self.call(self.x, range(100, 108))
+        fewer = self.call(self.x[:5], range(100, 105))
         if _apart(first, later) > SAME or _apart(later[:5], fewer) <= SAME:
             return None
         return "8 rows at positions 100 to 107 are turned as at 0 to 7, which came first; 5 rows are not."
 
-    def remembers(self) -> str | None:
-        """Evidence that the same input gives another result after positions far away, or None."""
-        x = sample(8, self.head_dim)
-        before = self.call(x, range(8))
+    def remembers_earlier_calls(self) -> str | None:
+        before = self.call(self.x, range(8))
         try:
-            self.call(x, range(FAR - 7, FAR + 1))
+            self.call(self.x, range(FAR - 7, FAR + 1))
         except ValueError:
             return None
-        off = _apart(before, self.call(x, range(8)))
+        off = _apart(before, self.call(self.x, range(8)))
         return f"After a call at position {FAR}, rows 0 to 7 differ by {off:.3g}, wanted 0." if off else None
 
-    def depends_on_longest(self) -> str | None:
-        """Evidence that a row changes when another row of the call is far away, or None."""
-        x = sample(2, self.head_dim)
+    def changes_its_input(self) -> str | None:
+        return self.changed_input or None
+
+    def mixes_tokens(self) -> str | None:
+        x = self.x[:3]
+        other = x * [[1], [-1], [2]]
+        off = _apart(self.call(x, [3, 4, 5])[0], self.call(other, [3, 4, 5])[0])
+        words = f"With other tokens behind it, the token at 3 differs by {off:.3g}, wanted 0."
+        return words if off > SAME else None
+
+    def mixes_batch(self) -> str | None:
+        if "batch" not in self.axes.names:
+            return None
+        x = self.axes.fill(np.tile(self.x[0], (ROWS, 1)), SIZES)
+        here, ahead = np.arange(ROWS), 20 + np.arange(ROWS)
+        alike, own = (
+            self.axes.in_order(self.call_whole(x, np.stack((first, ahead)))) for first in (ahead, here)
+        )
+        off = max(_apart(alike[1], alike[0]), _apart(own[1], alike[1]))
+        words = f"Beside a row at 0 to 7, the batch row at 20 to 27 differs by {off:.3g}, wanted 0."
+        return words if off > SAME else None
+
+    def depends_on_longest_row(self) -> str | None:
         try:
-            off = _apart(self.call(x[:1], [5]), self.call(x, [5, FAR])[:1])
+            off = _apart(self.call(self.x[:1], [5]), self.call(self.x[:2], [5, FAR])[:1])
         except ValueError:
             return None
         return f"Beside a row at {FAR}, the row at 5 differs by {off:.3g}, wanted 0." if off > SAME else None
 
     def depends_on_length(self) -> str | None:
-        """Evidence that a row changes with the number of rows of the call, at equal positions, or None."""
-        x = sample(1, self.head_dim)
+        x = self.x[:1]
         try:
-            long = self.call(np.tile(x, (LONG, 1)), [5] * LONG)[:1]
+            off = _apart(self.call(x, [5]), self.call(np.tile(x, (LONG, 1)), [5] * LONG)[:1])
         except ValueError:
             return None
-        off = _apart(self.call(x, [5]), long)
         return f"In {LONG} rows, all at 5, the first differs by {off:.3g}, wanted 0." if off > SAME else None
 
-    def mixes_tokens(self) -> str | None:
-        """Evidence that a row changes when the content of another row does, or None."""
-        x = sample(3, self.head_dim)
-        other = np.concatenate((x[:1], -x[1:2], 2 * x[2:]))
-        off = _apart(self.call(x, [3, 4, 5])[0], self.call(other, [3, 4, 5])[0])
-        if off <= SAME:
+    def adds_instead_of_turning(self) -> str | None:
+        ones = self.call(np.ones((1, self.head_dim)), [3])
+        try:
+            added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
+        except ValueError:  # as where it divides by the length of x
             return None
-        return f"With other tokens behind it, the token at 3 differs by {off:.3g}, wanted 0."
+        return f"From zeros comes {added:.3g}, wanted 0." if added > SAME * np.abs(ones).max() else None
+
+    def not_linear(self) -> str | None:
+        x, y = self.x[:2]
+        a, b, both = (self.call(row[None], [3])[0] for row in (x, y, 2 * x + y))
+        off = _apart(both, 2 * a + b)
+        wrong = off > 0.03 * np.abs(both).max()  # a bfloat16 result rounds thrice
+        return f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, wanted 0." if wrong else None
 
     def miscounts(self) -> tuple[str, str] | None:
         """Name and evidence of positions that rows do not take as given, or None.
@@ -175,7 +206,7 @@ class Probe:
         One vector is turned alone at several positions, then in pairs of rows; the second row must be turned as
         the vector alone at the position of that row.
         """
-        x = np.repeat(sample(1, self.head_dim), 2, axis=0)
+        x = np.tile(self.x[0], (2, 1))
         alone = {p: self.call(x[:1], [p])[0] for p in (5, 6, 9, 10)}
         if _apart(alone[9], alone[5]) <= SAME:
             for positions, name in (([5, 5], "ignores_positions"), ([5, 9], "counts_from_the_first")):
@@ -190,23 +221,6 @@ class Probe:
             if _apart(second, alone[position]) <= SAME:
                 return name, f"Of rows at 5 and 9, the second is turned as at {position}, wanted 9."
         return None
-
-    def adds(self) -> str | None:
-        """Evidence that something comes out where nothing goes in, or None."""
-        ones = self.call(np.ones((1, self.head_dim)), [3])
-        try:
-            added = np.abs(self.call(np.zeros((1, self.head_dim)), [3])).max()
-        except ValueError:  # as where it divides by the length of x
-            return None
-        return f"From zeros comes {added:.3g}, wanted 0." if added > SAME * np.abs(ones).max() else None
-
-    def bends(self) -> str | None:
-        """Evidence that sums do not give sums, or None; a bfloat16 result rounds thrice."""
-        x = sample(2, self.head_dim)
-        a, b, both = (self.call(row[None], [3])[0] for row in (x[0], x[1], 2 * x[0] + x[1]))
-        off = _apart(both, 2 * a + b)
-        wrong = off > 0.03 * np.abs(both).max()
-        return f"f(2x + y) − 2f(x) − f(y) reaches {off:.3g}, wanted 0." if wrong else None
 
 
 class _ResultError(ValueError):
@@ -258,10 +272,4 @@ def _listed(positions: list[int]) -> str:
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> float:
-    """Largest difference between two arrays."""
     return float(np.abs(one - other).max())
-
-
-def sample(rows: int, width: int) -> np.ndarray:
-    """Normal numbers `(rows, width)`, the same on every call."""
-    return np.random.default_rng(22).normal(size=(rows, width))

@@ -3,6 +3,7 @@ r"""Matrices of a black box, read: the features that pair, their blocks, angles,
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +29,7 @@ class Pairs:
 def positions_of(probe: Probe) -> list[int]:
     """Positions at which the box is read and answers, rising."""
     reach = BY_PLACE if probe.by_place else math.inf
-    wanted = sorted({*SMALL, *DOUBLING})
-    return [p for p in wanted if p <= reach and probe.matrix(p) is not None]
+    return [p for p in sorted({*SMALL, *DOUBLING}) if p <= reach and probe.matrix(p) is not None]
 
 
 def find_pairs(probe: Probe) -> Pairs:
@@ -65,21 +65,23 @@ def name_pairs(members: np.ndarray) -> Pairs:
     return Pairs(members, None, 2 * len(members), "wrong_pairs")
 
 
-def blocks(probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
-    """The 2 × 2 block of each pair at a position, `(pairs, 2, 2)`."""
+def blocks(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
+    """The 2 × 2 block of each pair at each position, `(positions, pairs, 2, 2)`."""
     index = pairs.members
-    return probe.matrix_of(position)[index[:, :, None], index[:, None, :]]
+    return np.stack([probe.matrix_of(p)[index[:, :, None], index[:, None, :]] for p in positions])
 
 
 def judge_blocks(probe: Probe, pairs: Pairs) -> tuple[str | None, float | None]:
     """Name of the mistake in the blocks, or None, and the factor that multiplies them, if it is one."""
-    found = np.stack([blocks(probe, pairs, p) for p in SMALL])  # (positions, pairs, 2, 2)
+    found = blocks(probe, pairs, SMALL)
     lengths = np.linalg.norm(found, axis=-1)  # of the rows
     gain = lengths.mean(axis=0)
     steady = bool((np.abs(lengths - gain) <= 0.01 * gain).all())  # a bfloat16 table is off by 0.004
     even = steady and bool(np.ptp(gain) <= 0.01 * gain.max())
     if _turns(found):
-        if drifts(probe, pairs, gain):
+        far = blocks(probe, pairs, positions_of(probe))
+        drifts = (np.abs(np.linalg.norm(far, axis=-1) - gain) > 0.03 * gain).any()
+        if drifts and _turns(far):
             return _name_drift(probe, pairs), None
         if even:
             return None, float(gain.mean())
@@ -98,15 +100,15 @@ def _name_drift(probe: Probe, pairs: Pairs) -> str:
     Phases that grow evenly belong to a turn with a factor. Else cosine and sine have two factors, if one pair of
     factors puts every block on the unit circle, or belong to two angles.
     """
-    once = phase(probe, pairs, 1)
-    if all(np.abs(wrap(phase(probe, pairs, p) - p * once)).max() < 0.01 for p in SMALL):
+    found = phases(probe, pairs, SMALL)
+    if np.abs(wrap(found - np.outer(SMALL, found[0]))).max() < 0.01:
         return "length_by_position"
     return "sines_of_other_pairs" if table_factors(probe, pairs) is None else "one_table_scaled"
 
 
 def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
     """Factors of the cosines and of the sines, if two numbers explain all blocks; None otherwise."""
-    found = np.stack([blocks(probe, pairs, p) for p in (0, *SMALL)])
+    found = blocks(probe, pairs, (0, *SMALL))
     cosines, sines = found[:, :, 0, 0] / found[0, 0, 0, 0], found[:, :, 1, 0]
     open_angle = cosines**2 < 0.99
     if not open_angle.any():
@@ -116,34 +118,25 @@ def table_factors(probe: Probe, pairs: Pairs) -> tuple[float, float] | None:
     return (float(found[0, 0, 0, 0]), float(factors.mean())) if even else None
 
 
-def drifts(probe: Probe, pairs: Pairs, gain: np.ndarray) -> bool:
-    """True if positions change lengths, though each pair keeps the form of a turn."""
-    far = [blocks(probe, pairs, p) for p in positions_of(probe)]
-    lengths = np.linalg.norm(np.stack(far), axis=-1)
-    return bool((np.abs(lengths - gain) > 0.03 * gain).any()) and _turns(np.stack(far))
-
-
 def tail_changes(probe: Probe, pairs: Pairs, factor: float, still: bool) -> str:
     """The first feature outside the part that turns that comes out changed, found and wanted; "" if none does.
 
-    Those of `still` pairs may have the factor.
+    Those of `still` pairs, which p-RoPE has at the end, may have the factor.
     """
-    outside = np.ones(probe.head_dim, dtype=bool)
-    outside[pairs.members.ravel()] = False
-    inside = np.zeros(probe.head_dim, dtype=bool)
-    inside[pairs.begin : pairs.begin + pairs.rotary_dim] = pairs.layout is not None
+    features = np.arange(probe.head_dim)
+    inside = (
+        (features >= pairs.begin) & (features < pairs.begin + pairs.rotary_dim) & (pairs.layout is not None)
+    )
     kept = np.stack([np.diag(probe.matrix_of(p)) for p in SMALL])  # (positions, features)
     may_be = np.where(inside, factor, 1.0)
-    off = np.abs(kept - may_be) > 0.01
-    if still:  # pairs of p-RoPE that never turn, at the end
+    off = (np.abs(kept - may_be) > 0.01) & ~np.isin(features, pairs.members)
+    if still:
         off &= np.abs(kept - factor) > 0.01
-    changed = np.argwhere(off & outside)
-    if not len(changed):
+    if not off.any():
         return ""
-    row, feature = changed[0].tolist()
-    found, wanted = kept[row, feature], may_be[feature]
-    where = f"feature {feature}, which does not turn, times {found:.6g} at position {SMALL[row]}"
-    return f"Found {where}, wanted {wanted:.6g}."
+    row, feature = np.argwhere(off)[0].tolist()
+    where = f"feature {feature}, which does not turn, times {kept[row, feature]:.6g} at position {SMALL[row]}"
+    return f"Found {where}, wanted {may_be[feature]:.6g}."
 
 
 def _turns(found: np.ndarray) -> bool:
@@ -152,10 +145,10 @@ def _turns(found: np.ndarray) -> bool:
     return bool(np.abs(a - d).max() <= bound and np.abs(b + c).max() <= bound)
 
 
-def phase(probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
-    """Angle of each pair at a position, −π … π."""
-    found = blocks(probe, pairs, position)
-    return np.arctan2(found[:, 1, 0] - found[:, 0, 1], found[:, 0, 0] + found[:, 1, 1])
+def phases(probe: Probe, pairs: Pairs, positions: Iterable[int]) -> np.ndarray:
+    """Angle of each pair at each position, −π … π, `(positions, pairs)`."""
+    found = blocks(probe, pairs, positions)
+    return np.arctan2(found[..., 1, 0] - found[..., 0, 1], found[..., 0, 0] + found[..., 1, 1])
 
 
 def wrap(angle: np.ndarray) -> np.ndarray:
@@ -171,46 +164,43 @@ class Clock:
     speed: np.ndarray  # (pairs,) radians per position, with their sign
     lost_at: int | None  # first position of those read at which a turn is not start + position · speed
 
+    def off(self, probe: Probe, pairs: Pairs, position: int) -> np.ndarray:
+        """Distance of each turn from start + position · speed, in radians."""
+        return wrap(phases(probe, pairs, [position])[0] - self.start - position * self.speed)
+
+    @property
+    def first_position(self) -> float | None:
+        """Position of the first token, or None if the phases at 0 are not those of one position."""
+        if np.abs(self.start).max() < 1e-6:
+            return 0.0
+        speed = np.abs(self.speed)
+        slow = np.where(speed > 1e-7, speed, np.inf).argmin()
+        first = float(self.start[slow] / self.speed[slow])
+        if np.abs(wrap(self.start - first * self.speed)).max() > 0.02:
+            return None
+        return float(round(first)) if abs(first - round(first)) < 0.01 else first
+
 
 def read_clock(probe: Probe, pairs: Pairs, limit: float = math.inf) -> Clock:
     """Clock of the pairs: phases followed from position 1 to farther ones, so that speeds become exact."""
-    start = phase(probe, pairs, 0)
-    speed = wrap(phase(probe, pairs, 1) - start)
+    start, second = phases(probe, pairs, (0, 1))
+    clock = Clock(start, wrap(second - start), None)
     for position in positions_of(probe):
-        if position > limit or position not in DOUBLING:
-            continue
-        off = wrap(phase(probe, pairs, position) - start - position * speed)
-        if np.abs(off).max() > LOST:
-            return Clock(start, speed, position)
-        speed = speed + off / position
-    return Clock(start, speed, None)
-
-
-def off_clock(probe: Probe, pairs: Pairs, clock: Clock, position: int) -> float:
-    """Largest distance of a turn from start + position · speed, in radians."""
-    return float(np.abs(wrap(phase(probe, pairs, position) - clock.start - position * clock.speed)).max())
+        if position in DOUBLING and position <= limit:
+            off = clock.off(probe, pairs, position)
+            if np.abs(off).max() > LOST:
+                return Clock(start, clock.speed, position)
+            clock.speed = clock.speed + off / position
+    return clock
 
 
 def row_taken(probe: Probe, pairs: Pairs, clock: Clock) -> int | None:
     """Earlier position by which pairs are turned where the clock is lost; None if there is none."""
     if clock.lost_at is None:
         return None
-    seen = phase(probe, pairs, clock.lost_at)
     earlier = clock.start + np.arange(clock.lost_at)[:, None] * clock.speed
-    off = np.abs(wrap(earlier - seen)).max(axis=1)
+    off = np.abs(wrap(earlier - phases(probe, pairs, [clock.lost_at]))).max(axis=1)
     return int(off.argmin()) if off.min() < 0.02 else None
-
-
-def first_position(clock: Clock) -> float | None:
-    """Position of the first token, or None if the phases at 0 are not those of one position."""
-    speed = np.abs(clock.speed)
-    if np.abs(clock.start).max() < 1e-6:
-        return 0.0
-    slow = np.flatnonzero(speed > 1e-7)[speed[speed > 1e-7].argmin()]
-    first = clock.start[slow] / clock.speed[slow]
-    if np.abs(wrap(clock.start - first * clock.speed)).max() > 0.02:
-        return None
-    return float(round(first)) if abs(first - round(first)) < 0.01 else float(first)
 
 
 def describe_order(order: np.ndarray, pairs: Pairs) -> str:
@@ -227,16 +217,9 @@ def describe_order(order: np.ndarray, pairs: Pairs) -> str:
     return f"{words}, {negated} of them negated" if negated else words
 
 
-def same_turn(probe: Probe, one: int, other: int) -> bool:
-    """True if two positions are turned exactly alike."""
-    a, b = probe.matrix(one), probe.matrix(other)
-    return a is not None and b is not None and bool(np.array_equal(a, b))
-
-
 def is_rounded(values: np.ndarray, number_format: str, within: float = 0.0) -> bool:
     """True if all numbers are of a format (to a relative error)."""
-    rounded = round_to(values, number_format)
-    return bool((np.abs(rounded - values) <= within * np.abs(values)).all())
+    return np.allclose(round_to(values, number_format), values, rtol=within, atol=0)
 
 
 def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
@@ -245,22 +228,17 @@ def has_few_bits(values: np.ndarray, number_format: str, within: float) -> bool:
     return is_rounded(values / scale, number_format, within) or is_rounded(values, number_format, within)
 
 
-def result_is_rounded(probe: Probe, number_format: str) -> bool:
-    """True if every entry of the matrices is a number of a format."""
-    return all(is_rounded(probe.matrix_of(p), number_format) for p in SMALL)
-
-
 def angle_width(probe: Probe, pairs: Pairs, clock: Clock, speed: np.ndarray) -> str:
     """Width in which angles are kept, from the error at a far position; `speed` is taken as exact."""
     if clock.lost_at is not None or probe.by_place or probe.matrix(FAR) is None:
         return "not seen: it does not reach 2^20"
-    off = np.abs(wrap(phase(probe, pairs, FAR) - clock.start - FAR * speed)).max()
+    off = np.abs(Clock(clock.start, speed, None).off(probe, pairs, FAR)).max()
     return "float64" if off <= 1e-5 else "float32" if off <= 0.3 else "less than float32"
 
 
 def turn_width(probe: Probe, pairs: Pairs, factor: float) -> str:
     """Width in which cosines and sines are kept, from the lengths of turned unit vectors."""
-    lengths = np.linalg.norm(np.stack([blocks(probe, pairs, p) for p in SMALL]), axis=-1)
+    lengths = np.linalg.norm(blocks(probe, pairs, SMALL), axis=-1)
     off = np.abs(lengths / factor - 1).max()
-    widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3}
-    return next((name for name, bound in widths.items() if off <= bound), "bfloat16")
+    widths = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3, "bfloat16": math.inf}
+    return next(name for name, bound in widths.items() if off <= bound)

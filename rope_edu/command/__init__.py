@@ -1,6 +1,6 @@
-"""The subcommands of `rope-edu` that no other room has, as functions.
+"""The subcommands of `rope-edu`, as functions.
 
-The `run` of each returns its exit status, its result as JSON has it, and as text.
+The `run` of each takes the options and returns its exit status, its result as JSON has it, and as text.
 """
 
 from rope_edu.command.compare_files import Comparison, Difference, compare

@@ -2,6 +2,7 @@ r"""rope-edu compare A B: whether two files rotate alike, and what it costs wher
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,15 +16,11 @@ from rope_edu.config.reader import STILL, Reading
 from rope_edu.config.values import ConfigError, format_value
 
 SAME = 1e-6  # radians at the longest length; of an attention factor, relative
-LISTED = (
-    5e-7  # relative, of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
-)
+# relative, of factors in rope_freqs: converters compute them in float32, 2e-7 off for Llama 3.2
+LISTED = 5e-7
 UNKNOWN_LENGTH = 4096  # tokens, where neither file states a length
-READ = "Read a config"  # titles of chapters
-CHAPTERS = {
-    "kinds of layers": READ,
-    "rotation": READ,
-    "frequencies": READ,
+CHAPTERS = {  # titles
+    **dict.fromkeys(("kinds of layers", "rotation", "frequencies"), "Read a config"),
     "layout": "Tell two layouts apart",
     "width": "Tell variants apart",
     "sections": "Turn in more dimensions",
@@ -36,13 +33,11 @@ class Difference:
     """A thing in which the second file's rotation is another than the first's.
 
     Attributes:
-        what: one of `CHAPTERS`.
-        layers: the layers, in words.
+        what, layers: the thing, such as "frequencies", and where it differs, in words.
         wanted, found: in the first file and in the second, in words.
-        pair: the first pair whose frequencies differ; None for other things.
-        angle: the largest error of an angle within the length, radians; None for other things.
         fix: the smallest change of the second file.
-        cost: what frequencies that differ do to the angles, in words; "" for other things.
+        cost, pair, angle: of frequencies, the error of the angles in words, the first pair that differs, and the
+            largest error within the length, radians; "" and None for other things.
     """
 
     what: str
@@ -56,13 +51,12 @@ class Difference:
 
     def __str__(self) -> str:
         verb = "differ" if self.what.endswith("s") else "differs"
-        lines = [
-            f"{self.layers[0].upper()}{self.layers[1:]}: the {self.what} {verb}.",
-            f"    Found {self.found}, wanted {self.wanted}.",
-            *([f"    Cost: {self.cost}"] if self.cost else []),
-            f"    Fix: {self.fix} Chapter “{CHAPTERS[self.what]}”.",
-        ]
-        return "\n".join(lines)
+        cost = f"    Cost: {self.cost}\n" if self.cost else ""
+        return (
+            f"{self.layers[0].upper()}{self.layers[1:]}: the {self.what} {verb}.\n"
+            f"    Found {self.found}, wanted {self.wanted}.\n{cost}"
+            f"    Fix: {self.fix} Chapter “{CHAPTERS[self.what]}”."
+        )
 
 
 @dataclass(frozen=True)
@@ -122,13 +116,9 @@ def _notes(wanted: Statement, found: Statement) -> Iterator[str]:
         first, second = (", ".join(map(str, sorted(each))) for each in stated)
         yield f"The files claim different lengths, {first} and {second} tokens."
     for file in (wanted, found):
-        for text in dict.fromkeys(
-            remark.text
-            for each in file.readings
-            for remark in each.remarks
-            if remark.kind in ("layout assumed", "not read")
-        ):
-            yield f"{file.path}: {text}"
+        remarks = [remark for each in file.readings for remark in each.remarks]
+        told = (remark.text for remark in remarks if remark.kind in ("layout assumed", "not read"))
+        yield from (f"{file.path}: {text}" for text in dict.fromkeys(told))
 
 
 @dataclass(frozen=True)
@@ -138,30 +128,24 @@ class _Sides:
     length: int
 
     def differences(self) -> Iterator[Difference]:
-        for label in self.labels():
+        kinds = [[each.layer_type for each in file.readings] for file in (self.wanted, self.found)]
+        # those that either file tells apart, and None where both have one for the rest
+        labels = [label for each in kinds for label in each if label is not None]
+        for label in dict.fromkeys([*([None] if all(None in each for each in kinds) else []), *labels]):
             try:
                 wanted, found = self.wanted.of(label), self.found.of(label)
             except ConfigError:
-                first, second = self.kinds(self.wanted), self.kinds(self.found)
+                first, second = (", ".join(map(name_of, each)) for each in kinds)
                 fix = f"State these layers in {self.found.path}."
                 yield Difference("kinds of layers", name_of(label), first, second, fix)
                 continue
             yield from self.of_kind(name_of(label), wanted, found)
 
-    def labels(self) -> list[str | None]:
-        """Return the kinds of layers that either file tells apart, and None where both have one for the rest."""
-        kinds = [[each.layer_type for each in file.readings] for file in (self.wanted, self.found)]
-        labels = dict.fromkeys(label for each in kinds for label in each if label is not None)
-        return ([None] if all(None in each for each in kinds) else []) + list(labels)
-
-    def kinds(self, file: Statement) -> str:
-        return ", ".join(name_of(each.layer_type) for each in file.readings)
-
     def of_kind(self, layers: str, wanted: Reading, found: Reading) -> Iterator[Difference]:
         still = wanted.rope_type == STILL, found.rope_type == STILL
         if any(still):
+            fix = f"These layers must {'not ' if still[0] else ''}be rotated by {self.found.path}."
             if not all(still):
-                fix = f"These layers must {'not ' if still[0] else ''}be rotated by {self.found.path}."
                 yield Difference("rotation", layers, rule_of(wanted), rule_of(found), fix)
             return
         a, b = wanted.spec, found.spec
@@ -228,7 +212,7 @@ class _Sides:
         return f"Set {field.rpartition('rope_scaling.')[2]} to {format_value(value)} in {self.found.path}."
 
 
-def run(wanted: str, found: str) -> tuple[int, object, str]:
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Compare two files: 0 if they rotate alike, 1 if not."""
-    result = compare(wanted, found)
+    result = compare(chosen.wanted, chosen.found)
     return 0 if result.alike else 1, {"alike": result.alike, **asdict(result)}, str(result)

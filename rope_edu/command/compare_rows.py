@@ -2,6 +2,7 @@ r"""rope-edu weights A B: in which order the rows of q and k are in two checkpoi
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -36,13 +37,12 @@ class Order:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of q and k in the second checkpoint: the order wanted, and what was found of each projection.
+    """The rows of q and k in the second checkpoint.
 
     Attributes:
         right: True if all are as wanted, False if not, None if the weights are those of another model.
         wanted: the order, in words.
-        wrong: the projections in another order.
-        count: how many projections were compared.
+        wrong: the projections in another order, of `count` that were compared.
     """
 
     right: bool | None
@@ -127,10 +127,9 @@ def _projections(tensors: dict[str, Stored]) -> dict[tuple[str, ...], tuple[str,
 
 
 def _wanted(specs: list[RopeSpec | None], named: list[Order]) -> str:
-    if specs[0] and specs[1]:
-        if specs[0].layout == specs[1].layout:
-            return SAME
-        return TO_HALVES if specs[1].layout == "half_split" else TO_PAIRS
+    first, second = (spec and spec.layout for spec in specs)
+    if first and second:
+        return SAME if first == second else TO_HALVES if second == "half_split" else TO_PAIRS
     return next((each for each in named[0].orders if each in (SAME, TO_HALVES, TO_PAIRS)), SAME)
 
 
@@ -162,7 +161,7 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=ROUNDING, atol=ROUNDING * float(np.abs(a).mean())))
 
 
-def run(wanted: str, found: str, head_dim: int | None) -> tuple[int, object, str]:
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Compare the order of the rows: 0 if it is right, 1 if not, 2 if the weights are another model's."""
-    result = compare_weights(wanted, found, head_dim=head_dim)
+    result = compare_weights(chosen.wanted, chosen.found, head_dim=chosen.head_dim)
     return {True: 0, False: 1, None: 2}[result.right], {**asdict(result), "text": str(result)}, str(result)

@@ -7,6 +7,7 @@ with random weights and two conversions of it, a download that stopped, and Pyth
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("examples")
@@ -53,8 +54,9 @@ def write(folder: str | Path) -> list[str]:
     return list(files)
 
 
-def run(folder: str | None) -> tuple[int, object, str]:
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Write the files where a folder is named, and tell the lines to try."""
+    folder: str | None = chosen.folder
     names = list(contents()) if folder is None else write(folder)
     first = [f"{len(names)} files were written into {folder}."]
     if folder is None:

@@ -2,6 +2,7 @@ r"""rope-edu read FILE…: what a config.json, the folder of a checkpoint or a G
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,10 +91,10 @@ def rule_of(reading: Reading) -> str:
     return ", ".join(words)
 
 
-def run(paths: list[str]) -> tuple[int, object, str]:
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
     """Read files: 0, or 2 if one of them could not be read."""
     status, facts, words = 0, [], []
-    for path in paths:
+    for path in chosen.files:
         try:
             statement = read_file(path)
             facts.append(described(statement))

@@ -17,89 +17,83 @@ from typing import Any
 import numpy as np
 
 from rope_edu.clinic.broken import right
-from rope_edu.clinic.decoding import DecoderReport, check_decoder
 from rope_edu.clinic.diagnosis import Diagnosis, diagnose
-from rope_edu.clinic.modules import ModelReport, check_model
-from rope_edu.clinic.specimen import Kept, Specimen
 from rope_edu.command.compare_rows import Rows, compare_weights
 from rope_edu.config.reader import read_config
 from rope_edu.encodings.layouts import convert_projection
 from rope_edu.encodings.precision import round_to
 from rope_edu.encodings.scaling import longrope
 from rope_edu.encodings.spec import RopeSpec, plain_rope, spec_angles
+from rope_edu.probes import DecoderReport, Kept, ModelReport, Specimen, check_decoder, check_model
 
 Report = Diagnosis | ModelReport | DecoderReport | Rows
+Run = Callable[[bool], Report]
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 8192}
-PLAIN_LLAMA = {**LLAMA, "rope_theta": 1e4}
+PLAIN: dict[str, Any] = {**LLAMA, "rope_theta": 1e4}
+HALF_A_MILLION: dict[str, Any] = {"rope_type": "default", "rope_theta": 5e5}
 YARN = {"rope_type": "yarn", "rope_theta": 5e5, "factor": 8.0, "original_max_position_embeddings": 8192}
-PLAIN: dict[str, Any] = {"rope_type": "default", "rope_theta": 5e5}
 TWO_KINDS: dict[str, Any] = {
     **LLAMA,
     "model_type": "olmo3",
     "layer_types": ["sliding_attention", "full_attention"],
-    "rope_parameters": {"sliding_attention": PLAIN, "full_attention": YARN},
+    "rope_parameters": {"sliding_attention": HALF_A_MILLION, "full_attention": YARN},
 }
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A bug as it was reported.
-
-    Attributes:
-        title: the bug in a line.
-        threads: where it was reported, "repository number".
-        unopened: those of the threads that we could not open, and cite on trust.
-        symptom: how it showed.
-        command: the command that finds it; "" where none can.
-        run: from True for broken and False for mended to the report of that command; None where none can.
-        why: the reason why no command can, or how much it sees.
-    """
+    """A bug as it was reported."""
 
     title: str
-    threads: Sequence[str]
+    threads: Sequence[str]  # where it was reported, "repository number"
     symptom: str
-    command: str
-    run: Callable[[bool], Report] | None
-    why: str = ""
-    unopened: Sequence[str] = ()
+    command: str  # that finds it; "" where none can
+    run: (
+        Run | None
+    )  # from True for broken and False for mended to the report of that command; None where none can
+    why: str = ""  # no command can, or how much it sees
+    unopened: Sequence[str] = ()  # those of the threads that we could not open, and cite on trust
 
 
-def diagnosed(spec: RopeSpec, **changes: Any) -> Diagnosis:
-    """Diagnose a rotation by a spec with some fields changed, where the spec itself is wanted."""
-    return diagnose(right(spec.replace(**changes)), spec.head_dim, against=spec)
+def rotation(config: dict[str, Any], change: Callable[[RopeSpec], RopeSpec]) -> Run:
+    """Diagnose the rotation of a config, where broken with its spec changed."""
+    spec = read_config(config).spec
+    return lambda broken: diagnose(right(change(spec) if broken else spec), spec.head_dim, against=spec)
 
 
-def checked(config: dict[str, Any], specs: Sequence[RopeSpec] | None = None, times: int = 1) -> ModelReport:
-    """Check the little model, which turns by these specs so many times, against a config."""
-    from rope_edu.nn.little import Little
+def model(config: dict[str, Any], wrong: Sequence[RopeSpec] | None = None, times: int = 1) -> Run:
+    """Check the little model against a config, where broken with wrong specs, or with so many turns."""
+    kinds = config.get("layer_types", [None, None])
+    specs = [read_config(config, layer_type=kind).spec for kind in kinds]
 
-    return check_model(Little(specs, times), config)
+    def run(broken: bool) -> ModelReport:
+        from rope_edu.nn.little import Little
+
+        return check_model(Little(wrong or specs, times) if broken else Little(specs), config)
+
+    return run
 
 
-def flipped_pairs(broken: bool) -> Diagnosis:
-    """A new case in a switch: 39 architectures fall through to the other pairing."""
-    spec = read_config({**LLAMA, "model_type": "qwen2", "rope_theta": 1e6}).spec
-    return diagnosed(spec, layout="interleaved" if broken else "half_split")
+def decoder(wrong: type[Specimen], spec: RopeSpec | None = None) -> Run:
+    """Check a decoder, wrong or right."""
+    return lambda broken: check_decoder((wrong if broken else Specimen)(spec).decoder())
 
 
-def moved_base(broken: bool) -> ModelReport:
-    """The base is at the top, where version 4 kept it; only the dict of version 5 is asked, and 10,000 taken."""
-    config: dict[str, Any] = {**LLAMA, "rope_theta": 5e5, "rope_scaling": None}
-    parameters = dict(config["rope_scaling"] or {}) if broken else config
-    base = parameters.get("rope_theta", 10_000.0)
-    return checked(config, [plain_rope(16, base, layout="half_split")] * 2)
+def other_layout(spec: RopeSpec) -> RopeSpec:
+    """Return a spec that pairs neighbours."""
+    return spec.replace(layout="interleaved")
 
 
 def never_filled(broken: bool) -> ModelReport:
     """A buffer that is in no checkpoint, and that nobody computes again after `to_empty`."""
     from rope_edu.nn.little import Little, emptied
 
-    return check_model(emptied(Little()) if broken else Little(), PLAIN_LLAMA)
+    return check_model(emptied(Little()) if broken else Little(), PLAIN)
 
 
 def two_kernels(broken: bool) -> Diagnosis:
     """The trainer turns by cosines in float32, and the server by cosines in bfloat16."""
-    spec = read_config(PLAIN_LLAMA).spec
+    spec = read_config(PLAIN).spec
 
     def rounded(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         angles = np.asarray(spec_angles(spec, positions))
@@ -110,17 +104,38 @@ def two_kernels(broken: bool) -> Diagnosis:
     return diagnose(rounded if broken else right(spec), spec.head_dim, against=spec)
 
 
-def another_kinds_width(broken: bool) -> ModelReport:
-    """Half of each head turns in the linear layers; their factor halves the latent layers' rotary head too."""
-    config = {**LLAMA, "head_dim": 16, "rope_parameters": PLAIN}  # of the latent layers: all 16 features turn
-    spec, factor = read_config(config).spec, 0.5
-    narrow = plain_rope(int(factor * spec.head_dim), PLAIN["rope_theta"], layout=spec.layout)
-    return checked(config, [narrow if broken else spec] * 2)
+def by_allocated_length(broken: bool) -> Diagnosis:
+    """The list for long texts is taken because the context that was allocated is long; the text has ten tokens."""
+    lists: dict[str, Any] = {"short_factor": [1.0] * 8, "long_factor": [2.0 + pair for pair in range(8)]}
+    short, long = (
+        longrope(16, 32.0, 4096, length=length, layout="half_split", **lists) for length in (10, 131_072)
+    )
+    return diagnose(right(long if broken else short), 16, against=short)
 
 
-def indexer(broken: bool) -> Diagnosis:
-    """The indexer of sparse attention pairs halves, where the attention beside it pairs neighbours."""
-    return diagnosed(read_config(PLAIN_LLAMA).spec, layout="interleaved" if broken else "half_split")
+def not_permuted(broken: bool) -> Rows:
+    """A second path of the converter, for packed weights, forgets to permute q and k for the other layout."""
+    rows = np.random.default_rng(0).normal(size=(2, 32, 32)).astype(np.float32)
+    permuted = np.stack([convert_projection(each, 2, to="interleaved") for each in rows])
+    with tempfile.TemporaryDirectory() as folder:
+        original, converted = (Path(folder) / name for name in ("original", "converted"))
+        write_checkpoint(original, "llama", rows)
+        write_checkpoint(converted, "cohere", rows if broken else permuted)  # pairs neighbours
+        return compare_weights(original, converted)
+
+
+def write_checkpoint(folder: Path, family: str, rows: np.ndarray) -> None:
+    """Write q and k of layer 0, (2, rows, columns), as safetensors (header and numbers), and a config."""
+    folder.mkdir()
+    config = {"model_type": family, "hidden_size": 32, "num_attention_heads": 2, "rope_theta": 1e4}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    size, form = rows[0].nbytes, {"dtype": "F32", "shape": rows[0].shape}
+    header = {
+        f"model.layers.0.self_attn.{name}_proj.weight": {**form, "data_offsets": [at * size, (at + 1) * size]}
+        for at, name in enumerate("qk")
+    }
+    text = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + rows.tobytes())
 
 
 class FirstRowOnly(Specimen):
@@ -154,82 +169,34 @@ class SlotsByTime(Specimen):
         return keys, values
 
 
-def decode(wrong: type[Specimen], spec: RopeSpec | None = None) -> Callable[[bool], DecoderReport]:
-    """Return the replay of a decoder, wrong or right."""
-    return lambda broken: check_decoder((wrong if broken else Specimen)(spec).decoder())
-
-
-def doubled(broken: bool) -> Diagnosis:
-    """A scale of 2 is the default of a rule that scales no positions."""
-    spec = read_config({**LLAMA, "rope_theta": 1e4, "rope_scaling": {"type": "dynamic", "factor": 6.0}}).spec
-    return diagnosed(spec, inv_freq=(2 if broken else 1) * spec.inv_freq)
-
-
-def by_allocated_length(broken: bool) -> Diagnosis:
-    """The list for long texts is taken because the context that was allocated is long; the text has ten tokens."""
-    lists: dict[str, Any] = {"short_factor": [1.0] * 8, "long_factor": [2.0 + pair for pair in range(8)]}
-    short, long = (
-        longrope(16, 32.0, 4096, length=length, layout="half_split", **lists) for length in (10, 131_072)
-    )
-    return diagnose(right(long if broken else short), 16, against=short)
-
-
-def turned_twice(broken: bool) -> ModelReport:
-    """The model rotates, and so does the attention backend, which was not told that it need not."""
-    return checked(PLAIN_LLAMA, times=2 if broken else 1)
-
-
-def one_rule_for_all(broken: bool) -> ModelReport:
-    """YaRN is meant for full attention only, and sliding layers are given it too."""
-    plain, yarn = (read_config(TWO_KINDS, layer_type=kind).spec for kind in TWO_KINDS["layer_types"])
-    return checked(TWO_KINDS, [yarn if broken else plain, yarn])
-
-
-def not_permuted(broken: bool) -> Rows:
-    """A second path of the converter, for packed weights, forgets to permute q and k for the other layout."""
-    rows = np.random.default_rng(0).normal(size=(2, 32, 32)).astype(np.float32)
-    permuted = [convert_projection(each, 2, to="interleaved") for each in rows]
-    with tempfile.TemporaryDirectory() as folder:
-        first, second = (Path(folder) / name for name in ("original", "converted"))
-        for path, family in ((first, "llama"), (second, "cohere")):  # halves, and neighbours
-            path.mkdir()
-            config = {"model_type": family, "hidden_size": 32, "num_attention_heads": 2, "rope_theta": 1e4}
-            (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        write_safetensors(first / "model.safetensors", dict(zip("qk", rows, strict=True)))
-        now = rows if broken else permuted
-        write_safetensors(second / "model.safetensors", dict(zip("qk", now, strict=True)))
-        return compare_weights(first, second)
-
-
-def write_safetensors(path: Path, projections: dict[str, np.ndarray]) -> None:
-    """Write float32 projections of layer 0 in the format of safetensors: the header's length, it, the numbers."""
-    header, start = {}, 0
-    for name, rows in projections.items():
-        place = [start, start + rows.nbytes]
-        entry = {"dtype": "F32", "shape": list(rows.shape), "data_offsets": place}
-        header[f"model.layers.0.self_attn.{name}_proj.weight"] = entry
-        start = place[1]
-    text = json.dumps(header).encode()
-    numbers = b"".join(np.ascontiguousarray(rows).tobytes() for rows in projections.values())
-    path.write_bytes(len(text).to_bytes(8, "little") + text + numbers)
-
-
 THREE = RopeSpec(plain_rope(16).inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout="half_split")
-RUNS: dict[str, Callable[[bool], Report]] = {
-    "flipped_pairs": flipped_pairs,
-    "moved_base": moved_base,
+RUNS: dict[str, Run] = {
+    # a new case in a switch: 39 architectures fall through to the other pairing
+    "flipped_pairs": rotation({**LLAMA, "model_type": "qwen2", "rope_theta": 1e6}, other_layout),
+    # the base is at the top, where version 4 kept it; only the dict of version 5 is asked, and 10,000 taken
+    "moved_base": model({**LLAMA, "rope_theta": 5e5}, [plain_rope(16, layout="half_split")] * 2),
     "never_filled": never_filled,
     "two_kernels": two_kernels,
-    "another_kinds_width": another_kinds_width,
-    "indexer": indexer,
-    "first_row_only": decode(FirstRowOnly),
-    "doubled": doubled,
+    # half of each head turns in the linear layers; their factor halves the latent layers' rotary head too
+    "another_kinds_width": model(
+        {**LLAMA, "rope_parameters": HALF_A_MILLION}, [plain_rope(8, 5e5, layout="half_split")] * 2
+    ),
+    # the indexer of sparse attention pairs halves, where the attention beside it pairs neighbours
+    "indexer": rotation(PLAIN, other_layout),
+    "first_row_only": decoder(FirstRowOnly),
+    # a scale of 2 is the default of a rule that scales no positions
+    "doubled": rotation(
+        {**PLAIN, "rope_scaling": {"type": "dynamic", "factor": 6.0}},
+        lambda spec: spec.replace(inv_freq=2 * spec.inv_freq),
+    ),
     "by_allocated_length": by_allocated_length,
-    "turned_twice": turned_twice,
-    "uncounted": decode(Uncounted),
-    "one_rule_for_all": one_rule_for_all,
+    # the model rotates, and so does the attention backend, which was not told that it need not
+    "turned_twice": model(PLAIN, times=2),
+    "uncounted": decoder(Uncounted),
+    # YaRN is meant for full attention only, and sliding layers are given it too
+    "one_rule_for_all": model(TWO_KINDS, [read_config(TWO_KINDS, layer_type="full_attention").spec] * 2),
     "not_permuted": not_permuted,
-    "slots_by_time": decode(SlotsByTime, THREE),
+    "slots_by_time": decoder(SlotsByTime, THREE),
 }
 _STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 REPLAYS = tuple(Replay(run=RUNS.get(name), **stated) for name, stated in _STATED.items())

@@ -10,8 +10,8 @@ r"""Test vectors for anybody's rotary position embedding, as JSON, and a runner 
     schema.json       the form of all of these (JSON Schema)
 
 Every case has a name, a source, a tolerance, and the mistakes that it catches. The numbers come from an independent
-form (plain loops, `book/makers/vector_reference.py`). `python -m rope_edu.vectors module:function` runs them on
-anybody's function.
+form (plain loops, `book/makers/vector_reference.py`). `rope-edu vectors module:function` runs them on anybody's
+function.
 """
 
 from rope_edu.vectors.runner import FILES, Result, load, run

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from rope_edu import RopeSpec, apply_rope, fast, llama3, p_rope, plain_rope, rope_angles, yarn
+from rope_edu.__main__ import main
 from rope_edu.clinic import BROKEN, MISTAKES, diagnose, mistakes, right
-from rope_edu.clinic.__main__ import main
 
 DRAWS = 21  # of each of the broken ones and of right ones: more than 1,000
 BY_FACTOR = ("attention_factor_missing", "attention_factor_twice")
@@ -299,9 +299,9 @@ width = 8
 def test_the_command_examines_a_function_by_name(somebodys_module, capsys):
     somebodys_module("mine", ROTATE)
     for name in ("mine:rotate", "mine:Layer.rotate"):
-        assert main([name, "--head-dim", "8", "--base", "500"]) == 0
+        assert main(["diagnose", name, "--head-dim", "8", "--base", "500"]) == 0
         assert "No known mistake." in capsys.readouterr().out
-    assert main(["mine:rotate", "--head-dim", "8", "--base", "10000", "--torch"]) == 1
+    assert main(["diagnose", "mine:rotate", "--head-dim", "8", "--base", "10000", "--torch"]) == 1
     assert "other_base: The frequencies are those of another base" in capsys.readouterr().out
 
 
@@ -310,7 +310,7 @@ def test_the_command_compares_with_a_config(somebodys_module, tmp_path, capsys):
     for base, status in ((500.0, 0), (1e6, 1)):
         config = {"model_type": "gptj", "head_dim": 8, "rope_theta": base}
         (tmp_path / "config.json").write_text(json.dumps(config))
-        assert main(["mine:rotate", "--config", "config.json"]) == status
+        assert main(["diagnose", "mine:rotate", "--config", "config.json"]) == status
     assert "other_base" in capsys.readouterr().out
 
 
@@ -334,5 +334,5 @@ def test_the_command_says_what_it_cannot_examine(somebodys_module, capsys, argum
     somebodys_module("mine", ROTATE)
     somebodys_module("broken", "def (:")
     with pytest.raises(SystemExit, match="2"):
-        main(arguments.split())
+        main(["diagnose", *arguments.split()])
     assert sentence in capsys.readouterr().err

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from rope_edu.clinic import __main__ as clinic
+from rope_edu.command import somebodys
 from rope_edu.vectors import runner
 
 pytest_plugins = ("pytester",)
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "rope_edu_pytest"
 LOADED = (
-    clinic,
+    somebodys,
     runner,
 )  # pytester forgets what is first imported inside it, and NumPy cannot be loaded twice
 RIGHT = """

@@ -12,6 +12,8 @@ import torch
 
 from makers import vectors as make
 from rope_edu import apply_rope, clinic, inv_freq, rope_angles, rope_from_config
+from rope_edu.__main__ import main
+from rope_edu.command import run_vectors
 from rope_edu.config import ConfigError
 from rope_edu.config.table import pair_axes
 from rope_edu.encodings import (
@@ -27,8 +29,6 @@ from rope_edu.encodings import (
 )
 from rope_edu.encodings.spec import RopeSpec
 from rope_edu.vectors import FILES, load, run
-from rope_edu.vectors import __main__ as vectors_command
-from rope_edu.vectors.__main__ import main
 from rope_edu.vectors.runner import CALLS, WIDTHS, _compare
 
 HERE = make.HERE
@@ -210,7 +210,7 @@ def test_the_command_says_what_failed(somebodys_module, capsys):
         "def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):\n"
         "    return apply_rope(x, rope_angles(positions, inv_freq(rotary_dim, base)), layout=layout)\n",
     )
-    assert main(["theirs:rotate"]) == 1
+    assert main(["vectors", "theirs:rotate"]) == 1
     said = capsys.readouterr().out
     assert "FAILED an attention factor, interleaved" in said
     assert "attention_factor_missing" in said
@@ -249,7 +249,7 @@ def test_a_tolerance_is_that_of_the_width_and_no_wider(width, share, right):
 def test_one_sentence_says_how_to_wrap_a_function_of_another_signature(somebodys_module, capsys):
     somebodys_module("theirs", "def rotate(x, positions):\n    return x\n")
     with pytest.raises(SystemExit, match="2"):
-        main(["theirs:rotate"])
+        main(["vectors", "theirs:rotate"])
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("TypeError") == 0
@@ -259,7 +259,7 @@ def test_one_sentence_says_how_to_wrap_a_function_of_another_signature(somebodys
 
 def test_one_line_says_how_every_case_fails_alike(somebodys_module, capsys):
     somebodys_module("theirs", "def rotate(x, positions, **asked):\n    raise KeyError('cos')\n")
-    assert main(["theirs:rotate"]) == 1
+    assert main(["vectors", "theirs:rotate"]) == 1
     assert capsys.readouterr().out == (
         "FAILED every case in the same way: KeyError: 'cos'\n0 of 32 cases passed\n"
     )
@@ -273,9 +273,9 @@ def test_the_command_passes_what_is_right(somebodys_module, capsys):
         "    angles = rope_angles(positions, inv_freq(rotary_dim, base))\n"
         "    return apply_rope(x, angles, layout=layout, attention_factor=attention_factor)\n",
     )
-    assert main(["mine:rotate"]) == 0
+    assert main(["vectors", "mine:rotate"]) == 0
     assert capsys.readouterr().out == "32 of 32 cases passed\n"
-    assert main(["mine:rotate", "--json"]) == 0
+    assert main(["vectors", "mine:rotate", "--json"]) == 0
     assert all(each["passed"] for each in json.loads(capsys.readouterr().out))
 
 
@@ -283,7 +283,7 @@ def test_the_command_passes_what_is_right(somebodys_module, capsys):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_command_prints_as_json_what_run_returns(somebodys_module, capsys, cases, width):
     somebodys_module("still", "def rotate(x, *rest, **asked):\n    return x + 0.01\n")
-    status = main(["still:rotate", "--cases", cases, "--width", width, "--json"])
+    status = main(["vectors", "still:rotate", "--cases", cases, "--width", width, "--json"])
     expected = run(lambda x, *rest, **asked: x + 0.01, cases=cases, width=width)
     said = capsys.readouterr().out
     assert json.loads(said) == [asdict(each) | {"catches": list(each.catches)} for each in expected]
@@ -299,22 +299,22 @@ def test_the_folder_where_the_command_runs_comes_before_all_others(
     (tmp_path / "other" / "twice.py").write_text(named.format("there"))
     somebodys_module("twice", named.format("here"))
     monkeypatch.syspath_prepend(tmp_path / "other")
-    assert main(["twice:rotate"]) == 1
+    assert main(["vectors", "twice:rotate"]) == 1
     assert "KeyError: 'here'" in capsys.readouterr().out
 
 
 def test_letters_beyond_ascii_are_printed_as_they_are(somebodys_module, capsys):
     somebodys_module("theirs", "def rotate(x, *rest, **asked):\n    raise KeyError('θ')\n")
-    assert main(["theirs:rotate", "--json"]) == 1
+    assert main(["vectors", "theirs:rotate", "--json"]) == 1
     assert "KeyError: 'θ'" in capsys.readouterr().out
 
 
 def test_the_page_of_help_has_all_widths_and_files_and_its_lines(capsys):
     with pytest.raises(SystemExit, match="0"):
-        main(["--help"], "rope-edu vectors")
+        main(["vectors", "--help"])
     said = capsys.readouterr().out
     assert said.startswith("usage: rope-edu vectors")
-    assert vectors_command.__doc__.strip() in said
+    assert run_vectors.__doc__.strip() in said
     together = " ".join(said.split())
     assert f"--width {{{','.join(WIDTHS)}}}" in together
     assert f"--cases {{{','.join(CALLS)}}}" in together
@@ -326,7 +326,7 @@ def test_the_function_is_given_arrays_of_numpy(somebodys_module, capsys):
         "def rotate(x, positions, *, layout, rotary_dim, base, attention_factor):\n"
         "    raise KeyError(type(x).__name__)\n",
     )
-    assert main(["kind:rotate"]) == 1
+    assert main(["vectors", "kind:rotate"]) == 1
     assert "KeyError: 'ndarray'" in capsys.readouterr().out
 
 

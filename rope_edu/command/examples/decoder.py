@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rope_edu.clinic.specimen import Specimen
+from rope_edu.probes import Specimen
 
 
 class FromZero(Specimen):

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from rope_edu.clinic import check_decoder, check_model
+from rope_edu.probes import check_decoder, check_model
 
 from .wholes import SECTIONS, behind_a_picture, whole
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic.decoder import BFLOAT16, Decoder, as_decoder
+from rope_edu.probes.decoder import BFLOAT16, Decoder, as_decoder
 
 LENGTH, PIECE, GAP, MOVED = 12, 5, 7, 17
 REST, PLACES = LENGTH - PIECE, np.arange(LENGTH)
@@ -25,27 +25,16 @@ SAME, DIFFERS, UNCLEAR, NOT_APPLICABLE = "same", "differs", "could not tell", "n
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a decoder.
-
-    Attributes:
-        name: the name of the check.
-        outcome: "same", "differs", "could not tell" or "not applicable".
-        words: what was compared and found, or why it does not apply.
-        meaning: what that means, with the smallest fix; "" where nothing is wrong.
-        chapter: the title of the chapter that explains it.
-        off: the largest difference of a token's logits, in units of their spread; None if nothing was compared.
-        bound: the largest difference that rounding explains.
-        token: the first token that differs, or None.
-    """
+    """One check of a decoder."""
 
     name: str
-    outcome: str
-    words: str
-    meaning: str = ""
-    chapter: str = ""
-    off: float | None = None
-    bound: float | None = None
-    token: int | None = None
+    outcome: str  # "same", "differs", "could not tell" or "not applicable"
+    words: str  # the ways that were compared, and their difference; or why it does not apply
+    meaning: str = ""  # of a difference, with the smallest fix
+    chapter: str = ""  # that explains it
+    off: float | None = None  # the largest difference of a token's logits, in units of their spread
+    bound: float | None = None  # the largest difference that rounding explains
+    token: int | None = None  # the first that differs
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.outcome}. {self.words}"]
@@ -96,7 +85,7 @@ def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
     Raises:
         ValueError: the decoder cannot be called; the sentence says why.
 
-    >>> from rope_edu.clinic.specimen import Specimen
+    >>> from rope_edu.probes.specimen import Specimen
     >>> class Restarting(Specimen):
     ...     def count(self, tokens, positions, seen):
     ...         return super().count(tokens, positions, 0)
@@ -120,24 +109,14 @@ class _NotApplicableError(Exception):
     """A check that does not apply to a decoder; its words say why."""
 
 
-@dataclass
 class _Bench:
     """A decoder, its texts, and what both give."""
 
-    decoder: Decoder
-
-    @cached_property
-    def text(self) -> np.ndarray:
-        return self._drawn(24, 2, LENGTH + LONG)[:, :LENGTH]
-
-    @cached_property
-    def long(self) -> np.ndarray:
-        return self._drawn(25, 1, LONG)
-
-    def _drawn(self, seed: int, rows: int, length: int) -> np.ndarray:
-        """Rows of tokens, of which the first ones are never drawn: they may be special."""
-        words = self.decoder.vocabulary
-        return np.random.default_rng(seed).integers(min(8, words // 2), words, size=(rows, length))
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+        words = min(8, decoder.vocabulary // 2), decoder.vocabulary  # the first ones may be special
+        self.text = np.random.default_rng(24).integers(*words, size=(2, LENGTH + LONG))[:, :LENGTH]
+        self.long = np.random.default_rng(25).integers(*words, size=(1, LONG))
 
     @cached_property
     def whole(self) -> np.ndarray:
@@ -227,48 +206,7 @@ class _Bench:
         found = f"{words}: {off:.3g} apart, wanted at most {self.bound:.1e}, from token {token} of these on."
         return Check("", DIFFERS, found, off=off, bound=self.bound, token=token)
 
-    def unless_absolute(self, check: Check) -> Check:
-        """A difference that is right for absolute positions and wrong for a rotation."""
-        if check.outcome == SAME or self.decoder.relative:
-            return check
-        words = "Right for a table of absolute positions, wrong for a rotation."
-        return replace(check, outcome=UNCLEAR, meaning=words)
 
-
-Ask = Callable[[_Bench], Check]
-CHECKS: dict[str, tuple[tuple[str, ...], Ask]] = {}  # the keywords that each needs, and how it asks
-MEANINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-
-
-def _check(name: str, *needs: str) -> Callable[[Ask], Ask]:
-    """Register a check under its name, with the keywords that a decoder must take."""
-
-    def register(ask: Ask) -> Ask:
-        CHECKS[name] = needs, ask
-        return ask
-
-    return register
-
-
-def _run(bench: _Bench, name: str) -> Check:
-    needs, ask = CHECKS[name]
-    try:
-        bench.needs(*needs)
-        check = ask(bench)
-    except _NotApplicableError as reason:
-        return Check(name, NOT_APPLICABLE, str(reason))
-    except Exception as error:  # anything that somebody's decoder raises
-        said = str(error).partition("\n")[0][:120]
-        refused = f"The decoder refuses: {type(error).__name__}: {said}"
-        return Check(name, NOT_APPLICABLE if name == "cropped cache" else UNCLEAR, refused)
-    if check.outcome == SAME:
-        return replace(check, name=name)
-    said = MEANINGS[name]
-    meaning = check.meaning or f"{said['means']} Fix: {said['fix']}"
-    return replace(check, name=name, meaning=meaning, chapter=said["chapter"])
-
-
-@_check("step by step", "cache")
 def _steps(bench: _Bench) -> Check:
     words = f"{LENGTH} tokens whole, one by one, after a prompt of {PIECE}, in two pieces"
     pairs = [
@@ -279,7 +217,6 @@ def _steps(bench: _Bench) -> Check:
     return bench.verdict(words, *pairs)
 
 
-@_check("step by step, with positions", "cache", "positions")
 def _steps_with_positions(bench: _Bench) -> Check:
     found, _ = bench.pieces(bench.text[:1], PROMPT, PLACES)
     return bench.verdict("positions given, and counted by the decoder", (found, bench.whole[:1]))
@@ -293,7 +230,6 @@ def _padded(bench: _Bench, pads: slice) -> tuple[np.ndarray, np.ndarray, np.ndar
     return tokens, mask, np.maximum(mask.cumsum(axis=1) - 1, 0)
 
 
-@_check("right padding", "mask")
 def _right_padding(bench: _Bench) -> Check:
     tokens, mask, _ = _padded(bench, slice(REST, LENGTH))
     found = bench.logits(tokens, mask=mask)
@@ -302,7 +238,6 @@ def _right_padding(bench: _Bench) -> Check:
     return bench.verdict(words, (found[:1], bench.whole[:1]), padded)
 
 
-@_check("left padding", "mask", "positions")
 def _left_padding(bench: _Bench) -> Check:
     tokens, mask, positions = _padded(bench, slice(0, PIECE))
     found, alone = bench.logits(tokens, positions, mask), bench.whole[1:, :REST]
@@ -315,20 +250,17 @@ def _left_padding(bench: _Bench) -> Check:
     return bench.verdict(words, *pairs)
 
 
-@_check("left padding, without positions", "mask")
 def _left_padding_alone(bench: _Bench) -> Check:
     tokens, mask, _ = _padded(bench, slice(0, PIECE))
     found = bench.logits(tokens, mask=mask)[1:, PIECE:]
     words = f"{REST} tokens alone, and behind {PIECE} of padding, without positions"
-    return bench.unless_absolute(bench.verdict(words, (found, bench.whole[1:, :REST])))
+    return bench.verdict(words, (found, bench.whole[1:, :REST]))
 
 
-@_check("rows")
 def _rows(bench: _Bench) -> Check:
     return bench.verdict("each row alone, and both together", (bench.logits(bench.text), bench.whole))
 
 
-@_check("rows at length 1", "cache")
 def _rows_at_length_1(bench: _Bench) -> Check:
     first = np.concatenate([bench.logits(row[None, :1]) for row in bench.text])
     found, _ = bench.pieces(bench.text, [1] * LENGTH)
@@ -336,15 +268,11 @@ def _rows_at_length_1(bench: _Bench) -> Check:
     return bench.verdict("two rows together, one token at a time", (together, first), (found, bench.whole))
 
 
-@_check("moved", "positions")
 def _moved(bench: _Bench) -> Check:
     found = bench.logits(bench.text[:1], PLACES + MOVED)
-    return bench.unless_absolute(
-        bench.verdict(f"positions from 0 and from {MOVED}", (found, bench.whole[:1]))
-    )
+    return bench.verdict(f"positions from 0 and from {MOVED}", (found, bench.whole[:1]))
 
 
-@_check("positions have an effect", "positions")
 def _effect(bench: _Bench) -> Check:
     moved = bench.logits(bench.text[:1], _behind_a_gap(GAP))
     apart = bench.distances(moved, bench.logits(bench.text[:1], PLACES))[0]
@@ -364,7 +292,6 @@ def _behind_a_gap(gap: int) -> np.ndarray:
     return PLACES + np.where(PLACES < PIECE, 0, gap)
 
 
-@_check("gaps", "positions", "mask")
 def _gaps(bench: _Bench) -> Check:
     if bench.decoder.recurrent:
         raise _NotApplicableError("Layers with a state see hidden tokens.")
@@ -374,7 +301,6 @@ def _gaps(bench: _Bench) -> Check:
     return bench.verdict("three tokens hidden, and left out with a gap in the positions", (found, hidden))
 
 
-@_check("packed", "positions")
 def _packed(bench: _Bench) -> Check:
     if bench.decoder.recurrent:
         raise _NotApplicableError("Layers with a state need the boundaries in another way.")
@@ -389,7 +315,6 @@ def _packed(bench: _Bench) -> Check:
     raise _NotApplicableError(f"{seen}give it a mask for each document ({check.off:.3g} apart).")
 
 
-@_check("cropped cache", "cache")
 def _cropped(bench: _Bench) -> Check:
     if bench.decoder.crop is None:
         raise _NotApplicableError("The cache cannot be cropped.")
@@ -400,7 +325,6 @@ def _cropped(bench: _Bench) -> Check:
     return bench.verdict(words, (found, bench.whole[:1, PIECE:]))
 
 
-@_check("shifted cache", "cache", "positions")
 def _shifted(bench: _Bench) -> Check:
     row, wanted = bench.text[:1], bench.whole[:1]
     if bench.decoder.shift is not None:
@@ -416,7 +340,6 @@ def _shifted(bench: _Bench) -> Check:
     return bench.verdict(f"step by step from position {MOVED}, and whole from 0", (found, wanted))
 
 
-@_check("state")
 def _state(bench: _Bench) -> Check:
     row, far = bench.text[:1], bench.decoder.trained
     before = bench.logits(row)
@@ -433,7 +356,6 @@ def _state(bench: _Bench) -> Check:
     return bench.verdict(words, *pairs)
 
 
-@_check("across the trained length", "cache", "positions")
 def _across(bench: _Bench) -> Check:
     if not (bench.decoder.trained and bench.decoder.rule):
         raise _NotApplicableError("No rule that depends on the length.")
@@ -443,7 +365,6 @@ def _across(bench: _Bench) -> Check:
     return bench.verdict(words, (found, bench.logits(bench.text[:1], positions)))
 
 
-@_check("M-RoPE ids")
 def _coordinates(bench: _Bench) -> Check:
     many, row = bench.decoder.coordinates, bench.text[:1]
     if many == 1:
@@ -472,7 +393,6 @@ def _with_an_image(many: int) -> np.ndarray:
     return rows
 
 
-@_check("bfloat16", "positions")
 def _bfloat16(bench: _Bench) -> Check:
     own = bench.decoder
     if not own.relative:
@@ -494,3 +414,47 @@ def _bfloat16(bench: _Bench) -> Check:
     if off <= bound:
         return Check("", SAME, words, off=off, bound=bound)
     return Check("", DIFFERS, words, off=off, bound=bound, token=PIECE)
+
+
+# how each check asks, and the keywords that a decoder must take for it
+CHECKS: dict[str, tuple[Callable[[_Bench], Check], tuple[str, ...]]] = {
+    "step by step": (_steps, ("cache",)),
+    "step by step, with positions": (_steps_with_positions, ("cache", "positions")),
+    "right padding": (_right_padding, ("mask",)),
+    "left padding": (_left_padding, ("mask", "positions")),
+    "left padding, without positions": (_left_padding_alone, ("mask",)),
+    "rows": (_rows, ()),
+    "rows at length 1": (_rows_at_length_1, ("cache",)),
+    "moved": (_moved, ("positions",)),
+    "positions have an effect": (_effect, ("positions",)),
+    "gaps": (_gaps, ("positions", "mask")),
+    "packed": (_packed, ("positions",)),
+    "cropped cache": (_cropped, ("cache",)),
+    "shifted cache": (_shifted, ("cache", "positions")),
+    "state": (_state, ()),
+    "across the trained length": (_across, ("cache", "positions")),
+    "M-RoPE ids": (_coordinates, ()),
+    "bfloat16": (_bfloat16, ("positions",)),
+}
+OF_ROTATIONS = {"left padding, without positions", "moved"}  # a table of absolute positions may differ
+MEANINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def _run(bench: _Bench, name: str) -> Check:
+    ask, needs = CHECKS[name]
+    try:
+        bench.needs(*needs)
+        check = ask(bench)
+    except _NotApplicableError as reason:
+        return Check(name, NOT_APPLICABLE, str(reason))
+    except Exception as error:  # anything that somebody's decoder raises
+        said = str(error).partition("\n")[0][:120]
+        refused = f"The decoder refuses: {type(error).__name__}: {said}"
+        return Check(name, NOT_APPLICABLE if name == "cropped cache" else UNCLEAR, refused)
+    if check.outcome == SAME:
+        return replace(check, name=name)
+    said = MEANINGS[name]
+    outcome, meaning = check.outcome, f"{said['means']} Fix: {said['fix']}"
+    if name in OF_ROTATIONS and not bench.decoder.relative:
+        outcome, meaning = UNCLEAR, "Right for a table of absolute positions, wrong for a rotation."
+    return replace(check, name=name, outcome=outcome, meaning=meaning, chapter=said["chapter"])

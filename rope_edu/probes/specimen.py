@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic.decoder import KEYWORDS, Decoder
 from rope_edu.encodings.rotary import apply_rope
 from rope_edu.encodings.spec import RopeSpec, plain_rope, spec_angles
+from rope_edu.probes.decoder import KEYWORDS, Decoder
 
 WIDTH, HEADS, WORDS, LAYERS = 32, 2, 40, 2
 

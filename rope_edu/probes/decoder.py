@@ -11,10 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic.kinds import Kinds
+from rope_edu.probes.kinds import Kinds
 
 Call = Callable[..., Any]
 KEYWORDS = ("positions", "mask", "cache")
+THEIRS = {
+    "positions": "position_ids",
+    "mask": "attention_mask",
+    "cache": "past_key_values",
+}  # in transformers
 STATE = re.compile("Mamba|SSM|Recurrent|DeltaNet|LinearAttention|Lightning|Rwkv|xLSTM|ShortConv|KDA")
 NEVER = object()  # in place of a cache: none is wanted
 FLOAT32, BFLOAT16 = 2.0**-24, 2.0**-9  # largest relative error of a rounding
@@ -27,22 +32,19 @@ class Decoder:
     Attributes:
         call: `(tokens, *, positions, mask, cache) -> (logits, cache)`, or logits alone if it has no cache. Tokens
             and positions are `(batch, seq)` whole numbers, logits `(batch, seq, vocabulary)`, and the mask
-            `(batch, all tokens so far)` is 0 for tokens that nobody may see. A keyword that the function lacks is
-            never passed.
+            `(batch, all tokens so far)` is 0 for tokens that nobody may see.
         vocabulary: how many tokens there are.
-        takes: those of `KEYWORDS` that the function has.
+        takes: those of the three keywords that the function has; no other is passed.
         relative: True if moving a whole text must change nothing, as for rotations; False for tables of absolute
             positions; None if that is not known.
-        trained: length from which on a rule may change the frequencies, or None.
-        rule: of the frequencies, such as "dynamic"; "".
+        trained, rule: length from which on a rule, such as "dynamic", may change the frequencies; None and "".
         coordinates: numbers in a position: 3 for M-RoPE, whose position ids are `(3, batch, seq)`.
         recurrent: True if layers with a state see the order of tokens without any position.
         eps: largest relative error of one rounding of its numbers.
         crop: `(cache, length, removed) -> cache` that keeps the first `length` tokens, or None.
         shift: `(cache, by) -> cache` that moves the keys by some positions, or None.
         never: passed as the cache where none is wanted.
-        narrow: makes the same decoder in bfloat16, or None.
-        wide: makes the same decoder in float32, or None.
+        narrow, wide: make the same decoder in bfloat16 and in float32, or None.
 
     >>> copy = lambda tokens: np.eye(40)[tokens]  # it expects each token again
     >>> logits, cache = Decoder(copy, vocabulary=40)(np.array([[3, 1]]))
@@ -96,8 +98,7 @@ def as_decoder(made: Any, **facts: Any) -> Decoder:
         return of_transformers(made)
     if not callable(made):
         raise ValueError(f"a decoder must be a function or a model, got {type(made).__name__}")
-    names = inspect.signature(made).parameters
-    takes = frozenset(name for name in KEYWORDS if name in names)
+    takes = frozenset(KEYWORDS) & inspect.signature(made).parameters.keys()
     try:
         found = made(np.array([[0, 1]]), **dict.fromkeys(takes))
     except Exception as error:
@@ -113,18 +114,16 @@ def of_transformers(model: Any) -> Decoder:
     """Return a causal model of transformers as a Decoder; what is known of it follows from its config."""
     import torch
 
-    named = {"attention_mask": "mask", "position_ids": "positions", "past_key_values": "cache"}
     names = {"attention_mask", *inspect.signature(model.forward).parameters}
-    takes = frozenset(ours for theirs, ours in named.items() if theirs in names)
+    takes = frozenset(ours for ours, theirs in THEIRS.items() if theirs in names)
     config = model.config.get_text_config()
     try:
         kinds = Kinds.of(model)
     except ValueError:  # it does not rotate, or its config cannot be read
         kinds = Kinds({}, (), {})
-    turning = list(kinds.turning.values())
     used = {each for each in kinds.layers if each in kinds.readings}
-    if used and not used & kinds.turning.keys():
-        turning = []  # the config has a rotation that no layer uses
+    unused = used and not used & kinds.turning.keys()  # the config has a rotation that no layer uses
+    turning = [] if unused else list(kinds.turning.values())
     lengths = [each.trained or each.longest for each in turning]
     width = next(model.parameters()).dtype
     recurrent = any(
@@ -150,20 +149,12 @@ def of_transformers(model: Any) -> Decoder:
 def _call_of(model: Any, takes: frozenset[str]) -> Call:
     import torch
 
-    def call(
-        tokens: np.ndarray,
-        *,
-        positions: np.ndarray | None = None,
-        mask: np.ndarray | None = None,
-        cache: Any = None,
-    ) -> tuple[np.ndarray, Any]:
-        given: dict[str, Any] = {}
+    def call(tokens: np.ndarray, *, cache: Any = None, **arrays: np.ndarray | None) -> tuple[np.ndarray, Any]:
+        given: dict[str, Any] = {
+            THEIRS[name]: torch.tensor(each) for name, each in arrays.items() if each is not None
+        }
         if "cache" in takes:  # transformers tells packed texts apart only where nothing is to be cached
-            given = {"use_cache": False} if cache is NEVER else {"use_cache": True, "past_key_values": cache}
-        if positions is not None:
-            given["position_ids"] = torch.tensor(positions)
-        if mask is not None:
-            given["attention_mask"] = torch.tensor(mask)
+            given |= {"use_cache": False} if cache is NEVER else {"use_cache": True, "past_key_values": cache}
         was = model.training
         model.eval()
         try:

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from rope_edu.clinic import check_decoder, check_model  # noqa: E402
+from rope_edu.probes import check_decoder, check_model  # noqa: E402
 
 from .faults import DECODERS, MODELS  # noqa: E402
 from .tiny import tiny  # noqa: E402
@@ -209,4 +209,4 @@ def test_the_probe_leaves_a_model_as_it_was():
     assert torch.equal(model.model.rotary_emb.inv_freq, before)
     assert model.training
     assert not model._forward_pre_hooks
-    assert torch.nn.functional.scaled_dot_product_attention.__module__ != "rope_edu.clinic.watching"
+    assert torch.nn.functional.scaled_dot_product_attention.__module__ != "rope_edu.probes.watching"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rope_edu.clinic import watching
 from rope_edu.clinic.frequencies import describe_base
-from rope_edu.clinic.kinds import Kinds
-from rope_edu.clinic.watching import FLOAT32, READ, Fault
+from rope_edu.encodings.spec import RopeSpec
+from rope_edu.probes import watching
+from rope_edu.probes.kinds import Kinds
+from rope_edu.probes.watching import FLOAT32, READ, Fault
 
 LENGTHS = (0, 1, 2, 3, 5, 8, 13, 31, 64, 127, 300, 511, 1000, 2047)  # positions
 TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.IGNORECASE)
@@ -105,47 +106,49 @@ class _Probe:
 
     def run(self) -> None:
         for name, module in self.model.named_modules():
+            buffers = _frequencies(module)
             if OTHER_PARTS.search(name):
-                if _frequencies(module):
+                if buffers:
                     self.notes.append(f"{name} was not examined: it turns no text.")
                 continue
-            if self.empty(name, module):
+            if any(self.empty(name, buffer, values) for buffer, values in buffers):
                 continue
-            for label, given in self.given(name, module):
-                self.hold(name, label, given, module)
+            try:
+                takes = list(inspect.signature(module.forward).parameters)
+            except (TypeError, ValueError):
+                takes = []
+            for buffer, _ in buffers if len(takes) >= 2 else ():
+                prefix = _prefix(buffer) if "layer_type" in takes else ""
+                given = partial(_called, module, self.model, layer_type=prefix)
+                self.hold(name, self.label_of(name, buffer), given, module)
             for table, values in _tables(module):
                 self.hold_table(f"{name}.{table}".lstrip("."), values)
 
-    def empty(self, name: str, module: Any) -> bool:
-        """Look for frequencies that nobody filled, and report them."""
-        for buffer, values in _frequencies(module):
-            if values.is_meta:
-                found = "no numbers, on the meta device"
-            else:
-                numbers = values.double().cpu().numpy()
-                if np.isfinite(numbers).all() and (numbers >= 0).all() and 0 < numbers.max() <= 1.01:
-                    continue
-                found = f"numbers that are no frequencies, {_listed(numbers)}"
-            where, words = f"{name}.{buffer}".lstrip("."), self.kinds.words(self.label_of(name, buffer))
-            fix = "Compute it again after loading: it is in no checkpoint, and `to_empty` leaves it unfilled."
-            self.faults.append(Fault(where, words, found, "frequencies from 1 down", fix))
-            return True
-        return False
+    def empty(self, name: str, buffer: str, values: Any) -> bool:
+        """Report frequencies that nobody filled."""
+        if values.is_meta:
+            found = "no numbers, on the meta device"
+        else:
+            numbers = values.double().cpu().numpy()
+            if np.isfinite(numbers).all() and (numbers >= 0).all() and 0 < numbers.max() <= 1.01:
+                return False
+            found = f"numbers that are no frequencies, {_listed(numbers)}"
+        where, words = f"{name}.{buffer}".lstrip("."), self.kinds.words(self.label_of(name, buffer))
+        fix = "Compute it again after loading: it is in no checkpoint, and `to_empty` leaves it unfilled."
+        self.faults.append(Fault(where, words, found, "frequencies from 1 down", fix))
+        return True
 
     def label_of(self, name: str, buffer: str) -> str | None:
         return self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
 
-    def given(self, name: str, module: Any) -> Iterator[tuple[str | None, Any]]:
-        """Yield a kind of layers and a function from positions to cosines and sines, as complex numbers."""
-        try:
-            takes = inspect.signature(module.forward).parameters
-        except (TypeError, ValueError):
-            return
-        if len(takes) < 2:
-            return
-        for buffer, _ in _frequencies(module):
-            prefix = _prefix(buffer) if "layer_type" in takes else ""
-            yield self.label_of(name, buffer), partial(_called, module, self.model, layer_type=prefix)
+    def nearest(self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str) -> Any:
+        """Return the nearest kind of layers, its spec and its words, and note the probe; None if none rotates."""
+        best = self.kinds.nearest(label, off)
+        if best is None:
+            return None
+        words = self.kinds.words(best[0])
+        self.probed.append((f" ({words}), {probe}", where))
+        return *best, words
 
     def hold(self, name: str, label: str | None, given: Any, module: Any) -> None:
         """Hold a module's cosines and sines against what is wanted."""
@@ -154,21 +157,18 @@ class _Probe:
         positions = np.array([each for each in LENGTHS if each < min(trained, 2048)])
         try:
             values = given(positions)
+            reason = "it gives no cosines and sines that could be read"
         except Exception as error:
-            self.buffers(name, label, module, f"{type(error).__name__}: {str(error)[:80]}")
-            return
+            values, reason = None, f"{type(error).__name__}: {str(error)[:80]}"
         if values is None:
-            self.buffers(name, label, module, "it gives no cosines and sines that could be read")
+            self.buffers(name, label, module, reason)
             return
-        best = self.kinds.nearest(label, lambda spec: _off(values, spec, positions))
+        probe = f"cosines and sines at {len(positions)} positions up to {positions[-1]}"
+        best = self.nearest(name, label, lambda spec: _off(values, spec, positions), probe)
         if best is None:
             self.notes.append(f"{name}: the config states no rotation of these layers.")
             return
-        kind, spec = best
-        words = self.kinds.words(kind)
-        self.probed.append(
-            (f" ({words}), cosines and sines at {len(positions)} positions up to {positions[-1]}", name)
-        )
+        kind, spec, words = best
         found = _difference(values, spec, positions)
         if found is not None:
             found = {**self.cause(module, spec, label), **found}
@@ -177,15 +177,12 @@ class _Probe:
         if found is not None:
             self.faults.append(Fault(name, words, **found))
 
-    def cause(self, module: Any, spec: Any, label: str | None) -> dict[str, Any]:
+    def cause(self, module: Any, spec: RopeSpec, label: str | None) -> dict[str, Any]:
         """Return the fix of frequencies that differ."""
         for buffer, values in _frequencies(module):
-            own = values.double().cpu().numpy()
-            if len(own) != len(spec.inv_freq):
+            own, width = values.double().cpu().numpy(), str(values.dtype).removeprefix("torch.")
+            if len(own) != len(spec.inv_freq) or (label and self.label_of("", buffer) not in (None, label)):
                 continue
-            if label and self.label_of("", buffer) not in (None, label):
-                continue
-            width = str(values.dtype).removeprefix("torch.")
             rounded = np.allclose(own, spec.inv_freq, rtol=2.0**-7, atol=1e-7)
             if rounded and width in ("bfloat16", "float16"):
                 return {"fix": f"Keep {buffer} in float32: it was cast to {width} with the model."}
@@ -198,15 +195,11 @@ class _Probe:
     def buffers(self, name: str, label: str | None, module: Any, reason: str) -> None:
         """Hold the frequencies that a module keeps against what is wanted, where it cannot be called."""
         for buffer, values in _frequencies(module):
-            own = values.double().cpu().numpy().ravel()
-            best = self.kinds.nearest(label, partial(_off_ladder, own))
-            if best is None:
+            own, where = values.double().cpu().numpy().ravel(), f"{name}.{buffer}".lstrip(".")
+            best = self.nearest(where, label, partial(_off_ladder, own), f"as numbers: {reason}")
+            if best is None or _off_ladder(own, best[1]) <= FLOAT32:
                 continue
-            words, spec = self.kinds.words(best[0]), best[1]
-            where = f"{name}.{buffer}".lstrip(".")
-            self.probed.append((f" ({words}), as numbers: {reason}", where))
-            if _off_ladder(own, spec) <= FLOAT32:
-                continue
+            _, spec, words = best
             pair = 0
             if own.shape == spec.inv_freq.shape:
                 pair = int(np.argmax(~np.isclose(own, spec.inv_freq, rtol=FLOAT32)))
@@ -241,11 +234,11 @@ class _Probe:
         """Hold a stored table, a row for each position, against what is wanted."""
         positions = np.array([each for each in LENGTHS if each < len(rows)])
         values = rows[positions]
-        best = self.kinds.nearest(self.kinds.of_module(where), lambda spec: _off(values, spec, positions))
+        label, probe = self.kinds.of_module(where), f"{len(rows)} rows of a table"
+        best = self.nearest(where, label, lambda spec: _off(values, spec, positions), probe)
         if best is None:
             return
-        words, spec = self.kinds.words(best[0]), best[1]
-        self.probed.append((f" ({words}), {len(rows)} rows of a table", where))
+        _, spec, words = best
         if not np.isfinite(values).all() or not np.abs(values).max() > 1e-3:
             fix = "Compute the table again after loading: it is in no checkpoint."
             self.faults.append(Fault(where, words, "a table that nobody filled", "cosines and sines", fix))
@@ -299,11 +292,9 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the tables that a module holds: name, and cosines + i sines, a row for each position."""
     import torch
 
-    held = {name: each for name, each in module.named_buffers(recurse=False) if TABLES.search(name)}
-    held |= {
-        name: each
-        for name, each in vars(module).items()
-        if isinstance(each, torch.Tensor) and TABLES.search(name)
+    own = {**dict(module.named_buffers(recurse=False)), **vars(module)}
+    held = {
+        name: each for name, each in own.items() if isinstance(each, torch.Tensor) and TABLES.search(name)
     }
     for name, values in held.items():
         if values.is_meta or not (values.is_floating_point() or values.is_complex()):
@@ -328,73 +319,66 @@ def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 def _by_pair(values: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     """Return cosines and sines by pair, of a table by pair or by feature in either layout; else None."""
-    width, pairs = values.shape[1], wanted.shape[1]
-    if width == pairs:
-        return None if _twice(values) and not _twice(wanted) else values
-    if width == 2 * pairs:
-        halves, neighbours = values.reshape(-1, 2, pairs), values.reshape(-1, pairs, 2)
-        if np.allclose(halves[:, 0], halves[:, 1], atol=1e-6):
-            return np.asarray(halves[:, 0])
-        if np.allclose(neighbours[..., 0], neighbours[..., 1], atol=1e-6):
-            return np.asarray(neighbours[..., 0])
-    return None
+    pairs, once = wanted.shape[1], _once(values)
+    if values.shape[1] == pairs:
+        return values if once is None or _once(wanted) is not None else None
+    return once if values.shape[1] == 2 * pairs else None
 
 
-def _twice(values: np.ndarray) -> bool:
-    """Tell whether a table has the numbers of each pair twice, in either layout."""
+def _once(values: np.ndarray) -> np.ndarray | None:
+    """Return half of a table that has the numbers of each pair twice, in either layout; else None."""
     if values.shape[1] % 2:
-        return False
-    first, second = np.split(values, 2, axis=1)
-    neighbours = np.allclose(values[:, ::2], values[:, 1::2], atol=1e-6)
-    return neighbours or np.allclose(first, second, atol=1e-6)
+        return None
+    neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
+    return next((one for one, two in (halves, neighbours) if np.allclose(one, two, atol=1e-6)), None)
 
 
-def _wanted(spec: Any, positions: np.ndarray) -> np.ndarray:
-    return np.asarray(spec.attention_factor * np.exp(1j * positions[:, None] * spec.inv_freq))
+def _compared(
+    values: np.ndarray, spec: RopeSpec, positions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return cosines + i sines by pair, and of each whether rounding does not explain it; None for other pairs.
 
-
-def _bound(values: np.ndarray, spec: Any, positions: np.ndarray) -> np.ndarray:
-    """Largest error of each number that rounding explains: of its own width, and of frequencies in float32."""
-    coarse = float(np.abs(values.real - values.real.astype(np.float32)).max()) > 0
-    bits = 2.0**-8 if _is_narrow(values) else 2.0**-20
-    return np.asarray(
-        spec.attention_factor
-        * ((0 if coarse else bits) + 1e-6 + positions[:, None] * spec.inv_freq * FLOAT32)
-    )
-
-
-def _is_narrow(values: np.ndarray) -> bool:
-    """Tell whether all numbers have at most eleven significant bits."""
+    Rounding is that of the numbers' own width, and of frequencies in float32.
+    """
+    angles = positions[:, None] * spec.inv_freq
+    wanted = spec.attention_factor * np.exp(1j * angles)
+    found = _by_pair(values, wanted)
+    if found is None:
+        return None
     mantissa = np.frexp(values.real)[0] * 2.0**11
-    return bool(np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all())
+    if float(np.abs(values.real - values.real.astype(np.float32)).max()) > 0:
+        bits = 0.0
+    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # eleven bits at most
+        bits = 2.0**-8
+    else:
+        bits = 2.0**-20
+    return found, ~(np.abs(found - wanted) <= spec.attention_factor * (bits + 1e-6 + angles * FLOAT32))
 
 
-def _wrong(found: np.ndarray, values: np.ndarray, spec: Any, positions: np.ndarray) -> np.ndarray:
-    """Tell of each number, by pair, whether it is off by more than rounding."""
-    return ~(np.abs(found - _wanted(spec, positions)) <= _bound(values, spec, positions))
-
-
-def _off(values: np.ndarray, spec: Any, positions: np.ndarray) -> float:
+def _off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
     """Return the share of numbers that differ, so that the nearest of several kinds can be told."""
-    found = _by_pair(values, _wanted(spec, positions))
-    return 2.0 if found is None else float(_wrong(found, values, spec, positions).mean())
+    compared = _compared(values, spec, positions)
+    return 2.0 if compared is None else float(compared[1].mean())
 
 
-def _off_ladder(own: np.ndarray, spec: Any) -> float:
+def _off_ladder(own: np.ndarray, spec: RopeSpec) -> float:
     wanted = spec.inv_freq
     alike = own.shape == wanted.shape
     return float((np.abs(own - wanted) / np.where(wanted > 0, wanted, 1)).max()) if alike else 2.0
 
 
-def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[str, Any] | None:
+def _difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
     """Return found, wanted, and the first pair and position that differ; None if all is as wanted."""
-    pairs = len(spec.inv_freq)
-    found = _by_pair(values, _wanted(spec, positions))
-    if found is None:
-        width = values.shape[1]
-        wide = f"{width // 2} pairs, each twice" if _twice(values) else f"{width} numbers for a position"
+    pairs, width = len(spec.inv_freq), values.shape[1]
+    compared = _compared(values, spec, positions)
+    if compared is None:
+        wide = (
+            f"{width // 2} pairs, each twice"
+            if _once(values) is not None
+            else f"{width} numbers for a position"
+        )
         return {"found": wide, "wanted": f"{pairs} pairs, or each twice in one of the two layouts"}
-    wrong = _wrong(found, values, spec, positions)
+    found, wrong = compared
     if not wrong.any():
         return None
     size = float(np.median(np.abs(found)))
@@ -413,7 +397,7 @@ def _difference(values: np.ndarray, spec: Any, positions: np.ndarray) -> dict[st
     }
 
 
-def _as_words(speeds: np.ndarray, spec: Any) -> str:
+def _as_words(speeds: np.ndarray, spec: RopeSpec) -> str:
     if not np.isfinite(speeds).all() or not (speeds > 0).any():
         return f"frequencies {_listed(speeds)}"
     base = describe_base(speeds, 2 * len(speeds), spec.head_dim)

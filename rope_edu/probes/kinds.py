@@ -26,16 +26,10 @@ LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks|block|layer)\.(\d+)(?:\.|$)")
 
 @dataclass(frozen=True)
 class Kinds:
-    """The readings of a config by kind of layers, and the kind of each layer where the config lists them.
-
-    Attributes:
-        readings: by the name of the kind; None for all layers, or for those that have no name of their own.
-        layers: the kind of each layer, None for one that has no name of its own; empty where the config lists none.
-        config: the content of the config.
-    """
+    """The readings of a config by kind of layers; None is the kind of layers that have no name of their own."""
 
     readings: dict[str | None, Reading]
-    layers: tuple[str | None, ...]
+    layers: tuple[str | None, ...]  # the kind of each layer; empty where the config lists none
     config: dict[str, Any]
 
     @staticmethod
@@ -48,7 +42,6 @@ class Kinds:
 
     @property
     def turning(self) -> dict[str | None, Reading]:
-        """Return the kinds that rotate."""
         return {label: each for label, each in self.readings.items() if each.rope_type != STILL}
 
     def at(self, label: str | None, length: int) -> Reading:
@@ -85,7 +78,6 @@ class Kinds:
         return None if best is None else (best.layer_type, best.spec)
 
     def words(self, label: str | None) -> str:
-        """Return a kind in words."""
         return "all layers" if label is None else f"{label} layers"
 
 

@@ -11,9 +11,10 @@ transformers = pytest.importorskip("transformers")
 import found  # noqa: E402
 
 from makers.round_trips import BASE, DATA, old_file, trips  # noqa: E402
-from rope_edu.clinic import check_decoder, check_model, diagnose  # noqa: E402
-from rope_edu.clinic.decoder import of_transformers  # noqa: E402
+from rope_edu.clinic import diagnose  # noqa: E402
 from rope_edu.command import compare  # noqa: E402
+from rope_edu.probes import check_decoder, check_model  # noqa: E402
+from rope_edu.probes.decoder import of_transformers  # noqa: E402
 
 from .tiny import tiny  # noqa: E402
 from .wholes import behind_a_picture, whole  # noqa: E402

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import torch
 
-from rope_edu.clinic.specimen import Kept, Specimen
 from rope_edu.encodings.precision import round_to
 from rope_edu.encodings.spec import RopeSpec, plain_rope
+from rope_edu.probes import Kept, Specimen
 
 from .tiny import tiny
 
