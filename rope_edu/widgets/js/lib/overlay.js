@@ -18,7 +18,10 @@ export function makeLayer(group, make, put) {
     /** @type {Kind | null} */
     let next = null;
     for (const name of Object.keys(wanted).reverse()) {
-      if (!made[name]) group.insertBefore((made[name] = make(name)), next);
+      if (!made[name]) {
+        made[name] = make(name);
+        group.insertBefore(made[name], next);
+      }
       next = made[name];
       put(next, wanted[name], name);
     }
