@@ -14,12 +14,12 @@ import torch
 
 from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.encodings import LAYOUTS
-from rope_edu.fast import RotaryTable, cos_sin_from_angles, launch, rotate, rotate_
+from rope_edu.fast import RotaryTable, cos_sin_from_angles, kernels, plan, rotate, rotate_
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 TABLE = RotaryTable(inv_freq(8))
-_plan_cache = sys.modules["rope_edu.fast.rotate"]._plan_cache
+_plan_cache = plan._plan_cache
 
 
 def example(*shape, seed=0):
@@ -78,7 +78,7 @@ def test_results_are_written_where_they_belong_at_any_address(layout, shift, hea
 @layouts
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_number_of_threads_changes_no_bit(dtype, layout, monkeypatch):
-    monkeypatch.setattr(launch, "SEVERAL_THREADS", 2**18)
+    monkeypatch.setattr(plan, "SEVERAL_THREADS", 2**18)
     _plan_cache.clear()
     x, table = torch.tensor(example(5, 700, 192)).to(dtype), RotaryTable(inv_freq(192), layout=layout)
     threads, turned = torch.get_num_threads(), []
@@ -96,7 +96,7 @@ def test_the_number_of_threads_changes_no_bit(dtype, layout, monkeypatch):
 MADE = []
 
 
-class Pool(launch.ThreadPoolExecutor):
+class Pool(kernels.ThreadPoolExecutor):
     """Threads that are counted."""
 
     def __init__(self, count):
@@ -114,7 +114,7 @@ class Pool(launch.ThreadPoolExecutor):
     ],
 )
 def test_threads_are_made_for_a_long_tensor_of_several_runs_alone(shape, most, threads, monkeypatch):
-    monkeypatch.setattr(launch, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(kernels, "ThreadPoolExecutor", Pool)
     MADE.clear()
     monkeypatch.setattr(torch, "get_num_threads", lambda: most)
     _plan_cache.clear()
@@ -125,7 +125,7 @@ def test_threads_are_made_for_a_long_tensor_of_several_runs_alone(shape, most, t
 
 
 def test_several_threads_of_the_caller_may_rotate_at_once(monkeypatch):
-    monkeypatch.setattr(launch, "SEVERAL_THREADS", 0)
+    monkeypatch.setattr(plan, "SEVERAL_THREADS", 0)
     _plan_cache.clear()
     x = torch.tensor(example(64, 700, 8), dtype=torch.float32)
     expected, wrong = rotate(x, table=TABLE, compiled=False), []
@@ -148,11 +148,11 @@ def test_other_threads_of_python_run_while_the_kernel_works():
     numbers, times, interval = np.ones(8), [], sys.getswitchinterval()
     x = np.lib.stride_tricks.as_strided(numbers, (5 * 10**7, 1, 8), (0, 0, 8))  # much work, little memory
     cos_sin, at = TABLE.cos_sin(0, 1, like=x), numbers.ctypes.data
-    plan = launch.make_plan(x, cos_sin, x)
+    turn = plan.make_plan(x, x, cos_sin).turn
 
     def work():
         times.append(time.perf_counter())
-        plan.turn(at, at, cos_sin.address, 1)
+        turn(at, at, cos_sin.address, 1)
         times.append(time.perf_counter())
 
     sys.setswitchinterval(60)  # no thread is asked to let another one run
@@ -206,10 +206,10 @@ def test_inference_tensors_are_rotated_in_place():
 
 @pytest.mark.parametrize(("length", "blocks"), [(10, 1), (11, 2)])
 def test_a_block_is_as_many_rows_as_the_cache_holds_turns_of(length, blocks, monkeypatch):
-    monkeypatch.setattr(launch, "SHARED", 10 * 2 * 4 * 8)  # bytes of ten cosines and sines of four pairs
+    monkeypatch.setattr(plan, "SHARED", 10 * 2 * 4 * 8)  # bytes of ten cosines and sines of four pairs
     x = example(3, length, 8)
-    plan = launch.make_plan(x, TABLE.cos_sin(0, length, like=x))
-    assert plan.turn.args[-1] == 3 * blocks  # runs: each head takes a block before any goes on to the next
+    made = plan.make_plan(x, None, TABLE.cos_sin(0, length, like=x))
+    assert made.turn.args[-1] == 3 * blocks  # runs: each head takes a block before any goes on to the next
 
 
 def test_a_thousand_plans_are_kept_before_all_are_made_anew():
