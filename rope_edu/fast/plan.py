@@ -80,8 +80,8 @@ def _look(x: Any) -> tuple[tuple[Any, ...], int]:
     try:
         at = x.data_ptr()
         return (type(x), x.dtype, x.shape, x.stride(), x.device, x.is_neg(), at & 7), at
-    except AttributeError:
-        return (type(x),), 0  # no array: refused
+    except (AttributeError, RuntimeError):  # no array, which is refused, or a tensor without memory
+        return (object(),), 0  # unlike any other
 
 
 def _check(name: str, x: Any, out: Any, cos_sin: CosSinRows, seq_axis: int) -> None:
@@ -138,14 +138,14 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows) -> Plan | str:
 
 def check_apart(of_q: Task, of_k: Task) -> None:
     """Refuse to write q's result where k, or its result, lies: k would be read too late."""
-    (_, out_q, *_, plan_q, _, at), (k, out_k, *_, plan_k, k_at, out_k_at) = of_q, of_k
+    _, out_q, _, _, plan_q, _, at = of_q
+    k, out_k, _, _, plan_k, k_at, out_k_at = of_k
+    near = not is_compiling()
     if plan_q and plan_k:  # k and its result lie apart, unless they are one
         near = _meet(at - k_at, plan_q.out_span, plan_k.x_span)
         near = near or (out_k_at != k_at and _meet(at - out_k_at, plan_q.out_span, plan_k.out_span))
-    else:
-        near = not is_compiling()
     for name, other in (("k", k), ("the out of k", out_k)) if near else ():
-        if out_q is not None and other is not None and shares_memory(out_q, other):
+        if other is not None and shares_memory(out_q, other):
             raise ValueError(
                 f"the out of q shares memory with {name}, and q is written before k is read: "
                 "give each a place of its own, such as out=(q, k)"

@@ -64,7 +64,8 @@ def rotate(
     out_q, out_k = out or (None, None)
     of_q = plan_for("q", q, out_q, cos_sin, seq_axis, seen, compiled)
     of_k = plan_for("k", k, out_k, cos_sin, seq_axis, seen, compiled)
-    check_apart(of_q, of_k)
+    if out_q is not None:
+        check_apart(of_q, of_k)
     return _run(of_q), _run(of_k)
 
 

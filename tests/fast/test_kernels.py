@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 import torch
+from torch.utils._pytree import tree_map_only
 
 from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.encodings import LAYOUTS
@@ -237,6 +238,33 @@ def test_a_view_that_negates_is_left_to_array_operations():
     torch.testing.assert_close(rotate(view, table=TABLE), expected, rtol=0, atol=1e-12)
     with pytest.raises(ValueError, match="compiled=True needs plain tensors in main memory"):
         rotate(view, table=TABLE, out=view, compiled=True)
+
+
+class Wrapped(torch.Tensor):
+    """A tensor that has another inside, and no memory of its own."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        args, kwargs = tree_map_only(cls, lambda x: x.inner, (args, kwargs or {}))
+        return function(*args, **kwargs)
+
+
+def test_a_tensor_without_memory_is_left_to_array_operations():
+    table = RotaryTable(inv_freq(8), layout="half_split")
+    for length in (5, 6):
+        x = torch.tensor(example(length, 8))
+        assert torch.equal(rotate(Wrapped(x), table=table), rotate(x, table=table, compiled=False))
+    with pytest.raises(ValueError, match="compiled=True needs plain tensors in main memory"):
+        rotate(Wrapped(x), table=table, compiled=True)
+    with pytest.raises(ValueError, match="q has 6 tokens on axis -2, the cosines and sines 5"):
+        rotate(Wrapped(x), table=table.cos_sin(0, 5, like=x))
 
 
 def test_an_out_that_cannot_hold_the_result_is_refused():
