@@ -129,8 +129,8 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows) -> Plan | str:
     block = max(1, SHARED // row_step) if row_step else n_rows
     runs = 0 if 0 in x.shape else math.prod(axis[0] for axis in axes[:-1]) * -(-n_rows // block)
     shared = torch and runs > 1 and x.nbytes >= SEVERAL_THREADS
-    turn = kernels.turn(x, cos_sin, np.array(axes, dtype=np.int64), block, runs, shared)
     spans = _span(x, x_steps), _span(x, out_steps)
+    turn = kernels.turn(x, cos_sin, np.array(axes, dtype=np.int64), block, runs, shared)
     if torch:
         return Plan(turn, *spans, torch.Tensor.data_ptr, new, torch.autograd.graph.increment_version)
     return Plan(turn, *spans, address, new, None)
