@@ -140,10 +140,11 @@ def check_apart(of_q: Task, of_k: Task) -> None:
     """Refuse to write q's result where k, or its result, lies: k would be read too late."""
     _, out_q, _, _, plan_q, _, at = of_q
     k, out_k, _, _, plan_k, k_at, out_k_at = of_k
-    near = not is_compiling()
     if plan_q and plan_k:  # k and its result lie apart, unless they are one
         near = _meet(at - k_at, plan_q.out_span, plan_k.x_span)
         near = near or (out_k_at != k_at and _meet(at - out_k_at, plan_q.out_span, plan_k.out_span))
+    else:
+        near = not is_compiling()
     for name, other in (("k", k), ("the out of k", out_k)) if near else ():
         if other is not None and shares_memory(out_q, other):
             raise ValueError(
