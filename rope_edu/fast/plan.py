@@ -46,6 +46,8 @@ def plan_for(
     name: str, x: Any, out: Any, cos_sin: CosSinRows, seq_axis: int, seen: bool, compiled: bool | None
 ) -> Task:
     """Refuse an x that the cosines and sines are not for, or an out that is not for x; plan the others."""
+    if out is not None and getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+        raise ValueError("out cannot be followed by a gradient: leave it out, or use torch.no_grad()")
     if not seen:
         _check(name, x, out, cos_sin, seq_axis)
         if compiled and not is_compiling():

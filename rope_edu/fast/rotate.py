@@ -93,21 +93,18 @@ def rotate_(x: Array, cos_sin: CosSinRows, *, compiled: bool | None = None) -> A
 def _run(task: Task, sign: int = 1) -> Any:
     """The x of a task, rotated, by −θ for a sign of −1; its `out` itself where given."""
     x, out, cos_sin, _, plan, x_at, out_at = task
-    wants_gradient = getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled()
-    if wants_gradient and out is not None:
-        raise ValueError("out cannot be followed by a gradient: leave it out, or use torch.no_grad()")
     if plan is None:
         sin = cos_sin.sin if sign == 1 else -cos_sin.sin
         return rotate_by_cos_sin(x, cos_sin.cos, sin, cos_sin.layout, out)
-    if wants_gradient:
-        return _rotation().apply(x, task, sign)
-    if out is None:
-        out = plan.new(x)
-        plan.turn(x_at, plan.address(out), cos_sin.address, sign)
-    else:
+    if out is not None:
         plan.turn(x_at, out_at, cos_sin.address, sign)
         if plan.tell_autograd and not out.is_inference():
             plan.tell_autograd(out)
+    elif getattr(x, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+        return _rotation().apply(x, task, sign)
+    else:
+        out = plan.new(x)
+        plan.turn(x_at, plan.address(out), cos_sin.address, sign)
     return out
 
 
