@@ -4,26 +4,30 @@ r"""The kernel: rows of pairs rotated by numba, each number read once and writte
 
 Plain loops, which LLVM turns into vector instructions. Where `out` is x itself, LLVM could not know that a write
 leaves the next read alone, and would go number by number; so there a row is rotated into a scratch row and copied
-back, which never leaves the first cache.
+back, which never leaves the first cache. Instructions for LLVM written by hand, with prefetching and writes past
+the cache, were 6 % faster in one case of four and up to a quarter slower in the others.
 
-Instructions for LLVM written by hand, with prefetching and writes past the cache, were 6 % faster in one case of
-four and up to a quarter slower in the others. Ratios to copying the same q and k (1, 32, 4096, 128) with torch,
-medians of one run on one core of an AMD EPYC, numba 0.68, interleaved and half_split, by hand → these loops:
-
-    out=       float32  1.14, 1.23 → 1.21, 1.22      bfloat16  1.42, 1.64 → 1.23, 1.22
-    in place   float32  0.99, 0.97 → 0.88, 0.93      bfloat16  1.17, 1.22 → 0.82, 0.84
-
-For 8 heads of 512 tokens, in the cache, bfloat16 costs 3.0 to 3.2 copies, by hand 2.4 to 3.1.
-
-This module needs numba; `launch` imports it at the first call. Compiling takes seconds; the code is kept on disk.
+This module needs numba; `plan` imports it at the first call. Compiling takes seconds; the code is kept on disk.
 """
 
 from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic, overload
+
+from rope_edu.encodings.validation import dtype_name
+from rope_edu.fast.rows import CosSinRows
+
+STORED_AS = {"bfloat16": "uint16", "float16": "int16"}
 
 
 def kept_on_disk(function):
@@ -139,3 +143,29 @@ def rotate_rows(
             else:
                 for i in range(2 * pairs, head_dim):
                     out[i] = x[i]
+
+
+def turn(
+    x: Any, cos_sin: CosSinRows, axes: np.ndarray, block: int, runs: int, shared: bool
+) -> Callable[..., None]:
+    """The kernel compiled for an x: a function of the addresses of x, `out` and rows, and of the sign."""
+    name, half_split = dtype_name(x), cos_sin.layout == "half_split"
+    stored, wide = np.dtype(STORED_AS.get(name, name)), np.dtype(dtype_name(cos_sin))
+    given = stored, wide, axes, block, x.shape[-1], cos_sin.shape[-1], half_split
+    nothing = *given, 0, 0, 0, 0, 0, 1  # no run, so that no address is read
+    with contextlib.suppress(OSError):  # compiled, but there was no place to keep it
+        rotate_rows(*nothing)
+    code = rotate_rows.get_overload(tuple(map(rotate_rows.typeof_pyval, nothing)))
+    kernel = functools.partial(code, *given)  # past numba's look at types, a fifth of a microsecond
+    return functools.partial(_on_threads, kernel, runs) if shared else functools.partial(kernel, 0, runs)
+
+
+def _on_threads(kernel: Callable[..., None], runs: int, *where: int) -> None:
+    """Share the runs among as many threads as torch uses, made for the call: numba's bear no second caller."""
+    threads = sys.modules["torch"].get_num_threads()
+    edges = [runs * n // threads for n in range(threads + 1)]
+    if threads == 1:
+        kernel(0, runs, *where)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda start, stop: kernel(start, stop, *where), edges, edges[1:]))

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rope_edu.arrays import Array, ArrayLike
+from rope_edu.encodings.cos_sin import cos_and_sin
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
     address,
@@ -14,16 +15,14 @@ from rope_edu.encodings.validation import (
     as_real,
     check_float_array,
     check_positive_number,
-    dtype_name,
-    wide_dtype,
 )
 
 
 class CosSinRows:
-    r"""Hold a cos θ and a sin θ for each position and pair: float64 for float64, float32 for all that is narrower.
+    r"""A cos θ and a sin θ for each position and pair: float64 for float64, float32 for all that is narrower.
 
-    Made by `RotaryTable.cos_sin`, which hands out views of what it keeps, and by `cos_sin_from_angles`. Do not
-    write into them. They rotate arrays of their own kind, on their own device.
+    `RotaryTable.cos_sin` hands out views of what it keeps, so do not write into them; `cos_sin_from_angles` makes
+    others. They rotate arrays of their own kind, on their own device.
 
     Args:
         layout: "interleaved" or "half_split".
@@ -46,79 +45,87 @@ class CosSinRows:
         self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
     def run(self, start: int, length: int) -> CosSinRows:
-        """Return the rows of `length` positions from `start` on, of rows `(seq, pairs)`: a view, made fast."""
-        run, bytes_each = CosSinRows.__new__(CosSinRows), self.row_bytes
+        """Rows `(length, pairs)` from `start` on, of rows `(seq, pairs)`: a view, made fast."""
+        run = CosSinRows.__new__(CosSinRows)
         run.kind, run._kept, run._start = self.kind, self._kept, self._start + start
-        run.shape, run.row_bytes, run._at = (
-            (length, self.shape[-1]),
-            bytes_each,
-            self.address + start * bytes_each,
-        )
+        run.shape, run.row_bytes = (length, self.shape[-1]), self.row_bytes
+        run._at = self.address + start * self.row_bytes
         return run
 
     layout = property(lambda self: self.kind[0], doc='"interleaved" or "half_split".')
     dtype = property(lambda self: self.kind[1], doc="float64 or float32, of NumPy or torch.")
     device = property(lambda self: self.kind[2], doc="Where the rows lie.")
+    cos = property(lambda self: self.rows[..., 0, :], doc="a cos θ `(…, seq, pairs)`, a view.")
+    sin = property(lambda self: self.rows[..., 1, :], doc="a sin θ `(…, seq, pairs)`, a view.")
 
     @property
     def rows(self) -> Any:
-        """Return `(…, seq, 2, pairs)`, a view."""
-        if self._kept.ndim > 3:
-            return self._kept
-        return self._kept[self._start : self._start + self.shape[0]]
-
-    @property
-    def cos(self) -> Any:
-        """Return a cos θ `(…, seq, pairs)`, a view."""
-        return self.rows[..., 0, :]
-
-    @property
-    def sin(self) -> Any:
-        """Return a sin θ `(…, seq, pairs)`, a view."""
-        return self.rows[..., 1, :]
+        """Cosines and sines `(…, seq, 2, pairs)`, a view."""
+        whole = self._kept.ndim > 3
+        return self._kept if whole else self._kept[self._start : self._start + self.shape[0]]
 
     def as_complex(self) -> Any:
-        """Return a e^{iθ} `(…, seq, pairs)`, complex, made anew."""
+        """a e^{iθ} `(…, seq, pairs)`, complex, made anew."""
         return self.cos + 1j * self.sin
 
     @property
     def address(self) -> int:
-        """Return where the first row lies in memory."""
+        """Where the first row lies in memory."""
         if self._at is None:
             self._at = address(self._kept)
         return self._at
-
-    def beside_heads(self, axes: int, seq_axis: int) -> CosSinRows:
-        """Return a view with axes of length 1 for the heads of an x that has so many axes.
-
-        (batch, seq, pairs) becomes (batch, 1, seq, pairs), or (batch, seq, 1, pairs) for seq_axis −3.
-        """
-        *leading, seq, pairs = self.shape
-        missing = max(0, axes - 2 - len(leading))
-        if not missing or (seq_axis == -2 and not leading):
-            return self
-        heads = (*(1,) * missing, seq) if seq_axis == -2 else (*(1,) * (missing - 1), seq, 1)
-        return CosSinRows(self.layout, self.rows.reshape(*leading, *heads, 2, pairs))
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickle and copy: these rows alone
         return CosSinRows, (self.layout, self.rows + 0)
 
     def __repr__(self) -> str:
-        return f"<CosSinRows: {self.layout}, {self.shape}, {dtype_name(self)} on {self.device}>"
+        dtype = str(self.dtype).removeprefix("torch.")
+        return f"<CosSinRows: {self.layout}, {self.shape}, {dtype} on {self.device}>"
 
 
 class GivesCosSin(Protocol):
-    """What has rows for positions: `RotaryTable`, which `rotate` need not import."""
+    """`RotaryTable`, which `rotate` need not import."""
 
     def cos_sin(self, start: int, length: int, *, like: Any = None, name: str = "like") -> CosSinRows: ...
 
     def cos_sin_at(self, positions: ArrayLike, *, like: Any = None) -> CosSinRows: ...
 
 
+def rows_for(
+    q: Array, table: GivesCosSin | CosSinRows, offset: int | None, positions: ArrayLike | None, seq_axis: int
+) -> CosSinRows:
+    """The cosines and sines of q's tokens, with an axis of one head where q has its heads."""
+    if seq_axis not in (-2, -3):
+        raise ValueError(f"seq_axis must be -2 or -3 (heads after the sequence), got {seq_axis!r}")
+    if isinstance(table, CosSinRows):
+        if offset is not None or positions is not None:
+            raise ValueError("CosSinRows have their positions already: give neither offset nor positions")
+        cos_sin = table
+    elif not hasattr(table, "cos_sin_at"):
+        raise ValueError(f"table must be a RotaryTable or CosSinRows, got {type(table).__name__}")
+    elif positions is None:
+        shape = getattr(q, "shape", (0, 0, 0))  # the table refuses what is no array
+        if len(shape) < -seq_axis:
+            form = "(…, seq, head_dim)" if seq_axis == -2 else "(…, seq, heads, head_dim)"
+            raise ValueError(f"q must be {form}, got shape {tuple(shape)}")
+        cos_sin = table.cos_sin(0 if offset is None else offset, shape[seq_axis], like=q, name="q")
+    elif offset is None:
+        cos_sin = table.cos_sin_at(positions, like=q)
+    else:
+        raise ValueError("give offset or positions, not both")
+    axes = len(cos_sin.shape)
+    if (seq_axis == -2 and axes == 2) or q.ndim <= axes:
+        return cos_sin
+    *leading, seq, pairs = cos_sin.shape
+    heads = (1, seq) if seq_axis == -2 else (seq, 1)  # as (batch, seq, pairs) becomes (batch, 1, seq, pairs)
+    shape = (*leading, *(1,) * (q.ndim - axes - 1), *heads, 2, pairs)
+    return CosSinRows(cos_sin.layout, cos_sin.rows.reshape(shape))
+
+
 def cos_sin_from_angles(
     angles: ArrayLike, *, like: Array, layout: str = "interleaved", attention_factor: float = 1.0
 ) -> CosSinRows:
-    r"""Take the cosines and sines of any angles, for positions of any kind: fractions, 2-D, one row a text.
+    r"""Cosines and sines of any angles, for positions of any kind: fractions, 2-D, one row a text.
 
         a cos θ and a sin θ,   taken in float64 and rounded once
 
@@ -144,6 +151,4 @@ def cos_sin_from_angles(
         raise ValueError(f"angles must be (…, seq, pairs), got shape {tuple(radians.shape)}")
     if getattr(angles, "requires_grad", False):
         raise ValueError("angles must not require a gradient here: use apply_rope for learned angles")
-    radians = as_kind_of(radians, like)
-    rows = factor * xp.stack((xp.cos(radians), xp.sin(radians)), axis=-2)
-    return CosSinRows(layout, xp.astype(rows, wide_dtype(like.dtype)))
+    return CosSinRows(layout, xp.stack(cos_and_sin(as_kind_of(radians, like), like, factor), axis=-2))

@@ -2,8 +2,9 @@ r"""A table of cosines and sines: built in float64 by angle addition, rounded on
 
 from __future__ import annotations
 
+import math
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
@@ -22,26 +23,19 @@ from rope_edu.fast.rotate import rotate
 from rope_edu.fast.rows import CosSinRows, cos_sin_from_angles
 
 BLOCK = 256  # positions that one coarse row serves
-
-
-class _Window(NamedTuple):
-    """The rows of positions start … stop − 1; never changed, only replaced."""
-
-    start: int
-    stop: int
-    cos_sin: CosSinRows  # (stop − start, pairs)
+_FLOAT32 = np.empty(0, dtype=np.float32)
+_NOTHING: Any = (math.inf, -math.inf, None)  # a window without positions
 
 
 class RotaryTable:
-    r"""Keep the cosines and sines of a run of positions, exact at every position, for all layers of a model.
+    r"""Cosines and sines of a run of positions, exact at each, kept for all layers of a model.
 
         e^{i(256 b + r)θ} = e^{i 256 b θ} · e^{i r θ}:   two small tables, multiplied in float64, rounded once
 
-    The way a clock has two hands: 256 fine rows and one coarse row for each block of 256 positions, so that
-    few sines are taken. Every row is a function of its position alone: whatever was asked before, the same
-    bits come. Rows are kept for each device, in float32 and, where float64 is rotated, in float64; a new position
-    next to what is kept makes that grow by whole blocks, a far one begins elsewhere, so a text that starts at a
-    million costs one block.
+    A clock has two hands, and so has a table: 256 fine rows, and one coarse row for each block of 256 positions.
+    A row depends on its position alone: whatever was asked before, the same bits come. Rows are kept for each
+    device, in float32 and, where float64 is rotated, in float64. A new position next to what is kept makes that
+    grow by whole blocks; a far one begins elsewhere, so a text that starts at a million costs one block.
 
     A table is no module and holds no buffer: `module.to(bfloat16)` does not reach it. Threads may share one.
     Under torch.compile it keeps nothing and takes the sines in the graph; for speed hand `cos_sin(…)` in.
@@ -68,25 +62,25 @@ class RotaryTable:
         if getattr(rope, "requires_grad", False):
             raise ValueError("inv_freq must not require a gradient here: use apply_rope for learned ones")
         numbers, layout, factor = rope_parts(rope, layout, attention_factor)
-        is_spec = isinstance(rope, RopeSpec)
-        self._spec: RopeSpec = rope if is_spec else RopeSpec(numbers, factor, layout)  # type: ignore[assignment]
+        self._spec = rope if isinstance(rope, RopeSpec) else RopeSpec(numbers, factor, layout)
         self._numbers = tuple(self._spec.inv_freq.tolist())
-        self._fine = _fine_rows(self._spec.inv_freq)  # (BLOCK, pairs)
-        self._windows: dict[tuple[Any, Any], _Window] = {}  # (dtype, device) -> rows; published whole
-        self._last: tuple[Any, ...] = 4 * (None,)  # kind, window, place and rows of the last answer
+        steps = np.multiply.outer([1.0, 16.0], np.arange(16.0))
+        ones, sixteens = np.exp(1j * steps[..., None] * self._spec.inv_freq)
+        self._fine = (sixteens[:, None] * ones).reshape(BLOCK, len(self._numbers))  # e^{irθ}, r = 0 … 255
+        # (dtype, device) → start, stop and rows of positions start … stop − 1; never changed, only replaced
+        self._windows: dict[tuple[Any, Any], tuple[int, int, CosSinRows]] = {}
+        # kind, window, place and rows of the last answer
+        self._last: tuple[Any, ...] = None, _NOTHING, None, None
 
-    @property
-    def spec(self) -> RopeSpec:
-        """All that the table was made of."""
-        return self._spec
+    spec = property(lambda self: self._spec, doc="The RopeSpec that the table was made of.")
 
     def cos_sin(
         self, start: int, length: int, *, like: Array | None = None, name: str = "like"
     ) -> CosSinRows:
-        r"""Return the cosines and sines of positions start … start + length − 1.
+        r"""Cosines and sines of positions start … start + length − 1, both whole numbers ≥ 0.
 
-        Both are whole numbers ≥ 0. `like` is an array of the kind, device and dtype that will be rotated, called
-        `name` in errors; default NumPy float32. The rows are views of the table's, and stay valid when it grows.
+        `like` is an array of the kind, device and dtype that will be rotated, called `name` in errors; default
+        NumPy float32. The rows are views of the table's, and stay valid when it grows.
 
         >>> RotaryTable([0.5], layout="half_split").cos_sin(10**6, 1).shape
         (1, 1)
@@ -105,20 +99,21 @@ class RotaryTable:
         kind, place = (getattr(like, "dtype", None), getattr(like, "device", None)), (start, length)
         last_kind, window, last_place, cos_sin = self._last
         if kind != last_kind:
-            window = self._windows.get((wide_dtype(kind[0]), kind[1]))
+            window = self._windows.get((wide_dtype(kind[0]), kind[1]), _NOTHING)
         elif place == last_place:  # the layers of a model ask for the same
             return cos_sin
-        if window is None or start < window.start or start + length > window.stop:
+        low, high, rows = window
+        if start < low or start + length > high:
             check_floats(name, like)
             if not values_known(like):  # torch's meta device
                 return self._taken_anew(start, length, like)
-            window = self._grown(start, start + length, like)
-        cos_sin = window.cos_sin.run(start - window.start, length)
+            low, high, rows = window = self._grown(start, max(start + 1, start + length), like)
+        cos_sin = rows.run(start - low, length)
         self._last = kind, window, place, cos_sin
         return cos_sin
 
     def cos_sin_at(self, positions: ArrayLike, *, like: Array | None = None) -> CosSinRows:
-        r"""Return the cosines and sines of any positions `(…, seq)`: fractions, gaps, a row per text.
+        r"""Cosines and sines of any positions `(…, seq)`: fractions, gaps, a row per text.
 
         A spec with axes takes `(…, seq, n_axes)`. Every sine is taken anew, in float64; nothing is kept. Errors as
         for `cos_sin` and `spec_angles`.
@@ -127,9 +122,9 @@ class RotaryTable:
         >>> RotaryTable([math.pi]).cos_sin_at([0.0, 0.5]).as_complex().round(3).tolist()
         [[(1+0j)], [1j]]
         """
-        like = _FLOAT32 if like is None else like
+        like, spec = _FLOAT32 if like is None else like, self._spec
         check_floats("like", like)
-        frequencies, spec = self._spec.inv_freq, self._spec
+        frequencies: Any = spec.inv_freq
         if not is_numpy_array(like):  # plain numbers, which a graph takes as constants
             xp = array_namespace(like)
             frequencies = xp.asarray(list(self._numbers), dtype=xp.float64, device=device(like))
@@ -139,26 +134,28 @@ class RotaryTable:
         )
 
     def rotate(self, q: Any, k: Any = None, **how: Any) -> Any:
-        """Rotate q, or q and k: `fast.rotate` with this table."""
+        """`fast.rotate` with this table."""
         return rotate(q, k, table=self, **how)
 
     def _taken_anew(self, start: int, length: int, like: Array) -> CosSinRows:
         xp = array_namespace(like)
         return self.cos_sin_at(start + xp.arange(length, dtype=xp.float64, device=device(like)), like=like)
 
-    def _grown(self, start: int, stop: int, like: Array) -> _Window:
-        """Return a window that holds start … stop − 1, larger than the one before where they touch.
+    def _grown(self, start: int, stop: int, like: Array) -> tuple[int, int, CosSinRows]:
+        """A window of whole blocks with start … stop − 1, larger by half than the one before where it goes on.
 
         No lock: a process forked while another thread holds one would wait for ever. Two threads that grow the
         table at once both build rows, the same bits, and each uses its own; the table keeps one of them.
         """
         key = wide_dtype(like.dtype), like.device
-        window = self._window(*_blocks_around(start, stop, self._windows.get(key)), like)
-        self._windows[key] = window
-        return window
-
-    def _window(self, low: int, high: int, like: Array) -> _Window:
-        rows = self._rows(low, high, str(wide_dtype(like.dtype)).removeprefix("torch."))
+        low, high = start - start % BLOCK, stop + -stop % BLOCK
+        held_low, held_high, _ = self._windows.get(key, _NOTHING)
+        if low <= held_high and held_low <= high:
+            if high > held_high:
+                half = (held_high - held_low) // 2
+                high = max(high, held_high + half - half % BLOCK)
+            low, high = min(low, held_low), max(high, held_high)
+        rows = self._rows(low, high, str(key[0]).removeprefix("torch."))
         if is_numpy_array(like):
             rows.flags.writeable = False
         else:
@@ -166,10 +163,11 @@ class RotaryTable:
             # So that autograd may keep them later, and torch.func does not wrap what outlives it.
             with torch.inference_mode(False), torch._C._DisableFuncTorch():
                 rows = torch.from_numpy(rows).to(like.device)
-        return _Window(low, high, CosSinRows(self._spec.layout, rows))
+        window = self._windows[key] = low, high, CosSinRows(self._spec.layout, rows)
+        return window
 
     def _rows(self, low: int, high: int, dtype: str) -> np.ndarray:
-        """Build the rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""
+        """The rows low … high − 1, whole blocks, in NumPy for every kind: the same bits everywhere."""
         spec, rows = self._spec, np.empty((high - low, 2, len(self._numbers)), dtype=dtype)
         starts = np.arange(low, high, BLOCK, dtype=np.float64)
         coarse = spec.attention_factor * np.exp(1j * starts[:, None] * spec.inv_freq)  # (blocks, pairs)
@@ -184,30 +182,8 @@ class RotaryTable:
 
     def __repr__(self) -> str:
         kept = ", ".join(
-            f"{w.start} … {w.stop - 1} ({str(dtype).removeprefix('torch.')}, {where})"
-            for (dtype, where), w in list(self._windows.items())
+            f"{start} … {stop - 1} ({str(dtype).removeprefix('torch.')}, {where})"
+            for (dtype, where), (start, stop, _) in list(self._windows.items())
         )
-        return (
-            f"<RotaryTable: {len(self._numbers)} pairs, {self._spec.layout}, keeps {kept or 'nothing yet'}>"
-        )
-
-
-def _fine_rows(inv_freq: np.ndarray) -> np.ndarray:
-    """Return e^{imθ} of positions 0 … 255, by angle addition from two times 16."""
-    ones = np.arange(16.0)[:, None] * inv_freq  # (16, pairs)
-    ones, sixteens = np.exp(1j * np.stack((ones, 16 * ones)))
-    return (sixteens[:, None] * ones).reshape(BLOCK, len(inv_freq))
-
-
-def _blocks_around(start: int, stop: int, held: _Window | None) -> tuple[int, int]:
-    """Return where a new window begins and ends: whole blocks; half as much again where it goes on."""
-    low, high = start - start % BLOCK, max(start + 1, stop) + -max(start + 1, stop) % BLOCK
-    if held is None or low > held.stop or high < held.start:
-        return low, high
-    if high > held.stop:
-        half = (held.stop - held.start) // 2
-        high = max(high, held.stop + half - half % BLOCK)
-    return min(low, held.start), max(high, held.stop)
-
-
-_FLOAT32 = np.empty(0, dtype=np.float32)
+        pairs, layout = len(self._numbers), self._spec.layout
+        return f"<RotaryTable: {pairs} pairs, {layout}, keeps {kept or 'nothing yet'}>"

@@ -11,15 +11,16 @@ import time
 import numpy as np
 import pytest
 import torch
+from torch.utils._pytree import tree_map_only
 
 from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.encodings import LAYOUTS
-from rope_edu.fast import RotaryTable, cos_sin_from_angles, launch, rotate, rotate_
+from rope_edu.fast import RotaryTable, cos_sin_from_angles, kernels, plan, rotate, rotate_
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 kinds = pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
 TABLE = RotaryTable(inv_freq(8))
-_plan_cache = sys.modules["rope_edu.fast.rotate"]._plan_cache
+_plan_cache = plan._plan_cache
 
 
 def example(*shape, seed=0):
@@ -78,7 +79,7 @@ def test_results_are_written_where_they_belong_at_any_address(layout, shift, hea
 @layouts
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_number_of_threads_changes_no_bit(dtype, layout, monkeypatch):
-    monkeypatch.setattr(launch, "SEVERAL_THREADS", 2**18)
+    monkeypatch.setattr(plan, "SEVERAL_THREADS", 2**18)
     _plan_cache.clear()
     x, table = torch.tensor(example(5, 700, 192)).to(dtype), RotaryTable(inv_freq(192), layout=layout)
     threads, turned = torch.get_num_threads(), []
@@ -96,7 +97,7 @@ def test_the_number_of_threads_changes_no_bit(dtype, layout, monkeypatch):
 MADE = []
 
 
-class Pool(launch.ThreadPoolExecutor):
+class Pool(kernels.ThreadPoolExecutor):
     """Threads that are counted."""
 
     def __init__(self, count):
@@ -114,7 +115,7 @@ class Pool(launch.ThreadPoolExecutor):
     ],
 )
 def test_threads_are_made_for_a_long_tensor_of_several_runs_alone(shape, most, threads, monkeypatch):
-    monkeypatch.setattr(launch, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(kernels, "ThreadPoolExecutor", Pool)
     MADE.clear()
     monkeypatch.setattr(torch, "get_num_threads", lambda: most)
     _plan_cache.clear()
@@ -125,7 +126,7 @@ def test_threads_are_made_for_a_long_tensor_of_several_runs_alone(shape, most, t
 
 
 def test_several_threads_of_the_caller_may_rotate_at_once(monkeypatch):
-    monkeypatch.setattr(launch, "SEVERAL_THREADS", 0)
+    monkeypatch.setattr(plan, "SEVERAL_THREADS", 0)
     _plan_cache.clear()
     x = torch.tensor(example(64, 700, 8), dtype=torch.float32)
     expected, wrong = rotate(x, table=TABLE, compiled=False), []
@@ -148,11 +149,11 @@ def test_other_threads_of_python_run_while_the_kernel_works():
     numbers, times, interval = np.ones(8), [], sys.getswitchinterval()
     x = np.lib.stride_tricks.as_strided(numbers, (5 * 10**7, 1, 8), (0, 0, 8))  # much work, little memory
     cos_sin, at = TABLE.cos_sin(0, 1, like=x), numbers.ctypes.data
-    plan = launch.make_plan(x, cos_sin, x)
+    turn = plan.make_plan(x, x, cos_sin).turn
 
     def work():
         times.append(time.perf_counter())
-        plan.turn(at, at, cos_sin.address, 1)
+        turn(at, at, cos_sin.address, 1)
         times.append(time.perf_counter())
 
     sys.setswitchinterval(60)  # no thread is asked to let another one run
@@ -206,10 +207,10 @@ def test_inference_tensors_are_rotated_in_place():
 
 @pytest.mark.parametrize(("length", "blocks"), [(10, 1), (11, 2)])
 def test_a_block_is_as_many_rows_as_the_cache_holds_turns_of(length, blocks, monkeypatch):
-    monkeypatch.setattr(launch, "SHARED", 10 * 2 * 4 * 8)  # bytes of ten cosines and sines of four pairs
+    monkeypatch.setattr(plan, "SHARED", 10 * 2 * 4 * 8)  # bytes of ten cosines and sines of four pairs
     x = example(3, length, 8)
-    plan = launch.make_plan(x, TABLE.cos_sin(0, length, like=x))
-    assert plan.turn.args[-1] == 3 * blocks  # runs: each head takes a block before any goes on to the next
+    made = plan.make_plan(x, None, TABLE.cos_sin(0, length, like=x))
+    assert made.turn.args[-1] == 3 * blocks  # runs: each head takes a block before any goes on to the next
 
 
 def test_a_thousand_plans_are_kept_before_all_are_made_anew():
@@ -237,6 +238,33 @@ def test_a_view_that_negates_is_left_to_array_operations():
     torch.testing.assert_close(rotate(view, table=TABLE), expected, rtol=0, atol=1e-12)
     with pytest.raises(ValueError, match="compiled=True needs plain tensors in main memory"):
         rotate(view, table=TABLE, out=view, compiled=True)
+
+
+class Wrapped(torch.Tensor):
+    """A tensor that has another inside, and no memory of its own."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        args, kwargs = tree_map_only(cls, lambda x: x.inner, (args, kwargs or {}))
+        return function(*args, **kwargs)
+
+
+def test_a_tensor_without_memory_is_left_to_array_operations():
+    table = RotaryTable(inv_freq(8), layout="half_split")
+    for length in (5, 6):
+        x = torch.tensor(example(length, 8))
+        assert torch.equal(rotate(Wrapped(x), table=table), rotate(x, table=table, compiled=False))
+    with pytest.raises(ValueError, match="compiled=True needs plain tensors in main memory"):
+        rotate(Wrapped(x), table=table, compiled=True)
+    with pytest.raises(ValueError, match="q has 6 tokens on axis -2, the cosines and sines 5"):
+        rotate(Wrapped(x), table=table.cos_sin(0, 5, like=x))
 
 
 def test_an_out_that_cannot_hold_the_result_is_refused():

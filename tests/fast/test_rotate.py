@@ -217,6 +217,14 @@ def test_the_short_way_refuses_a_tensor_that_wants_a_gradient():
         )
 
 
+@compiled_or_not
+def test_a_key_that_wants_a_gradient_is_refused_before_the_query_is_written(compiled):
+    q, k = torch.ones(5, 8), torch.ones(5, 8, requires_grad=True)
+    with pytest.raises(ValueError, match="out cannot be followed by a gradient"):
+        rotate(q, k, table=RotaryTable(inv_freq(8)), out=(q, k), compiled=compiled)
+    assert torch.equal(q, torch.ones(5, 8))
+
+
 @layouts
 @compiled_or_not
 @pytest.mark.parametrize("make", [np.asarray, torch.asarray], ids=["numpy", "torch"])
