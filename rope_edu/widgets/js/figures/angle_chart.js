@@ -175,7 +175,8 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
   return { position: { x, y, at: (px) => Math.round(clamp(at(px), 0, n)) } };
 }
 
-function draw(pen, state, { width, way = undefined }) {
+/** @type {Figure["draw"]} */
+function draw(pen, state, { width, way }) {
   const frequencies = invFreq(state.head_dim, state.base);
   const places = parts(width);
   const taps = drawClocks(pen, state, frequencies, places.clocks, width);

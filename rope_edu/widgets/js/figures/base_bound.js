@@ -6,7 +6,7 @@ import { live } from "../lib/figure.js";
 import { centred, inLines, Labels } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
-import { clamp, decade, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { clamp, decade, fmt, geometric, grouped, last, powerOf, range, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { pointsAround } from "../lib/shapes.js";
 import { textWidth } from "../lib/words.js";
@@ -33,7 +33,7 @@ const [LINE, CHIP] = [32, 26]; // pixels: of the list of models, from line to li
 const MODELS = BASES.models.map((model, i) => ({ ...model, number: `${i + 1}`, words: `${i + 1} ${model.name}` }));
 /** All models by number and name: on a phone their dots have numbers. */
 const listed = (width) => inLines(MODELS, width - 4, { sample: 14, gap: 8, bold: true });
-const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (listed(width).at(-1).line + 1) : PLANE + 310);
+const height = (width) => (narrow(width) ? PLANE + 312 + LINE * (last(listed(width)).line + 1) : PLANE + 310);
 const LOG_TICKS = range(0, 6).map((power) => Number(`1e${power}`));
 
 const asPower = (value) => decade(Math.round(powerOf(value)), 0, 2);
@@ -147,7 +147,7 @@ function drawPlane(pen, { base, head_dim, context, model }, width) {
   const point = (b, tokens) => [X(b), Y(powerOf(tokens))];
   const firsts = BASES.firstNegative[head_dim];
   const path = BASES.bases.filter((b) => b <= HIGHEST).map((b, i) => point(b, firsts[i]));
-  pen.area([...path, [path.at(-1)[0], Y(2)], [path[0][0], Y(2)]], { fill: ink.position, opacity: 0.14 });
+  pen.area([...path, [last(path)[0], Y(2)], [path[0][0], Y(2)]], { fill: ink.position, opacity: 0.14 });
   pen.curve(path, { stroke: ink.text, width: 1.6 });
   const others = MODELS.filter(({ name }) => name !== model).map((m) => ({ ...m, at: point(m.base, m.context) }));
   const dots = others.map(({ at: [cx, cy] }) => /** @type {[number, number, number]} */ ([cx, cy, 4.5]));

@@ -126,7 +126,7 @@ function drawCurve(pen, { scheme, length, query }, { causal, curve, keys }, box)
 
 /** The attention weights of the followed row when all words are alike: position alone decides. */
 function drawWeights(pen, { length, query }, { keys, weights }, box) {
-  const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...weights) - 1e-9);
+  const most = [0.05, 0.1, 0.2, 0.5, 1].find((limit) => limit >= Math.max(...weights) - 1e-9) ?? 1;
   const { X, Y } = axes(pen, box, [-0.5, length - 0.5], [0, most], {
     xLabel: phrase`key position j (tokens)`,
     yLabel: phrase`Attention weights of row ${query}`,

@@ -179,8 +179,11 @@ function makeChart(pen, box, values, xLabel, yLabel) {
     X,
     Y,
     yTicks,
-    /** The values from a position on, as dots on a line; returns the dots. */
-    dotted(list, fill, { dash = undefined, r = 3, from = 0 } = {}) {
+    /**
+     * The values from a position on, as dots on a line; returns the dots.
+     * @param {{dash?: string, r?: number, from?: number}} [style]
+     */
+    dotted(list, fill, { dash, r = 3, from = 0 } = {}) {
       const dots = list.map((value, i) => [X(from + i), Y(value), r]);
       pen.curve(dots, { stroke: fill, width: 1.8, dash });
       pen.circles(dots, { fill });
@@ -274,6 +277,7 @@ function drawNumbers(pen, { f, q, k }, { x, y }) {
   }
 }
 
+/** @type {((seen: any) => any)[]} */
 const SCENES = [sceneOfStart, sceneOfProduct, sceneOfLengths, sceneOfTurns, sceneOfSteps, sceneOfScore];
 const PANELS = [drawNumbers, panelOfProduct, panelOfLengths, panelOfTurns, panelOfSteps, panelOfScore];
 const TITLES = [

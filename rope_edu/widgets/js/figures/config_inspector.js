@@ -19,7 +19,7 @@ const LINE = 19; // pixels
 const BADGE = 30; // pixels: of the verdict above the facts
 const SLOWEST = 9; // the axis of wavelengths ends at 10^9 tokens
 
-const presetOf = (preset) => PRESETS.find(({ name }) => name === preset);
+const presetOf = (preset) => PRESETS.filter(({ name }) => name === preset)[0];
 
 /** The text of a file: what a reader brought, or a model's. */
 const textOf = (brought, preset) => (brought.trim() ? brought : JSON.stringify(presetOf(preset).config));
@@ -33,7 +33,7 @@ function textsOf({ preset, config, second, other }) {
 /** The reading of a text, or why there is none; of layers that differ, those asked for. */
 const read = memo((text, layers, length) => {
   const first = readAny(text, null, length);
-  const types = first.reading?.layerTypes ?? (first.refused.reason === "choose" ? first.refused.choices : []);
+  const types = first.reading?.layerTypes ?? (first.refused?.reason === "choose" ? first.refused.choices : []);
   if (!types.length) return first;
   return readAny(text, types[layers === "second" && types.length > 1 ? 1 : 0], length);
 });

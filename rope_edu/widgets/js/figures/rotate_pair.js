@@ -3,7 +3,7 @@ import { ink, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
-import { clamp, fmt, range } from "../lib/numbers.js";
+import { clamp, fmt, last, range } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { drawUnitPlane, nameTips, pairHandle } from "../lib/plane.js";
 import { sector } from "../lib/shapes.js";
@@ -122,7 +122,7 @@ function drawBetween(pen, state, { cx, cy, unit, labels }, { x, y }, { small }) 
   pen.curve(arc.slice(0, -1), { stroke: ink.score, width: 3 });
   const far = Math.abs(turn) * unit; // of the arc, in pixels: a short one has no room for a head
   const neck = polar(cx, cy, from + turn * (1 - 10 / far), unit);
-  if (far > 10) pen.arrow(...neck, ...arc.at(-1), { stroke: ink.score, width: 3, head: 11 });
+  if (far > 10) pen.arrow(...neck, ...last(arc), { stroke: ink.score, width: 3, head: 11 });
   const lines = small
     ? [phrase`between them: ${degrees(Math.abs(wrapped(between)))}`]
     : [phrase`between the solid arrows:`, phrase`φ + (m − n)θ = ${fmt(between)} rad`];

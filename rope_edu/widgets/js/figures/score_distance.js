@@ -6,7 +6,7 @@ import { polar } from "../lib/geometry.js";
 import { centred } from "../lib/labels.js";
 import { legendOf } from "../lib/legend.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range, sorted } from "../lib/numbers.js";
+import { abbreviated, clamp, fmt, geometric, grouped, last, powerOf, range, sorted } from "../lib/numbers.js";
 import { phrase } from "../lib/phrase.js";
 import { makeTurns, roformerBound, scoreCurve, trivialBound } from "../maths/decay.js";
 import { guessGap } from "../maths/drawn_guess.js";
@@ -220,7 +220,7 @@ function drawGuess(pen, state, all, box, Y) {
     (height, i) => /** @type {Pair} */ ([box.x + i * step, Y(Math.max(floor, height) * all.limit)]),
   );
   pen.curve(line, GUESS);
-  const [x, y] = line.at(-1);
+  const [x, y] = last(line);
   if (waits(state)) {
     const short = box.w < 240 ? phrase`Draw the sum` : phrase`Draw the sum: drag this`;
     const words = box.w < 320 ? short : phrase`Draw the sum of all waves: drag this pencil`;

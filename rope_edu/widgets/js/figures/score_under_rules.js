@@ -7,7 +7,7 @@ import { inLines } from "../lib/labels.js";
 import { placeLineNames } from "../lib/line_names.js";
 import { BEYOND } from "../lib/marks.js";
 import { memo } from "../lib/memo.js";
-import { abbreviated, clamp, fmt, geometric, grouped, powerOf, range } from "../lib/numbers.js";
+import { abbreviated, clamp, fmt, geometric, grouped, last, powerOf, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { listed, textWidth } from "../lib/words.js";
 import { scoreTrend, stretched } from "../maths/stretch.js";
@@ -47,7 +47,7 @@ const curveOf = (rule, { head_dim, base, trained, wanted, abf_base, smooth }) =>
 const placeNames = memo(placeLineNames, 4);
 const NAMES = Object.keys(CURVES).map((rule) => ({ rule, words: phraseOf(RULES[rule]) }));
 const switches = (width) => inLines(NAMES, width - 4, { sample: 30 });
-const topOf = (width) => 24 * (switches(width).at(-1).line + 1) + 10; // of the chart and the words above it
+const topOf = (width) => 24 * (last(switches(width)).line + 1) + 10; // of the chart and the words above it
 const height = (width) => topOf(width) + (width < 480 ? 360 : 400);
 
 /** The names of all rules, each a switch: a click draws its line, or takes it away. */

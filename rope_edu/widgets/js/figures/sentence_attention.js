@@ -241,7 +241,7 @@ function readout(state) {
       ? phrase`${how} No ${what} differs from that at k = 0, to 9 decimals (without position nothing could).`
       : phrase`${how} No ${what} differs from that at k = 0, to 9 decimals.`;
   }
-  if (still) return phrase`${how} Every ${what} is what it is without an encoding.`;
+  if (!where) return phrase`${how} Every ${what} is what it is without an encoding.`;
   const { m, n } = where;
   const value = (x) => (weights ? `${percent(x, 1)} %` : fmt(x, 2));
   const [is, was] = [value(now[m][n]), value(now[m][n] - change[m][n])];

@@ -85,7 +85,7 @@ function drawRail(pen, { position, trained, wanted }, width, y) {
 }
 
 /** Every pair as a face: its wedge, the angles that the text has used, and its hand with the rule and without. */
-function facesOf({ position, trained }, { plain, changed, seen }, way = undefined) {
+function facesOf({ position, trained }, { plain, changed, seen }, way) {
   const before = way ? measured(way.from).changed : [];
   const share = before.length === changed.length ? way.share : 1; // of the way from another rule
   const speeds = changed.map((speed, i) => (share < 1 ? before[i] + (speed - before[i]) * share : speed));
@@ -157,7 +157,8 @@ function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   pen.text(box.x + 6, y < box.y + 20 ? y + 16 : y - 6, words, { size: 12 });
 }
 
-function draw(pen, state, { width, way = undefined }) {
+/** @type {Figure["draw"]} */
+function draw(pen, state, { width, way }) {
   const all = measured(state);
   const { rail, key, fast, slow, chart } = parts(width);
   const faces = facesOf(state, all, way);

@@ -4,7 +4,7 @@ import { ink, note, noteMiddle } from "../lib/colour.js";
 import { live } from "../lib/figure.js";
 import { inLines } from "../lib/labels.js";
 import { memo } from "../lib/memo.js";
-import { decade, fmt, grouped, powerOf, range } from "../lib/numbers.js";
+import { decade, fmt, grouped, last, powerOf, range } from "../lib/numbers.js";
 import { phrase, phraseOf } from "../lib/phrase.js";
 import { diamond, pointsAround } from "../lib/shapes.js";
 import { listed } from "../lib/words.js";
@@ -74,7 +74,7 @@ function places(width, { all, chosen }) {
 function scale(measure, values) {
   if (measure === "accuracy") {
     const ticks = Math.max(...values) > 0.5 ? [0, 25, 50, 75, 100] : [0, 10, 20, 30, 40, 50];
-    return { place: (v) => 100 * v, ends: [0, ticks.at(-1)], ticks, format: String };
+    return { place: (v) => 100 * v, ends: [0, last(ticks)], ticks, format: String };
   }
   /** @type {Pair} */
   const ends = [powerOf(Math.min(...values)) - 0.05, powerOf(Math.max(...values)) + 0.05];

@@ -13,7 +13,7 @@ const STYLES = [
   { stroke: ink.score, width: 2.4, dash: "2 3" },
 ];
 const GHOST = { stroke: ink.position, width: 7, opacity: 0.28 };
-const HEALTHY = PATIENTS.people.find(({ name }) => name === "right");
+const HEALTHY = PATIENTS.people.filter(({ name }) => name === "right")[0];
 const FULL = 1.5; // scores and entries beyond it are drawn at the edge
 const FAR = 2; // so are lengths and errors beyond this
 
@@ -139,7 +139,7 @@ function readout(state) {
   const told = phrase`Patient ${state.patient} of ${PATIENTS.people.length}: ${seen(person)}`;
   if (state.guess === "none") return phrase`${told} What is it?`;
   if (state.guess === person.name) return phrase`Right. ${phraseOf(person.does)} ${phraseOf(person.fix)}`;
-  const guessed = PATIENTS.people.find(({ name }) => name === state.guess);
+  const guessed = PATIENTS.people.filter(({ name }) => name === state.guess)[0];
   return phrase`Not ${quoted(phraseOf(guessed.called))}: with that, ${contradiction(person, guessed)} Look again.`;
 }
 

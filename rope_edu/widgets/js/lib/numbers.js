@@ -67,3 +67,6 @@ export const sum = (values) => values.reduce((total, value) => total + value, 0)
 
 /** Numbers without repetition, rising. @type {(values: Iterable<number>) => number[]} */
 export const sorted = (values) => [...new Set(values)].sort((a, b) => a - b);
+
+/** The last of a list that is not empty. @template T @param {T[]} list */
+export const last = (list) => list[list.length - 1];

@@ -10,10 +10,10 @@ export const unpackShares = (text) => codes(text).map((code) => code / 1000);
 /** Losses from two characters each: 200 · log₁₀ above 10^−4.5. @type {(text: string) => number[]} */
 export const unpackLosses = (text) => codes(text).map((code) => 10 ** (code / 200 - 4.5));
 
-/** [least, median, most] of some numbers. @type {(values: Vector) => (number | undefined)[]} */
+/** [least, median, most] of some numbers. @type {(values: Vector) => Vector} */
 export function span(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length / 2;
   const middle = sorted.length % 2 ? sorted[Math.floor(half)] : (sorted[half - 1] + sorted[half]) / 2;
-  return [sorted[0], middle, sorted.at(-1)];
+  return [sorted[0], middle, sorted[sorted.length - 1]];
 }
