@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from rope_edu.config.gguf import Header, read_factors, read_header
-from rope_edu.config.reader import Reading, Remark, read_config
+from rope_edu.config.reader import Reading, read_config
+from rope_edu.config.table import Remark
 from rope_edu.config.values import RULES, ConfigError, config_error
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_text(encoding="utf-8"))

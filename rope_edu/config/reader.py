@@ -14,30 +14,12 @@ from typing import Any
 import numpy as np
 
 from rope_edu import encodings
-from rope_edu.config.layers import Layers, body_of, chosen, kinds_of, name_of, names_in, with_own_fields
-from rope_edu.config.table import Notes, Table, pair_axes
-from rope_edu.config.values import (
-    FIELDS,
-    RULES,
-    Part,
-    checked,
-    config_error,
-    format_value,
-    listed,
-    names_of,
-    walk,
-)
+from rope_edu.config.kinds import STILL as STILL
+from rope_edu.config.layers import body_of, layers_of
+from rope_edu.config.table import Notes, Remark, Table
+from rope_edu.config.unread import keys_that_speak, note_unread
+from rope_edu.config.values import RULES, Part, checked, config_error, format_value, listed
 from rope_edu.encodings.spec import RopeSpec
-
-STILL = Layers.STILL.value
-
-
-@dataclass(frozen=True)
-class Remark:
-    """A fact about a config that a reader should know: its kind in rules.json, and the sentence."""
-
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -160,84 +142,54 @@ def read_config(
     """
     seq_len = None if seq_len is None else checked("seq_len", "seq_len", seq_len)
     content, notes = loaded(config), Notes()
-    keys = _keys_that_speak(content)
-    body, family, inside = body_of(content, notes)
-    table = Table(body, Part({}), notes, {"model_type": family, "nested_file": inside, "seq_len": seq_len})
+    speaking = keys_that_speak(content)
+    body, family, nested = body_of(content, notes)
+    table = Table(body, Part({}), notes, {"model_type": family, "nested_file": nested, "seq_len": seq_len})
     table.decide(RULES["first"])
-    kinds = kinds_of(table)
-    table.notes = Notes()  # of kinds that nobody asked for
-    own = {each: with_own_fields(table, each, part) for each, part in kinds.items()}
-    label = chosen(own, layer_type, table)
-    table.notes = notes
-    part = with_own_fields(table, label, kinds[label])
+    label, part, labels = layers_of(table, layer_type)
     table.part = part or Part({})
-    table.run({"layout": RULES["facts"]["layout"]})
-    call = _still(table) if part is None else _call(table)
-    _note_unread(table, keys)
-    facts, texts = table.facts, RULES["remarks"]
-    longest = table.get("max_position_embeddings")
+    call = _call(table, RULES["still_rule"] if part is None else _rule_of(table))
+    note_unread(table, speaking)
+    facts = table.facts
     return Reading(
         spec=call.spec(),
         rope_type=facts["rule"],
-        base=facts.get("base", 1.0),
+        base=facts["base"] or 1.0,
         factor=facts.get("factor"),
-        longest=longest,
+        longest=table.get("max_position_embeddings"),
         trained=facts.get("trained"),
-        layer_type=layer_type if label is Layers.ALL else name_of(label),
-        layer_types=tuple(names_in(kinds)),
+        layer_type=layer_type if label is None else label,
+        layer_types=tuple(labels),
         section_order=facts.get("section_order"),
-        remarks=tuple(Remark(kind, texts[kind].format(**words)) for kind, words in table.notes),
+        remarks=tuple(notes),
         call=call,
     )
 
 
-def _call(table: Table) -> Call:
-    """Return the call of the rule that the chosen layers state."""
-    facts = table.facts
-    facts["rule"] = rule = _rule_of(table)
-    table.run(RULES["facts"])
-    table.run(RULES["rules"][rule]["facts"])
-    table.run(RULES["last"])
-    row = table.holding(RULES["rules"][rule]["calls"])
-    assert row is not None, rule  # the last row holds always
-    arguments = tuple(map(table.value, row["arguments"]))
-    values = {name: table.value(each) for name, each in row["settings"].items()}
-    settings = {name: value for name, value in values.items() if value is not None}
-    settings |= {"base": facts["base"], "layout": facts["layout"]}
-    sections = facts["sections"]
-    axes = pair_axes(sections, facts["section_order"]) if sections else None
-    return Call(row["function"], arguments, settings, table.value(row.get("divided_by", 1.0)), axes)
-
-
-def _rule_of(table: Table) -> str:
-    """Return the rule's name, without aliases, after a look at the keys beside it."""
-    stated = table.get("rope_type")
-    rule: str = "default" if stated is None else stated
-    path, part = table.path("rope_type"), table.part
-    if rule in RULES["refused_rules"]:
-        raise config_error("refused rule", path, value=rule, why=RULES["refused_rules"][rule])
-    if rule not in RULES["rules"]:
-        allowed = listed([*RULES["rules"], *RULES["refused_rules"]])
-        raise config_error("no rule", path, allowed=allowed, value=rule)
-    rule = "ntk_alpha" if rule == "dynamic" and "alpha" in part else rule
-    takes = RULES["rules"][rule]["takes"]
-    known = {*takes, *RULES["rules"][rule].get("without_effect", ()), *RULES["any_rule_takes"]}
-    for name, value in part.values.items():
-        if name not in known and name not in RULES["beside_the_rotation"] and name not in part.added:
-            words = {"value": value, "rule": rule, "allowed": listed(takes) or "no key of its own"}
-            raise config_error("no rule uses", part.path(name), **words)
-        table.used.add(part.path(name))
+def _rule_of(table: Table) -> dict[str, Any]:
+    """Return the rule that is stated, after a look at the keys beside it."""
+    table.run(RULES["rule"])
+    name, part = table.facts["rule"], table.part
+    rule: dict[str, Any] = RULES["rules"][name]
+    takes = rule["takes"]
+    known = {*takes, *rule.get("without_effect", ()), *RULES["any_rule_takes"], *RULES["beside_the_rotation"]}
+    for key, value in part.values.items():
+        if key not in known and key not in part.added:
+            words = {"value": value, "rule": name, "allowed": listed(takes) or "no key of its own"}
+            raise config_error("no rule uses", part.path(key), **words)
+        table.used.add(part.path(key))
     return rule
 
 
-def _still(table: Table) -> Call:
-    table.facts["rule"] = STILL
-    table.run({"head_dim": RULES["facts"]["head_dim"]})
-    head_dim = table.facts["head_dim"]
-    if head_dim % 2:
-        words = {"value": head_dim, "width": head_dim, "least": 2}
-        raise config_error("odd width", table.path("head_dim"), **words)
-    return Call(STILL, (head_dim,), {"layout": table.facts["layout"]})
+def _call(table: Table, rule: dict[str, Any]) -> Call:
+    """Return the call of a rule, which its facts choose."""
+    table.run(rule["facts"])
+    call = table.decide(rule["calls"])
+    arguments = tuple(map(table.value, call["arguments"]))
+    stated = call["settings"] | {"base": "@base", "layout": "@layout"}
+    settings = {name: value for name, each in stated.items() if (value := table.value(each)) is not None}
+    divided_by = table.value(call.get("divided_by", 1.0))
+    return Call(call["function"], arguments, settings, divided_by, table.facts.get("axes"))
 
 
 def loaded(config: object) -> object:
@@ -256,29 +208,3 @@ def loaded(config: object) -> object:
 
 def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
-
-
-def _keys_that_speak(config: object) -> list[str]:
-    """Return the paths of all fields whose names speak of a rotation; a file nested too deeply is refused."""
-    found = []
-    for path, depth, value in walk(config if isinstance(config, dict) else {}):
-        if depth > RULES["deepest"]:
-            raise config_error("too deep", "config", deepest=RULES["deepest"])
-        name = path.rpartition(".")[2].lower()
-        speaks = name == "scaling_factor" or any(word in name for word in RULES["words_of_rotation"])
-        if speaks and value is not None and value != [] and value != {}:
-            found.append(path)
-    return found
-
-
-def _note_unread(table: Table, keys: list[str]) -> None:
-    """Remark on the fields that speak of a rotation and were not read."""
-    body, used = table.body, set(table.used)
-    for field, rule in FIELDS.items():
-        if rule.get("place") != "rotation":
-            used |= {body.path(name) for name in names_of(field)}
-    objects = [body.path(name) for name in ("rope_parameters", "rope_scaling", "rotary")]
-    inside = tuple(f"{path}." for path in objects)
-    unread = [path[:60] for path in keys if path not in {*used, *objects} and not path.startswith(inside)]
-    if unread:
-        table.notes.add("not read", fields=", ".join(unread[:6]) + (", …" if len(unread) > 6 else ""))

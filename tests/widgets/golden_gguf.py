@@ -206,9 +206,6 @@ def of_statement():
 
 @room
 def of_compare_kinds():
-    for value in (1.0, 0.1 + 0.2, 1e-5, 123456789.4, 1.5e22, 0.00012345678949, 2.5e-7):
-        for digits in (3, 9):
-            yield Call("general", [value, digits], f"{value:.{digits}g}")
     for name in ("Llama 3.1 8B", "Llama 2 7B", "Cohere 2 (defaults)"):
         for each in config_files.read_kinds(preset(name).config):
             held = {"ropeType": each.rope_type, "base": each.base, "factor": each.factor}

@@ -1,22 +1,12 @@
 // What differs between the rotations of one kind of layers in two files, in the words of rope-edu compare.
 import { range } from "../lib/numbers.js";
-import { formatValue, own } from "./config_values.js";
+import { formatValue, general, own } from "./config_values.js";
 import { KEYS } from "./gguf_rotation.js";
 
 /** @import { Statement } from "./statement.js" */
 const SAME = 1e-6; // radians at the longest length; of an attention factor, relative
 const LISTED = 5e-7; // relative, of factors in rope_freqs
 /** @typedef {{what: string, layers: string, wanted: string, found: string, fix: string, cost: string}} Difference */
-
-/**
- * A number with so many digits that count, as Python writes it with "g".
- * @type {(value: number, digits: number) => string}
- */
-export function general(value, digits) {
-  const [mantissa, power] = value.toExponential(digits - 1).split("e");
-  if (Number(power) >= -4 && Number(power) < digits) return String(Number(value.toPrecision(digits)));
-  return `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
-}
 
 /** A rule in words. @param {any} reading */
 export function ruleOf({ ropeType, base, factor }) {

@@ -138,7 +138,7 @@ function named({ arch }, read) {
     const { reason, field, words, choices } = /** @type {any} */ (error);
     if (!reason || !own(KEYS, field)) throw error;
     const key = `${arch}.${KEYS[field]}`;
-    throw new ConfigError(reason, key, filled(RULES.refusals[reason], { ...words, field: key }), choices, words);
+    throw new ConfigError(reason, key, words, choices);
   }
 }
 

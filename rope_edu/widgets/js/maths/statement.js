@@ -2,6 +2,7 @@
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { bodyOf } from "./config_layers.js";
+import { Notes } from "./config_table.js";
 import { configError, isObject } from "./config_values.js";
 import { FACTS, readGguf } from "./gguf_rotation.js";
 
@@ -41,7 +42,7 @@ export function statementOf(config, name, seqLen = null) {
     return { name, form: "GGUF", model, readings: readGguf(config, seqLen), config, permuted };
   }
   const readings = readKinds(config, seqLen);
-  const model = bodyOf(config, () => {}).family;
+  const [, model] = bodyOf(config, new Notes());
   return { name, form: "config.json", model, readings, config, permuted: false };
 }
 
