@@ -2,8 +2,7 @@
 
 from rope_edu.config.presets import COLLECTED, PRESETS, Preset, preset
 from rope_edu.config.reader import Reading, read_config, rope_from_config
-from rope_edu.config.table import Remark
-from rope_edu.config.values import RULES, ConfigError
+from rope_edu.config.values import RULES, ConfigError, Remark
 from rope_edu.config.writer import to_config
 
 __all__ = [

@@ -11,8 +11,7 @@ from rope_edu.config.gguf import is_gguf, shortest
 from rope_edu.config.gguf_rotation import FACTS, read_gguf
 from rope_edu.config.layers import body_of
 from rope_edu.config.reader import Reading, loaded, read_config, rope_from_config
-from rope_edu.config.table import Notes
-from rope_edu.config.values import ConfigError, config_error, listed
+from rope_edu.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
 LARGEST = 8 * 2**20  # bytes of a config.json, of which JSON makes twenty times as many in memory

@@ -14,8 +14,7 @@ import numpy as np
 
 from rope_edu.config.gguf import Header, read_factors, read_header, shortest
 from rope_edu.config.reader import STILL, Reading, read_config
-from rope_edu.config.table import Notes, Remark
-from rope_edu.config.values import ConfigError, config_error
+from rope_edu.config.values import ConfigError, Notes, Remark, config_error
 
 FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_text(encoding="utf-8"))
 LISTS = LONG, SHORT, FACTORS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
@@ -99,16 +98,17 @@ def _fields(keys: _Keys, lists: Lists) -> dict[str, Any]:
 
 def _scaling(keys: _Keys, lists: Lists, longest: int | None) -> dict[str, Any]:
     stated = {name.partition(".")[2]: keys.one(name) for name in KEYS if name.startswith("rope_scaling.")}
+    scaling: dict[str, Any] = {}
     factor = keys.get("rope.scale_linear") if stated["factor"] is None else stated["factor"]
     rule = stated["rope_type"] or "linear"
     if rule == "longrope" or LONG in lists:
-        rule, scaling = "longrope", {"attention_factor": 1.0}
+        rule, scaling["attention_factor"] = "longrope", 1.0
         for field, name in (("short_factor", SHORT), ("long_factor", LONG)):
             scaling[field] = [shortest(each) for each in lists[name]] if name in lists else None
     elif rule == "none" or (rule == "linear" and factor in (None, 0, 1)):
-        rule, scaling = "default", {}
+        rule = "default"
     else:
-        scaling = {"factor": factor or 1.0}
+        scaling["factor"] = factor or 1.0
     if rule == "yarn":
         scaling |= {"original_max_position_embeddings": longest} | _mscales(
             keys.arch, stated["mscale_all_dim"]

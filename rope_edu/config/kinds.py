@@ -9,9 +9,8 @@ from rope_edu.config.values import RULES, Part, checked, config_error, names_of,
 
 THETA = "rope_theta"
 STILL = "nope"  # layers without position, for which a file has no name
-Kinds = dict[
-    str | None, Part | None
-]  # by the name of a kind, None: all layers; a value None: they do not rotate
+# parameters by the name of a kind, None: all layers; a value None: they do not rotate
+Kinds = dict[str | None, Part | None]
 
 
 def kinds_of(table: Table) -> Kinds:

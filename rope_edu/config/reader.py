@@ -7,6 +7,7 @@ interprets rows, `layers` finds the object that states the rotation of the layer
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,23 @@ import numpy as np
 from rope_edu import encodings
 from rope_edu.config.kinds import STILL as STILL
 from rope_edu.config.layers import body_of, layers_of
-from rope_edu.config.table import Notes, Remark, Table
-from rope_edu.config.unread import keys_that_speak, note_unread
-from rope_edu.config.values import RULES, Part, checked, config_error, format_value, listed
+from rope_edu.config.table import Table
+from rope_edu.config.values import (
+    FIELDS,
+    RULES,
+    Notes,
+    Part,
+    Remark,
+    checked,
+    config_error,
+    format_value,
+    listed,
+    names_of,
+)
 from rope_edu.encodings.spec import RopeSpec
+
+OBJECTS = "rope_parameters", "rope_scaling", "rotary"  # whose fields are read or refused
+ELSEWHERE = [name for field in FIELDS for name in names_of(field) if FIELDS[field].get("place") != "rotation"]
 
 
 @dataclass(frozen=True)
@@ -142,14 +156,14 @@ def read_config(
     """
     seq_len = None if seq_len is None else checked("seq_len", "seq_len", seq_len)
     content, notes = loaded(config), Notes()
-    speaking = keys_that_speak(content)
+    speaking = _keys_that_speak(content)
     body, family, nested = body_of(content, notes)
     table = Table(body, Part({}), notes, {"model_type": family, "nested_file": nested, "seq_len": seq_len})
     table.decide(RULES["first"])
     label, part, labels = layers_of(table, layer_type)
     table.part = part or Part({})
     call = _call(table, RULES["still_rule"] if part is None else _rule_of(table))
-    note_unread(table, speaking)
+    _note_unread(table, speaking)
     facts = table.facts
     return Reading(
         spec=call.spec(),
@@ -208,3 +222,42 @@ def loaded(config: object) -> object:
 
 def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
+
+
+def _keys_that_speak(config: object) -> list[str]:
+    """Return the paths of all fields whose names speak of a rotation; a file nested too deeply is refused."""
+    return [
+        path for path, value in _walk(config) if _speaks(path) and value is not None and value not in ([], {})
+    ]
+
+
+def _speaks(path: str) -> bool:
+    name = path.rpartition(".")[2].lower()
+    return name == "scaling_factor" or any(word in name for word in RULES["words_of_rotation"])
+
+
+def _walk(config: object) -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) of every field at any depth, without recursion."""
+    stack = [("", 0, config)] if isinstance(config, dict) else []
+    while stack:
+        path, depth, value = stack.pop()
+        if depth > RULES["deepest"]:
+            raise config_error("too deep", "config", deepest=RULES["deepest"])
+        if path:
+            yield path, value
+        inner: list[tuple[str, Any]] = []
+        if isinstance(value, dict):
+            inner = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()]
+        elif isinstance(value, list | tuple):
+            inner = [(f"{path}[]", each) for each in value if isinstance(each, dict | list | tuple)]
+        stack.extend((name, depth + 1, each) for name, each in reversed(inner))
+
+
+def _note_unread(table: Table, speaking: list[str]) -> None:
+    """Remark on the fields that speak of a rotation and were not read."""
+    read = table.used | set(map(table.body.path, ELSEWHERE))
+    objects = [table.body.path(name) for name in OBJECTS]
+    inside = tuple(f"{path}." for path in objects)
+    unread = [path[:60] for path in speaking if path not in {*read, *objects} and not path.startswith(inside)]
+    if unread:
+        table.notes.add("not read", fields=", ".join(unread[:6]) + (", …" if len(unread) > 6 else ""))

@@ -1,4 +1,4 @@
-r"""Values of a config: their ranges, how a sentence shows them, and the objects that hold them."""
+r"""Values of a config: their ranges, how sentences show them, and the objects that hold them."""
 
 from __future__ import annotations
 
@@ -161,3 +161,25 @@ class Part:
 def names_of(field: str) -> list[str]:
     """Return all names of a field, the most usual first."""
     return FIELDS[field].get("names", [field])
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A fact about a config that a reader should know: its kind in rules.json, and the sentence."""
+
+    kind: str
+    text: str
+
+
+class Notes(list[Remark]):
+    """Remarks, each once."""
+
+    def add(self, kind: str, **words: Any) -> None:
+        """Note a remark."""
+        remark = Remark(kind, RULES["remarks"][kind].format(**shown(words)))
+        if remark not in self:
+            self.append(remark)
+
+    def lost(self, how: str, **words: Any) -> None:
+        """Note a base that transformers 5 loses."""
+        self.add("theta lost by 5", detail=RULES["how_lost"][how].format(**shown(words)))

@@ -13,7 +13,7 @@ import torch
 from makers import vectors as make
 from rope_edu import apply_rope, clinic, inv_freq, rope_angles, rope_from_config
 from rope_edu.config import ConfigError
-from rope_edu.config.operators import pair_axes
+from rope_edu.config.table import pair_axes
 from rope_edu.encodings import (
     dynamic_ntk,
     llama3,

@@ -21,11 +21,8 @@ from rope_edu import attention, encodings
 from rope_edu.config import PRESETS, RULES, ConfigError, read_config
 from rope_edu.config import kinds as config_kinds
 from rope_edu.config import layers as config_layers
-from rope_edu.config import operators as config_operators
 from rope_edu.config import table as config_table
-from rope_edu.config import unread as config_unread
 from rope_edu.config import values as config_values
-from rope_edu.config import widths as config_widths
 from rope_edu.encodings import (
     PIPELINES,
     Pipeline,
@@ -751,6 +748,14 @@ def of_config_values():
         given = [values, "x", {"a": "elsewhere.a"}, name]
         yield Call("(v, p, m, n) => new Part(v, p, m).raw(n)", given, part.raw(name))
         yield Call("(v, p, m, n) => new Part(v, p, m).path(n)", given, part.path(name))
+    notes = config_values.Notes()
+    for number in (1, 1, 2):
+        notes.add("softmax scale", scale=number)
+    notes.lost("flat", model_type="olmo3")
+    told = [[each.kind, each.text] for each in notes]
+    noted = "for (const scale of [1, 1, 2]) notes.add('softmax scale', { scale });"
+    lost = "notes.lost('flat', { model_type: 'olmo3' });"
+    yield Call(f"() => {{ const notes = new Notes(); {noted} {lost} return [...notes]; }}", [], told)
 
 
 EXPRESSIONS = [
@@ -777,7 +782,6 @@ EXPRESSIONS = [
     ["sum", None],
     ["sum", "@mrope_section"],
     ["length", "@mrope_section"],
-    ["unless", 32, 32.0],
     ["dealt", "@mrope_section"],
     ["softmax scale", 8, 1.5],
     ["axes", [3, 3, 2], "rows and columns first"],
@@ -801,7 +805,7 @@ STATED = {"factor": 4.0, "mrope_section": [24, 20, 20]}
 
 def table() -> config_table.Table:
     parts = config_values.Part(FILE), config_values.Part(STATED, "rope_scaling")
-    return config_table.Table(*parts, config_table.Notes(), {"model_type": "cohere", "seq_len": 7})
+    return config_table.Table(*parts, config_values.Notes(), {"model_type": "cohere", "seq_len": 7})
 
 
 MAKE = (
@@ -822,33 +826,16 @@ def of_config_table():
     for name in ("rope_theta", "factor", "alpha", "llama_4_scaling_beta"):
         call = f"(file, stated, name) => {{ {MAKE} return table.path(name); }}"
         yield Call(call, [FILE, STATED, name], table().path(name))
-    notes = config_table.Notes()
-    for number in (1, 1, 2):
-        notes.add("softmax scale", scale=number)
-    notes.lost("flat", model_type="olmo3")
-    told = [[each.kind, each.text] for each in notes]
-    noted = "for (const scale of [1, 1, 2]) notes.add('softmax scale', { scale });"
-    lost = "notes.lost('flat', { model_type: 'olmo3' });"
-    yield Call(f"() => {{ const notes = new Notes(); {noted} {lost} return [...notes]; }}", [], told)
-
-
-@room
-def of_config_operators():
-    for value in (None, False, True, 0, "", []):
-        yield Call("holds", [value], config_operators.holds(value))
     for sections, dealing in [
         ([16, 24, 24], "contiguous"),
         ([24, 20, 20], "interleaved"),
         ([3, 3, 2], "rows and columns first"),
     ]:
-        yield Call(
-            "pairAxes",
-            [sections, dealing],
-            list(config_operators.pair_axes(sections, dealing)),
-            exactly=True,
-        )
-    yield Call("() => Object.keys(LAZY)", [], list(config_operators.LAZY))
-    yield Call("() => Object.keys(EAGER)", [], list(config_operators.EAGER))
+        axes = list(config_table.pair_axes(sections, dealing))
+        yield Call("pairAxes", [sections, dealing], axes, exactly=True)
+        yield Call("sectionsOf", [axes], [axes.count(axis) for axis in range(3)], exactly=True)
+    yield Call("() => Object.keys(LAZY)", [], list(config_table.LAZY))
+    yield Call("() => Object.keys(EAGER)", [], list(config_table.EAGER))
 
 
 EXAMPLES = [each.config for each in PRESETS]
@@ -856,7 +843,7 @@ EXAMPLES = [each.config for each in PRESETS]
 
 def table_of(config: dict) -> config_table.Table:
     """Return a table as the kinds of layers find it."""
-    notes = config_table.Notes()
+    notes = config_values.Notes()
     body, family, inside = config_layers.body_of(config, notes)
     facts = {"model_type": family, "nested_file": inside}
     return config_table.Table(body, config_values.Part({}), notes, facts)
@@ -888,6 +875,16 @@ def of_config_layers():
             made = "const [name, part, names] = layersOf(table, label); return [name, part && part.values, names,"
             call = f"(config, label) => {{ {TABLE_OF} {trying(f'{made} {told}];')} }}"
             yield Call(call, [config, label], expected, exactly=True)
+    for label, config in (("a", BY_LAYER), ("b", BY_LAYER), ("full_attention", {"global_head_dim": 512})):
+        kinds = config.get("layer_types", ["full_attention"])
+        config = config | {"rope_parameters": {kind: {} for kind in kinds}}
+        table = table_of(config)
+        _, part, _ = config_layers.layers_of(table, label)
+        found = [part.values, part.path("head_dim"), part.apart, sorted(part.added), sorted(table.used)]
+        made = "const [, part] = layersOf(table, label); const { values, apart, added } = part;"
+        given = "return [values, part.path('head_dim'), apart, added, [...table.used].sort()];"
+        call = f"(config, label) => {{ {TABLE_OF} {made} {given} }}"
+        yield Call(call, [config, label], found, exactly=True)
 
 
 @room
@@ -904,47 +901,6 @@ def of_config_kinds():
             [label, part and part.values] for label, part in config_kinds.kinds_of(table_of(config)).items()
         ]
         yield Call(call, [config], found, exactly=True)
-
-
-@room
-def of_config_widths():
-    call = (
-        f"(config, label) => {{ {TABLE_OF} const part = new Part({{ rope_theta: 7 }}, 'x');"
-        " const own = withOwnWidth(table, label, part); return [own.values, own.path('head_dim'), own.apart,"
-        " own.added, [...notes], [...table.used]]; }"
-    )
-    for label, config in (("a", BY_LAYER), ("b", BY_LAYER), ("full_attention", {"global_head_dim": 512})):
-        table, part = table_of(config), config_values.Part({"rope_theta": 7}, "x")
-        found = config_widths.with_own_width(table, label, part)
-        told = [[each.kind, each.text] for each in table.notes]
-        expected = [found.values, found.path("head_dim"), found.apart, list(found.added), told]
-        yield Call(
-            f"{call.removesuffix(', [...table.used]]; }')}]; }}", [config, label], expected, exactly=True
-        )
-        used = "withOwnWidth(table, label, new Part({})); return [...table.used].sort();"
-        yield Call(f"(config, label) => {{ {TABLE_OF} {used} }}", [config, label], sorted(table.used))
-    yield Call("() => withOwnWidth(null, 'a', null)", [], None)
-
-
-@room
-def of_config_unread():
-    for config in (
-        {"rope_theta": 1, "a": {"chunk": [], "ntk": 0}},
-        {"scaling_factor": 2, "b": [{"yarn": {"c": 1}}]},
-        {},
-        {"x": None},
-    ):
-        yield Call("keysThatSpeak", [config], config_unread.keys_that_speak(config), exactly=True)
-    nested = {"a": [1, {"b": 2, "c": [[3], {"d": None}]}], "e": {"f": {}}}
-    paths = [path for path, _ in config_unread.walk(nested)]
-    yield Call("(config) => [...walk(config)].map(([path]) => path)", [nested], paths)
-    call = (
-        "(names) => { const said = []; const body = { path: (name) => name };"
-        " const notes = { add: (kind, words) => said.push(words.fields) };"
-        " noteUnread({ body, used: new Set(['a.rope']), notes }, names);"
-        " return said; }"
-    )
-    yield Call(call, [["a.rope", "rope_theta", "b.rope", "rope_scaling.x"]], ["b.rope"], exactly=True)
 
 
 @room

@@ -1,11 +1,26 @@
 // Read a model's config.json by the rules that Python reads too: the same as rope_edu/config/reader.py.
 import { STILL } from "./config_kinds.js";
 import { bodyOf, layersOf } from "./config_layers.js";
-import { Notes, Table } from "./config_table.js";
-import { keysThatSpeak, noteUnread } from "./config_unread.js";
-import { checked, configError, formatValue, listed, Part, RULES } from "./config_values.js";
+import { Table } from "./config_table.js";
+import {
+  checked,
+  configError,
+  cut,
+  formatValue,
+  isObject,
+  listed,
+  Notes,
+  namesOf,
+  Part,
+  RULES,
+} from "./config_values.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
+
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // whose fields are read or refused
+const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
+  return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
+});
 
 /** The rotations that a call makes, of its width, its other arguments and its settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
 const ROTATIONS = {
@@ -98,4 +113,44 @@ export function pythonOf({ rule, given, settings, axes, dividedBy }) {
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));
   const named = Object.entries(settings).map(([name, value]) => `${name}=${literal(value)}`);
   return `${rule}(${[...given.map(formatValue), ...named].join(", ")})`;
+}
+
+/**
+ * The paths of all fields whose names speak of a rotation; a file nested too deeply is refused.
+ * @type {(config: any) => string[]}
+ */
+function keysThatSpeak(config) {
+  const says = (/** @type {any} */ value) =>
+    value !== null && !(typeof value === "object" && !Object.keys(value).length);
+  return [...walk(config)].filter(([path, value]) => speaks(path) && says(value)).map(([path]) => path);
+}
+
+/** @type {(path: string) => boolean} */
+function speaks(path) {
+  const name = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  return name === "scaling_factor" || RULES.words_of_rotation.some((/** @type {string} */ word) => name.includes(word));
+}
+
+/** [path, value] of every field at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
+function* walk(config) {
+  /** @type {[string, number, any][]} */
+  const stack = isObject(config) ? [["", 0, config]] : [];
+  for (let top = stack.pop(); top; top = stack.pop()) {
+    const [path, depth, value] = top;
+    if (depth > RULES.deepest) throw configError("too deep", "config", { deepest: RULES.deepest });
+    if (path) yield [path, value];
+    const inner = Array.isArray(value)
+      ? value.filter((each) => each !== null && typeof each === "object").map((each) => [`${path}[]`, each])
+      : Object.entries(isObject(value) ? value : {}).map(([key, each]) => [path ? `${path}.${key}` : key, each]);
+    for (const [name, each] of inner.reverse()) stack.push([name, depth + 1, each]);
+  }
+}
+
+/** Remark on the fields that speak of a rotation and were not read. @type {(table: Table, speaking: string[]) => void} */
+function noteUnread({ body, notes, used }, speaking) {
+  const read = new Set([...used, ...[...ELSEWHERE, ...OBJECTS].map((name) => body.path(name))]);
+  const inside = OBJECTS.map((name) => `${body.path(name)}.`);
+  const unread = speaking.filter((path) => !read.has(path) && !inside.some((each) => path.startsWith(each)));
+  const shown = unread.slice(0, 6).map((path) => cut(path, 60));
+  if (unread.length) notes.add("not read", { fields: shown.join(", ") + (unread.length > 6 ? ", …" : "") });
 }

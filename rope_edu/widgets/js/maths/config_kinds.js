@@ -6,7 +6,8 @@ import { checked, configError, isObject, namesOf, own, Part, RULES, same } from 
 export const THETA = "rope_theta";
 export const STILL = "nope"; // layers without position, for which a file has no name
 
-/** By the name of a kind, null: all layers; a value null: they do not rotate. @typedef {Map<string | null, Part | null>} Kinds */
+/** The name of a kind of layers; null: all. @typedef {string | null} Label */
+/** Parameters of the rotation by kind; null: its layers do not rotate. @typedef {Map<Label, Part | null>} Kinds */
 
 /** The rotation's parameters for each kind of layers. @type {(table: Table) => Kinds} */
 export function kindsOf(table) {
@@ -43,10 +44,7 @@ function statedIn({ body, notes }) {
 /** @type {(body: Part) => boolean} */
 const baseBeside = (body) => namesOf(THETA).some((name) => body.has(name));
 
-/**
- * The kinds of a file that has an object for each; of declared kinds without one, as not rotating.
- * @type {(table: Table, stated: Part) => Kinds}
- */
+/** The kinds of a file that has an object for each; a declared kind without one rests. @type {(table: Table, stated: Part) => Kinds} */
 function nested(table, stated) {
   /** @type {string[]} */
   const declared = table.get("layer_types") ?? [];
@@ -63,10 +61,11 @@ function nested(table, stated) {
   }
   if (!baseBeside(table.body)) table.notes.add("theta lost by 4");
   if (!declared.some((label) => kinds.has(label))) return kinds;
-  /** @type {string[]} */
-  const still = RULES.kinds_of_attention.filter((/** @type {string} */ each) => declared.includes(each) && !kinds.has(each));
+  const kindsOfAttention = /** @type {string[]} */ (RULES.kinds_of_attention);
+  const still = kindsOfAttention.filter((each) => declared.includes(each) && !kinds.has(each));
   for (const label of still) kinds.set(label, null);
-  noteStill(table, declared.map((label) => !still.includes(label)));
+  const turning = declared.map((label) => !still.includes(label));
+  noteStill(table, turning);
   return kinds;
 }
 
@@ -120,8 +119,9 @@ function withStill(table, kinds) {
   if (still === "full_attention") {
     const all = kinds.get(null);
     if (!all) return kinds;
-    noteStill(table, types.map((label) => label !== "full_attention"));
-    return new Map([["sliding_attention", all], ["full_attention", null]]);
+    const sliding = types.map((label) => label !== "full_attention");
+    noteStill(table, sliding);
+    return new Map(Object.entries({ sliding_attention: all, full_attention: null }));
   }
   let turning = table.get("no_rope_layers");
   if (still === "every") {
@@ -144,4 +144,3 @@ export function checkSame(part, other, name, otherName = name) {
   if (same(value, otherValue)) return;
   throw configError("contradiction", part.path(name), { value, other: other.path(otherName), other_value: otherValue });
 }
-

@@ -1,10 +1,23 @@
 // Which part of a config is the language model's, and which of its layers are asked for.
+import { range } from "../lib/numbers.js";
 import { checkSame, kindsOf, THETA } from "./config_kinds.js";
-import { Notes, Table } from "./config_table.js";
-import { checked, configError, isObject, listed, namesOf, own, Part, RULES, same } from "./config_values.js";
-import { withOwnWidth } from "./config_widths.js";
+import { Table } from "./config_table.js";
+import {
+  checked,
+  configError,
+  cut,
+  isObject,
+  listed,
+  Notes,
+  namesOf,
+  own,
+  Part,
+  RULES,
+  same,
+} from "./config_values.js";
 
-/** @import { Kinds } from "./config_kinds.js" */
+/** @import { Kinds, Label } from "./config_kinds.js" */
+const WIDTH = "head_dim";
 
 /**
  * The language model's part of a config, its model_type, and whether it stands in another object.
@@ -44,27 +57,30 @@ function inherited(outer, inner, nest, notes) {
 
 /**
  * The kind of layers that is asked for, its parameters (null: no rotation), and the names of all.
- * @type {(table: Table, layerType: any) => [string | null, Part | null, string[]]}
+ * @type {(table: Table, layerType: any) => [Label, Part | null, string[]]}
  */
 export function layersOf(table, layerType) {
   const kinds = kindsOf(table);
   const told = table.notes.length;
-  const label = chosen(table, new Map([...kinds].map(([each, part]) => [each, withOwnWidth(table, each, part)])), layerType);
+  const names = /** @type {string[]} */ ([...kinds.keys()].filter((label) => label !== null));
+  const full = new Map([...kinds].map(([label, part]) => [label, withOwnWidth(table, label, part)]));
+  const label = layerType === null ? onlyOne(full, names) : named(table, full, names, layerType);
   table.notes.length = told; // of kinds that nobody asked for
-  return [label, withOwnWidth(table, label, kinds.get(label) ?? null), namesIn(kinds)];
+  return [label, withOwnWidth(table, label, kinds.get(label) ?? null), names];
 }
 
-/** The kind of layers that is asked for. @type {(table: Table, kinds: Kinds, layerType: any) => string | null} */
-function chosen(table, kinds, layerType) {
-  const names = namesIn(kinds);
+/** The first kind that rotates, if all of them rotate alike. @type {(kinds: Kinds, names: string[]) => Label} */
+function onlyOne(kinds, names) {
+  const turning = [...kinds].filter(([, part]) => part);
+  const [label, first] = turning[0] ?? [...kinds][0];
+  const alike = turning.every(([, part]) => same(part?.values, first?.values));
+  if (!alike) throw configError("choose", "layer_type", { allowed: listed(names), value: null }, names);
+  return label;
+}
+
+/** @type {(table: Table, kinds: Kinds, names: string[], layerType: any) => Label} */
+function named(table, kinds, names, layerType) {
   const types = table.get("layer_types") ?? [];
-  if (layerType === null) {
-    const turning = [...kinds].filter(([, part]) => part);
-    const [label, first] = turning[0] ?? [...kinds][0];
-    const alike = turning.every(([, part]) => same(part?.values, first?.values));
-    if (!alike) throw configError("choose", "layer_type", { allowed: listed(names), value: null }, names);
-    return label;
-  }
   checked("layer_type", "layer_type", layerType);
   if (kinds.has(layerType)) return layerType;
   if (kinds.has(null) && types.includes(layerType)) return null;
@@ -73,5 +89,74 @@ function chosen(table, kinds, layerType) {
   throw configError(reason, "layer_type", { allowed: listed(allowed), value: layerType }, allowed);
 }
 
-/** The kinds as `layerType` names them; nothing for all layers. @type {(kinds: Kinds) => string[]} */
-const namesIn = (kinds) => /** @type {string[]} */ ([...kinds.keys()].filter((label) => label !== null));
+/** A kind's parameters with the width stated for it alone. @type {(table: Table, label: Label, part: Part | null) => Part | null} */
+function withOwnWidth(table, label, part) {
+  if (!part) return null;
+  const [width, path] = ownWidth(table, label);
+  if (width === null) return part;
+  const added = part.has(WIDTH) ? [] : [WIDTH];
+  const values = { ...part.values, [WIDTH]: width };
+  return new Part(values, part.start, { ...part.allPaths(), [WIDTH]: path }, part.apart || added.length > 0, added);
+}
+
+/** A kind's own width, or null, and its path. @type {(table: Table, label: Label) => [any, string]} */
+function ownWidth(table, label) {
+  const [width, path] = ofLayers(table, label);
+  const other = own(RULES.width_of_a_kind, label);
+  if (!other) return [width, path];
+  const replaced = table.body.has("per_layer_config") && table.default(other) !== null; // by the model's class
+  if (width === null && !replaced) return [table.taken(other), table.path(other)];
+  const [read, stated] = [width ?? ofTheRest(table), table.get(other)];
+  if (stated !== null && !same(read, stated)) {
+    const words = { value: stated, other: path || table.path(WIDTH), other_value: read };
+    throw configError("contradiction", table.path(other), words);
+  }
+  return [width, path];
+}
+
+/** The width of a kind's single layers, if they agree, and its path. @type {(table: Table, label: Label) => [any, string]} */
+function ofLayers(table, label) {
+  /** @type {string[]} */
+  const types = table.get("layer_types") ?? [];
+  const count = types.length || table.get("num_hidden_layers");
+  const stated = byLayer(table, count ?? Infinity);
+  const layers = new Set(stated.map(([layer]) => layer));
+  const all = range(0, (count ?? 0) - 1);
+  const named = all.filter((layer) => types[layer] === label);
+  const members = named.length ? named : count ? all : [...layers];
+  const inside = stated.filter(([layer]) => members.includes(layer));
+  const found = inside.map(([, path, width]) => [path, checked(WIDTH, path, width)]);
+  if (!found.length) return [null, ""];
+  const [[first, width]] = found;
+  const odd = found.find(([, each]) => !same(each, width));
+  const complete = members.every((layer) => layers.has(layer));
+  if (odd || !(complete || same(ofTheRest(table), width))) {
+    throw configError("several in one kind", odd ? odd[0] : first, { value: label ?? "every layer" });
+  }
+  return [width, first];
+}
+
+/** [layer, path, width] of the layers that state one. @type {(table: Table, count: number) => [number, string, any][]} */
+function byLayer(table, count) {
+  const start = table.path("per_layer_config");
+  /** @type {[number, string, any][]} */
+  const found = [];
+  for (const [layer, each] of Object.entries(table.get("per_layer_config") ?? {})) {
+    const width = isObject(each) ? (own(each, WIDTH) ?? null) : null;
+    if (width === null) continue;
+    const path = `${start}.${layer}.${WIDTH}`;
+    if (/^[0-9]{1,6}$/.test(layer) && Number(layer) < count) {
+      found.push([Number(layer), path, width]);
+      table.used.add(path);
+    } else table.notes.add("of no layer", { field: cut(path, 60) });
+  }
+  return found.sort(([a, first], [b, second]) => a - b || (first < second ? -1 : 1));
+}
+
+/** The width of layers that state none, or null. @type {(table: Table) => any} */
+function ofTheRest(table) {
+  const width = table.get(WIDTH);
+  if (width !== null) return width;
+  const [hidden, heads] = [table.get("hidden_size"), table.get("num_attention_heads")];
+  return table.default(WIDTH) ?? (hidden && heads && hidden % heads === 0 ? hidden / heads : null);
+}

@@ -1,34 +1,23 @@
-// The interpreter of the rules: rows of conditions and values, tried in order. How a row and an expression are written
-// is said in rope_edu/config/table.py.
+// The interpreter of the rules: rows of conditions and values, tried in order, written as rope_edu/config/table.py says.
+
+import { range, sum } from "../lib/numbers.js";
 import { phraseOf } from "../lib/phrase.js";
-import { EAGER, holds, LAZY } from "./config_operators.js";
-import { checked, configError, filled, namesOf, own, Part, RULES, same, shown } from "./config_values.js";
+import { checked, configError, listed, Notes, namesOf, own, Part, RULES, same } from "./config_values.js";
+import { rampEnds, yarnMscale } from "./scaling.js";
+import { sectionAxes } from "./spatial.js";
 
-const RESERVED = ["if", "is", "refuse", "missing", "remark", "lost", "at"];
-
-/** Remarks as [kind, sentence], each once. @extends {Array<[string, string]>} */
-export class Notes extends Array {
-  /** @type {(kind: string, words?: Record<string, any>) => void} */
-  add(kind, words = {}) {
-    const text = filled(RULES.remarks[kind], shown(words));
-    if (!this.some(([, told]) => told === text)) this.push([kind, text]);
-  }
-
-  /** Note a base that transformers 5 loses. @type {(how: string, words?: Record<string, any>) => void} */
-  lost(how, words = {}) {
-    this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], shown(words)) });
-  }
-}
+const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
 
 /** The state of one reading: the file's two parts, and the facts found so far. */
 export class Table {
-  constructor(/** @type {Part} */ body, /** @type {Notes} */ notes, /** @type {Record<string, any>} */ facts) {
+  part = new Part({});
+  used = /** @type {Set<string>} */ (new Set());
+
+  /** @param {Part} body @param {Notes} notes @param {Record<string, any>} facts */
+  constructor(body, notes, facts) {
     this.body = body;
-    this.part = new Part({});
     this.notes = notes;
     this.facts = facts;
-    /** @type {Set<string>} */
-    this.used = new Set();
   }
 
   /** Evaluate facts in order; a name in place of rows is a group of facts. @type {(facts: Record<string, any>) => void} */
@@ -39,39 +28,30 @@ export class Table {
     }
   }
 
-  /** The value of the first row that holds and has one. @type {(rows: Record<string, any>[]) => any} */
+  /** The value of the first row that holds and has one; rows refuse and remark. @type {(rows: Record<string, any>[]) => any} */
   decide(rows) {
     for (const row of rows) {
       if (!holds(this.value(row.if ?? true))) continue;
-      this.speak(row);
+      const stated = Object.entries(row).filter(([name]) => !RESERVED.includes(name));
+      const words = Object.fromEntries(stated.map(([name, word]) => [name, this.value(word)]));
+      if (row.refuse) throw configError(row.refuse, this.path(row.at), words);
+      if (row.remark) this.notes.add(row.remark, words);
+      if (row.lost) this.notes.lost(row.lost, words);
       if ("is" in row) return this.value(row.is);
     }
     return null;
   }
 
-  /** Refuse or remark, if the row does. @param {Record<string, any>} row */
-  speak(row) {
-    if (row.missing) {
-      const why = phraseOf(RULES.why_missing[row.missing] ?? RULES.why_missing.rule);
-      throw configError("missing", this.path(row.missing), { why });
-    }
-    const stated = Object.entries(row).filter(([name]) => !RESERVED.includes(name));
-    const words = Object.fromEntries(stated.map(([name, word]) => [name, this.value(word)]));
-    if (row.refuse) throw configError(row.refuse, this.path(row.at), words);
-    if (row.remark) this.notes.add(row.remark, words);
-    if (row.lost) this.notes.lost(row.lost, words);
-  }
-
-  /** Each place of a field, as the part and the name there. @type {(name: string) => [Part, string][]} */
+  /** [path, value] of each place of a field. @type {(name: string) => [string, any][]} */
   places(name) {
     const { place, silent = null } = RULES.fields[name];
-    /** @type {[Part, string][]} */
-    const found = [];
-    for (const [part, elsewhere] of /** @type {[Part, string][]} */ ([[this.part, "file"], [this.body, "rotation"]])) {
-      if (place === elsewhere || (found.length && this.part.apart)) continue;
-      for (const each of namesOf(name)) if (part.has(each) && !same(part.raw(each), silent)) found.push([part, each]);
-    }
-    for (const [part, each] of found) this.used.add(part.path(each));
+    /** @type {(part: Part) => [string, any][]} */
+    const within = (part) => namesOf(name).map((each) => [part.path(each), part.raw(each)]);
+    const says = (/** @type {[string, any]} */ [, value]) => value !== null && !same(value, silent);
+    const inside = place === "file" ? [] : within(this.part).filter(says);
+    const alone = place === "rotation" || (inside.length > 0 && this.part.apart);
+    const found = alone ? inside : [...inside, ...within(this.body).filter(says)];
+    for (const [path] of found) this.used.add(path);
     return found;
   }
 
@@ -80,22 +60,20 @@ export class Table {
     const rule = own(RULES.fields, name);
     if (!rule) return this.part.path(name);
     const usual = [rule.place, rule.missed_in].includes("rotation") ? this.part : this.body;
-    const [part, each] = this.places(name)[0] ?? [usual, name];
-    return part.path(each);
+    return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A field under any of its names, checked, or null; an error where two places disagree. @type {(name: string, agreed?: boolean) => any} */
+  /** A field, checked, or null; an error where two places disagree. @type {(name: string, agreed?: boolean) => any} */
   get(name, agreed = false) {
-    const found = this.places(name).map(([part, each]) => [part.path(each), part.raw(each)]);
-    const values = found.map(([path, value]) => checked(name, path, value));
-    values.forEach((value, i) => {
-      if (same(value, values[0])) return;
-      const [field, other] = [found[0][0], found[i][0]];
-      const words = { value: values[0], other, other_value: value };
+    const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
+    for (const [other, value] of found) {
+      const [field, first] = found[0];
+      if (same(value, first)) continue;
+      const words = { value: first, other, other_value: value };
       if (agreed || !RULES.fields[name].may_differ) throw configError("contradiction", field, words);
       this.notes.add("lengths differ", { field, other });
-    });
-    return values[0] ?? null;
+    }
+    return found[0]?.[1] ?? null;
   }
 
   /** The architecture's own value of a field, or null. @type {(name: string) => any} */
@@ -126,3 +104,60 @@ export class Table {
     return EAGER[operator](...operands.map((operand) => this.value(operand)));
   }
 }
+
+/** Whether a condition is neither null nor false; 0 holds. @type {(value: any) => boolean} */
+const holds = (value) => value !== null && value !== false;
+
+/** The coordinate by which each pair turns. @type {(sections: number[], order: string) => number[]} */
+export function pairAxes(sections, order) {
+  if (order !== "rows and columns first") return sectionAxes(sections, order);
+  const [rows, columns, times] = sections; // ERNIE: rows and columns take turns, then times
+  return [...range(0, rows + columns - 1).map((i) => 1 + (i % 2)), ...Array(times).fill(0)];
+}
+
+/** How many pairs turn by each coordinate. @type {(axes: number[]) => number[]} */
+export const sectionsOf = (axes) =>
+  range(0, Math.max(...axes)).map((axis) => axes.filter((each) => each === axis).length);
+
+/** Operators that take their operands as they are written. @type {Record<string, (table: any, ...operands: any[]) => any>} */
+export const LAZY = {
+  all: (table, ...each) => each.every((one) => holds(table.value(one))),
+  any: (table, ...each) => each.some((one) => holds(table.value(one))),
+  if: (table, test, then, other) => table.value(holds(table.value(test)) ? then : other),
+  or: (table, ...each) => each.reduce((found, one) => found ?? table.value(one), null),
+  has: (table, name) => table.places(name).length > 0,
+  default: (table, name) => table.taken(name),
+  ours: (table, name) => table.taken(name, true),
+  agreed: (table, name) => table.get(name, true),
+  path: (table, name) => table.path(name),
+  inside: (table, name) => table.part.has(name),
+  named: (table, name) => table.body.has(name),
+  list: (table, name) => Array.isArray(table.body.raw(name)),
+  in: (table, item, name) => namesIn(name).includes(table.value(item)),
+  entry: (table, name, item) => phraseOf(RULES[name][table.value(item)]),
+  names: (_, ...names) => listed(names.flatMap(namesIn)),
+  checked: (table, name, item, at) => checked(name, table.path(at ?? name), table.value(item)),
+};
+
+/** The names in a list or a table of the rules. @type {(name: string) => string[]} */
+const namesIn = (name) => (Array.isArray(RULES[name]) ? RULES[name] : Object.keys(RULES[name]));
+
+/** Operators that take their values. @type {Record<string, (...operands: any[]) => any>} */
+export const EAGER = {
+  not: (value) => !holds(value),
+  "=": same,
+  "<": (a, b) => a < b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  int: Math.trunc,
+  divides: (a, b) => b % a === 0,
+  sum: (values) => values && sum(values),
+  length: (values) => values.length,
+  axes: pairAxes,
+  dealt: (sections) => same(sectionsOf(pairAxes(sections, "interleaved")), sections),
+  "softmax scale": (factor, mscale) => Math.round(yarnMscale(factor, mscale) ** 2 * 1e4) / 1e4,
+  backwards: (width, base, trained, betaFast, betaSlow, truncate) => {
+    const [low, high] = rampEnds(width, trained, { betaFast, betaSlow, truncate, base });
+    return low > high;
+  },
+};

@@ -25,7 +25,8 @@ export class ConfigError extends Error {
  * The error of a reason, its values formatted.
  * @type {(reason: string, field: string, words?: Record<string, any>, choices?: string[]) => ConfigError}
  */
-export const configError = (reason, field, words = {}, choices) => new ConfigError(reason, field, shown(words), choices);
+export const configError = (reason, field, words = {}, choices) =>
+  new ConfigError(reason, field, shown(words), choices);
 
 /** The words of a sentence, its values formatted. @type {(words: Record<string, any>) => Record<string, string>} */
 export function shown(words) {
@@ -151,3 +152,17 @@ export class Part {
 
 /** All names of a field, the most usual first. @type {(field: string) => string[]} */
 export const namesOf = (field) => FIELDS[field].names ?? [field];
+
+/** Remarks as [kind, sentence], each once. @extends {Array<[string, string]>} */
+export class Notes extends Array {
+  /** @type {(kind: string, words?: Record<string, any>) => void} */
+  add(kind, words = {}) {
+    const text = filled(RULES.remarks[kind], shown(words));
+    if (!this.some(([, told]) => told === text)) this.push([kind, text]);
+  }
+
+  /** Note a base that transformers 5 loses. @type {(how: string, words?: Record<string, any>) => void} */
+  lost(how, words = {}) {
+    this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], shown(words)) });
+  }
+}

@@ -2,8 +2,7 @@
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
 import { STILL } from "./config_kinds.js";
-import { Notes } from "./config_table.js";
-import { ConfigError, configError, own } from "./config_values.js";
+import { ConfigError, configError, Notes, own } from "./config_values.js";
 
 /** @type {any} */
 export const FACTS = GGUF.facts;
@@ -43,13 +42,27 @@ function kindsOf(arch, get) {
   const still = own(FACTS.still, arch);
   if (still === STILL) {
     const allTurn = FACTS.rotates_everywhere_without_window.includes(arch) && window === 0;
-    return new Map(allTurn ? [[null, {}]] : [[null, {}], [STILL, null]]);
+    return new Map(
+      allTurn
+        ? [[null, {}]]
+        : [
+            [null, {}],
+            [STILL, null],
+          ],
+    );
   }
-  if (still && slides) return new Map([["sliding_attention", {}], ["full_attention", null]]);
+  if (still && slides)
+    return new Map([
+      ["sliding_attention", {}],
+      ["full_attention", null],
+    ]);
   const changes = { ...(slides ? own(FACTS.sliding_layers, arch) : {}) };
   for (const [field, key] of inside("sliding_attention")) if (get(key) !== null) changes[field] = get(key);
   if (!Object.keys(changes).length) return new Map([[null, {}]]);
-  return new Map([["full_attention", {}], ["sliding_attention", changes]]);
+  return new Map([
+    ["full_attention", {}],
+    ["sliding_attention", changes],
+  ]);
 }
 
 /** [field, key] of the fields in an object of a config. @type {(object: string) => [string, string][]} */

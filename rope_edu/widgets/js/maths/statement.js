@@ -2,8 +2,7 @@
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { bodyOf } from "./config_layers.js";
-import { Notes } from "./config_table.js";
-import { configError, isObject } from "./config_values.js";
+import { configError, isObject, Notes } from "./config_values.js";
 import { FACTS, readGguf } from "./gguf_rotation.js";
 
 /** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean}} Statement */
