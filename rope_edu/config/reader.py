@@ -1,12 +1,12 @@
 r"""Read a model's config.json: which rotation it states, and what in it a reader should know.
 
-The rules are the tables of rules.json, which JavaScript reads too: `values` checks single fields, `table`
-interprets rows, `layers` finds the object that states the rotation of the layers asked for.
+The rules are the tables of rules.json, which JavaScript reads too.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,20 +70,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Reading:
-    r"""A config's statement of a rotation; `spec` is the rotation itself.
+    r"""A config's statement of a rotation.
 
     Attributes:
-        spec: the RopeSpec.
+        spec: the rotation itself.
         rope_type: the rule as transformers names it; "nope" for layers that do not rotate.
         base: b of b^(−2i/d); 1.0 for layers that do not rotate.
         factor: the stretch s, or None.
-        longest: tokens that the file claims (max_position_embeddings), or None.
-        trained: tokens before the stretch, where the rule knows them, or None.
-        layer_type: the layers that were read, or None for all.
-        layer_types: the values that `layer_type` may have; empty if all layers rotate alike.
+        longest, trained: tokens that the file claims (max_position_embeddings), and those before the stretch,
+            where the rule knows them; or None.
+        layer_type, layer_types: the layers that were read, None for all, and the values that `layer_type` may
+            have; empty if all layers rotate alike.
         section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
-        remarks: `Remark`s for the reader.
-        call: the rule of `rope_edu.encodings` and its arguments.
+        remarks, call: `Remark`s for the reader; the rule of `rope_edu.encodings` and its arguments.
     """
 
     spec: RopeSpec
@@ -140,11 +139,7 @@ def read_config(
 ) -> Reading:
     r"""Read a model's config.json as `rope_from_config` does, with everything that there is to know about it.
 
-    Args:
-        config, layer_type, seq_len: as for `rope_from_config`; so are the errors.
-
-    Returns:
-        A Reading; the spec is among its attributes.
+    Arguments and errors are those of `rope_from_config`; the spec is among the attributes of the Reading.
 
     >>> file = {"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 25000}
     >>> for remark in read_config(file).remarks:
@@ -226,14 +221,9 @@ def _no_number(word: str) -> None:
 
 def _keys_that_speak(config: object) -> list[str]:
     """Return the paths of all fields whose names speak of a rotation; a file nested too deeply is refused."""
-    return [
-        path for path, value in _walk(config) if _speaks(path) and value is not None and value not in ([], {})
-    ]
-
-
-def _speaks(path: str) -> bool:
-    name = path.rpartition(".")[2].lower()
-    return name == "scaling_factor" or any(word in name for word in RULES["words_of_rotation"])
+    speaks = re.compile(RULES["words_of_rotation"]).search
+    fields = ((path, path.rpartition(".")[2].lower(), value) for path, value in _walk(config))
+    return [path for path, name, value in fields if speaks(name) and value not in (None, [], {})]
 
 
 def _walk(config: object) -> Iterator[tuple[str, Any]]:

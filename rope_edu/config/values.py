@@ -30,8 +30,8 @@ class ConfigError(ValueError):
     r"""A config that says too little, too much or two things; a ValueError.
 
     Attributes:
-        field: path of the field, such as "rope_scaling.factor".
         reason: the key of its sentence in rules.json, such as "out of range".
+        field, words: path of the field, such as "rope_scaling.factor", and the other words of the sentence.
         choices: the names that `layer_type` may have, where that is the question; else empty.
     """
 
@@ -103,11 +103,9 @@ def _converted(value: object, rule: dict[str, Any]) -> Any:
         if not isinstance(value, kind):
             raise TypeError
         return value
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise TypeError
-    number = float(value)
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     least, above = rule.get("least", -math.inf), rule.get("above", -math.inf)
-    if number <= above or not least <= number <= rule["most"] or (kind is int and number % 1):
+    if not (above < number and least <= number <= rule["most"]) or (kind is int and number % 1):
         raise TypeError
     return kind(number)
 

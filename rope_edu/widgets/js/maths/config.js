@@ -120,15 +120,11 @@ export function pythonOf({ rule, given, settings, axes, dividedBy }) {
  * @type {(config: any) => string[]}
  */
 function keysThatSpeak(config) {
+  const speaks = new RegExp(RULES.words_of_rotation);
   const says = (/** @type {any} */ value) =>
     value !== null && !(typeof value === "object" && !Object.keys(value).length);
-  return [...walk(config)].filter(([path, value]) => speaks(path) && says(value)).map(([path]) => path);
-}
-
-/** @type {(path: string) => boolean} */
-function speaks(path) {
-  const name = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
-  return name === "scaling_factor" || RULES.words_of_rotation.some((/** @type {string} */ word) => name.includes(word));
+  const nameOf = (/** @type {string} */ path) => path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  return [...walk(config)].flatMap(([path, value]) => (speaks.test(nameOf(path)) && says(value) ? [path] : []));
 }
 
 /** [path, value] of every field at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
