@@ -6,7 +6,7 @@ What llama.cpp knows by the architecture alone (which features pair, which layer
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,10 @@ FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("gguf.json").read_te
 LISTS = LONG, SHORT, FACTORS = "rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"
 KEYS: dict[str, str] = FACTS.pop("keys")  # a field of a config, and the key in which a GGUF has it
 ALSO_READ: list[str] = FACTS.pop("also_read")
+OUTSIDE, SCALING, SLIDING = (
+    {field.rpartition(".")[2]: key for field, key in KEYS.items() if field.rpartition(".")[0] == name}
+    for name in ("", "rope_scaling", "sliding_attention")
+)
 WANTED = {  # by a rule that has more than a factor
     "longrope": ("original_max_position_embeddings", "attention_factor"),
     "yarn": ("original_max_position_embeddings", "beta_fast", "beta_slow"),
@@ -39,85 +43,82 @@ def read_gguf(path: Path, seq_len: int | None = None) -> tuple[str, tuple[Readin
 
 def readings_of(header: Header, lists: Lists, seq_len: int | None = None) -> tuple[str, tuple[Reading, ...]]:
     """Return the same of a header and the lists of factors that are beside it."""
-    keys = _Keys(header)
-    if keys.arch in FACTS["does_not_rotate"]:
-        raise config_error("does not rotate", "general.architecture", value=keys.arch)
-    kinds = _kinds(keys)
-    return keys.arch, tuple(_reading(keys, label, kinds, lists, seq_len) for label in kinds)
+    arch = header.values.get("general.architecture")
+    if not isinstance(arch, str) or not arch:
+        raise config_error("missing", "general.architecture", why="it says what the other keys are called")
+    if arch in FACTS["does_not_rotate"]:
+        raise config_error("does not rotate", "general.architecture", value=arch)
+    ours = (key for key in header.values if key.startswith(f"{arch}."))
+    file = _File(arch, {key.removeprefix(f"{arch}."): header.values[key] for key in ours}, lists)
+    kinds = _kinds(file)
+    return arch, tuple(_reading(file, label, kinds, seq_len) for label in kinds)
 
 
-class _Keys:
-    """The keys of an architecture."""
+@dataclass(frozen=True)
+class _File:
+    """An architecture, its keys without its name before them, and lists of factors."""
 
-    def __init__(self, header: Header) -> None:
-        self.values = header.values
-        arch = self.values.get("general.architecture")
-        if not isinstance(arch, str) or not arch:
-            why = "it says what the other keys are called"
-            raise config_error("missing", "general.architecture", why=why)
-        self.arch = arch
+    arch: str
+    keys: dict[str, Any]
+    lists: Lists
 
-    def get(self, key: str) -> Any:
-        return self.values.get(f"{self.arch}.{key}")
-
-    def one(self, field: str) -> Any:
-        """Return the value of a field; where it is listed by layer, the one that is not 0."""
-        value = self.get(KEYS[field])
-        if not isinstance(value, list) or field == "rope_scaling.mrope_section":
+    def one(self, key: str) -> Any:
+        """Return the value of a key; where it is listed by layer, the one that is not 0."""
+        value = self.keys.get(key)
+        if not isinstance(value, list) or key == KEYS["rope_scaling.mrope_section"]:
             return value
         found = {each for each in value if each}
         if len(found) > 1:
-            raise config_error("several in one kind", f"{self.arch}.{KEYS[field]}", value="every layer")
+            raise config_error("several in one kind", f"{self.arch}.{key}", value="every layer")
         return found.pop() if found else None
 
 
-def _kinds(keys: _Keys) -> Kinds:
-    window, still = keys.get("attention.sliding_window"), FACTS["still"].get(keys.arch)
+def _kinds(file: _File) -> Kinds:
+    window, still = file.keys.get("attention.sliding_window"), FACTS["still"].get(file.arch)
     if still == STILL:
-        all_turn = keys.arch in FACTS["rotates_everywhere_without_window"] and window == 0
+        all_turn = file.arch in FACTS["rotates_everywhere_without_window"] and window == 0
         return {None: {}} if all_turn else {None: {}, STILL: None}
     if still and window:
         return {"sliding_attention": {}, "full_attention": None}
-    changes = dict(FACTS["sliding_layers"].get(keys.arch, {})) if window else {}
-    for field, key in KEYS.items():
-        if field.startswith("sliding_attention.") and keys.get(key) is not None:
-            changes[field.partition(".")[2]] = keys.get(key)
+    changes = FACTS["sliding_layers"].get(file.arch, {}) if window else {}
+    changes = changes | {
+        name: file.keys[key] for name, key in SLIDING.items() if file.keys.get(key) is not None
+    }
     return {"full_attention": {}, "sliding_attention": changes} if changes else {None: {}}
 
 
-def _fields(keys: _Keys, lists: Lists) -> dict[str, Any]:
+def _fields(file: _File) -> dict[str, Any]:
     """Return the fields of a config that say the same."""
-    fields = {name: keys.one(name) for name in KEYS if "." not in name}
-    fields["rope_interleave"] = keys.arch in FACTS["interleaved"]
-    fields["rope_theta"] = 10_000.0 if fields["rope_theta"] is None else fields["rope_theta"]
-    if keys.get("attention.kv_lora_rank") and fields["rotary_dim"]:
+    fields = {name: file.one(key) for name, key in OUTSIDE.items()}
+    fields["rope_interleave"] = file.arch in FACTS["interleaved"]
+    if fields["rope_theta"] is None:
+        fields["rope_theta"] = 10_000.0
+    if file.keys.get("attention.kv_lora_rank") and fields["rotary_dim"]:
         fields["head_dim"] = fields["rotary_dim"]  # of MLA only the decoupled key turns
-    fields["rope_scaling"] = _scaling(keys, lists, fields["max_position_embeddings"])
-    return {name: value for name, value in fields.items() if value is not None}
+    return fields | {"rope_scaling": _scaling(file, fields["max_position_embeddings"])}
 
 
-def _scaling(keys: _Keys, lists: Lists, longest: int | None) -> dict[str, Any]:
-    stated = {name.partition(".")[2]: keys.one(name) for name in KEYS if name.startswith("rope_scaling.")}
+def _scaling(file: _File, longest: int | None) -> dict[str, Any]:
+    stated = {name: file.one(key) for name, key in SCALING.items()}
     scaling: dict[str, Any] = {}
-    factor = keys.get("rope.scale_linear") if stated["factor"] is None else stated["factor"]
+    factor = file.keys.get("rope.scale_linear") if stated["factor"] is None else stated["factor"]
     rule = stated["rope_type"] or "linear"
-    if rule == "longrope" or LONG in lists:
+    if rule == "longrope" or LONG in file.lists:
         rule, scaling["attention_factor"] = "longrope", 1.0
         for field, name in (("short_factor", SHORT), ("long_factor", LONG)):
-            scaling[field] = [shortest(each) for each in lists[name]] if name in lists else None
+            scaling[field] = [shortest(each) for each in file.lists[name]] if name in file.lists else None
     elif rule == "none" or (rule == "linear" and factor in (None, 0, 1)):
         rule = "default"
     else:
         scaling["factor"] = factor or 1.0
     if rule == "yarn":
-        scaling |= {"original_max_position_embeddings": longest} | _mscales(
-            keys.arch, stated["mscale_all_dim"]
-        )
+        scaling["original_max_position_embeddings"] = longest
+        scaling |= _mscales(file.arch, stated["mscale_all_dim"])
     scaling |= {name: stated[name] for name in WANTED.get(rule, ()) if stated[name] is not None}
     sections = stated["mrope_section"]
     if isinstance(sections, list) and any(sections):
         scaling["mrope_section"] = [each for each in sections if each]
-        scaling["mrope_interleaved"] = keys.arch in FACTS["sections_in_turn"]
+        scaling["mrope_interleaved"] = file.arch in FACTS["sections_in_turn"]
     return {"rope_type": rule} | scaling
 
 
@@ -128,23 +129,23 @@ def _mscales(arch: str, stated: float | None) -> dict[str, float]:
     return {"mscale": scale if arch in FACTS["mscale_is_all_dim"] else 1.0, "mscale_all_dim": scale}
 
 
-def _reading(keys: _Keys, label: str | None, kinds: Kinds, lists: Lists, seq_len: int | None) -> Reading:
+def _reading(file: _File, label: str | None, kinds: Kinds, seq_len: int | None) -> Reading:
     """Return what one kind of layers does."""
-    changes = kinds[label]
-    fields = _fields(keys, lists) | ({"position_embedding_type": STILL} if changes is None else changes)
+    changes, arch = kinds[label], file.arch
+    fields = _fields(file) | ({"position_embedding_type": STILL} if changes is None else changes)
     try:
         reading = read_config(fields, seq_len=seq_len)
     except ConfigError as error:
-        key = f"{keys.arch}.{KEYS[error.field]}" if error.field in KEYS else error.field
+        key = f"{arch}.{KEYS[error.field]}" if error.field in KEYS else error.field
         raise ConfigError(error.reason, key, error.words, error.choices) from None
-    if FACTORS in lists and changes is not None and label != "sliding_attention":
-        reading = _divided(reading, lists[FACTORS])
-    growth = keys.get("rope.scaling.attn_factor")
+    if FACTORS in file.lists and changes is not None and label != "sliding_attention":
+        reading = _divided(reading, file.lists[FACTORS])
+    growth = file.keys.get("rope.scaling.attn_factor")
     if reading.rope_type == "yarn" and isinstance(growth, float) and growth > 0:
         grown = reading.spec.replace(attention_factor=reading.spec.attention_factor * growth)
         reading = replace(reading, spec=grown)
     labels = tuple(each for each in kinds if each is not None)
-    return replace(reading, layer_type=label, layer_types=labels, remarks=_remarks(keys, reading))
+    return replace(reading, layer_type=label, layer_types=labels, remarks=_remarks(file, reading))
 
 
 def _divided(reading: Reading, factors: np.ndarray) -> Reading:
@@ -156,13 +157,12 @@ def _divided(reading: Reading, factors: np.ndarray) -> Reading:
     return replace(reading, spec=divided, rope_type="factors of rope_freqs")
 
 
-def _remarks(keys: _Keys, reading: Reading) -> tuple[Remark, ...]:
+def _remarks(file: _File, reading: Reading) -> tuple[Remark, ...]:
     notes = Notes(each for each in reading.remarks if each.kind != "theta lost by 4")
-    if keys.arch not in FACTS["interleaved"] + FACTS["half_split"]:
-        notes.add("layout assumed", value=keys.arch)
-    known = {*KEYS.values(), *(f"rope.{key}" for key in ALSO_READ)}
-    ours = (key for key in keys.values if key.startswith(f"{keys.arch}.rope."))
-    unread = [key for key in ours if key.removeprefix(f"{keys.arch}.") not in known]
+    if file.arch not in FACTS["interleaved"] + FACTS["half_split"]:
+        notes.add("layout assumed", value=file.arch)
+    known = {*KEYS.values(), *ALSO_READ}
+    unread = [f"{file.arch}.{key}" for key in file.keys if key.startswith("rope.") and key not in known]
     if unread:
         notes.add("not read", fields=", ".join(unread[:6]))
     return tuple(notes)

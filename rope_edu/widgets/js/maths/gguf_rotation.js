@@ -18,6 +18,12 @@ const WANTED = {
 /** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
 /** The fields that each kind of layers changes; null: its layers do not rotate. @typedef {Map<string | null, Record<string, any> | null>} Kinds */
 
+/** [field, key] of fields outside, in the object of a scaling, and of sliding layers. */
+const [OUTSIDE, SCALING, SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
+  const inside = Object.entries(KEYS).filter(([field]) => field.slice(0, field.indexOf(".") + 1) === object);
+  return inside.map(([field, key]) => [field.slice(object.length), key]);
+});
+
 /**
  * A Reading for each kind of a GGUF's layers.
  * @param {Record<string, any>} values its keys, and the lists of factors by the names of their tensors
@@ -42,34 +48,17 @@ function kindsOf(arch, get) {
   const still = own(FACTS.still, arch);
   if (still === STILL) {
     const allTurn = FACTS.rotates_everywhere_without_window.includes(arch) && window === 0;
-    return new Map(
-      allTurn
-        ? [[null, {}]]
-        : [
-            [null, {}],
-            [STILL, null],
-          ],
-    );
+    const all = /** @type {Kinds} */ (new Map([[null, {}]]));
+    return allTurn ? all : all.set(STILL, null);
   }
-  if (still && slides)
-    return new Map([
-      ["sliding_attention", {}],
-      ["full_attention", null],
-    ]);
+  if (still && slides) return new Map(Object.entries({ sliding_attention: {}, full_attention: null }));
   const changes = { ...(slides ? own(FACTS.sliding_layers, arch) : {}) };
-  for (const [field, key] of inside("sliding_attention")) if (get(key) !== null) changes[field] = get(key);
+  for (const [field, key] of SLIDING) if (get(key) !== null) changes[field] = get(key);
   if (!Object.keys(changes).length) return new Map([[null, {}]]);
-  return new Map([
-    ["full_attention", {}],
-    ["sliding_attention", changes],
-  ]);
+  return new Map(Object.entries({ full_attention: {}, sliding_attention: changes }));
 }
 
-/** [field, key] of the fields in an object of a config. @type {(object: string) => [string, string][]} */
-const inside = (object) =>
-  Object.entries(KEYS).flatMap(([field, key]) => (field.startsWith(`${object}.`) ? [[field.split(".")[1], key]] : []));
-
-/** The value of a field; where it is listed by layer, the one that is not 0. @type {(keys: Keys, key: string) => any} */
+/** The value of a key; where it is listed by layer, the one that is not 0. @type {(keys: Keys, key: string) => any} */
 function one({ arch, get }, key) {
   const value = get(key);
   if (!Array.isArray(value) || key === KEYS["rope_scaling.mrope_section"]) return value;
@@ -80,9 +69,8 @@ function one({ arch, get }, key) {
 
 /** The fields of a config that say the same. @type {(keys: Keys) => Record<string, any>} */
 function fieldsOf(keys) {
-  const outside = Object.entries(KEYS).filter(([name]) => !name.includes("."));
   /** @type {Record<string, any>} */
-  const fields = Object.fromEntries(outside.map(([name, key]) => [name, one(keys, key)]));
+  const fields = Object.fromEntries(OUTSIDE.map(([name, key]) => [name, one(keys, key)]));
   fields.rope_interleave = FACTS.interleaved.includes(keys.arch);
   fields.rope_theta ??= 10000;
   if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // of MLA
@@ -91,7 +79,7 @@ function fieldsOf(keys) {
 
 /** @type {(keys: Keys, longest: number | null) => Record<string, any>} */
 function scalingOf(keys, longest) {
-  const stated = Object.fromEntries(inside("rope_scaling").map(([name, key]) => [name, one(keys, key)]));
+  const stated = Object.fromEntries(SCALING.map(([name, key]) => [name, one(keys, key)]));
   const factor = stated.factor ?? keys.get("rope.scale_linear");
   let rule = stated.rope_type || "linear";
   /** @type {Record<string, any>} */
@@ -105,10 +93,11 @@ function scalingOf(keys, longest) {
     Object.assign(scaling, mscales(keys.arch, stated.mscale_all_dim), { original_max_position_embeddings: longest });
   }
   for (const name of own(WANTED, rule) ?? []) scaling[name] = stated[name] ?? scaling[name] ?? null;
-  const sections = stated.mrope_section;
-  if (!Array.isArray(sections) || !sections.some(Boolean)) return { rope_type: rule, ...scaling };
-  const interleaved = FACTS.sections_in_turn.includes(keys.arch);
-  return { rope_type: rule, ...scaling, mrope_section: sections.filter(Boolean), mrope_interleaved: interleaved };
+  if (Array.isArray(stated.mrope_section) && stated.mrope_section.some(Boolean)) {
+    scaling.mrope_section = stated.mrope_section.filter(Boolean);
+    scaling.mrope_interleaved = FACTS.sections_in_turn.includes(keys.arch);
+  }
+  return { rope_type: rule, ...scaling };
 }
 
 /** @type {(arch: string, stated: number | null) => Record<string, number>} */
@@ -155,7 +144,7 @@ function remarksOf({ arch, values }, reading) {
   const kept = reading.remarks.filter((/** @type {[string, string]} */ [kind]) => kind !== "theta lost by 4");
   const notes = /** @type {Notes} */ (Notes.from(kept));
   if (![...FACTS.interleaved, ...FACTS.half_split].includes(arch)) notes.add("layout assumed", { value: arch });
-  const known = [...Object.values(KEYS), ...GGUF.also_read.map((/** @type {string} */ each) => `rope.${each}`)];
+  const known = [...Object.values(KEYS), ...GGUF.also_read];
   const ours = Object.keys(values).filter((key) => key.startsWith(`${arch}.rope.`));
   const unread = ours.filter((key) => !known.includes(key.slice(arch.length + 1)));
   if (unread.length) notes.add("not read", { fields: unread.slice(0, 6).join(", ") });
