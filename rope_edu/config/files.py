@@ -22,8 +22,7 @@ class Statement:
     """The rotations that a file states.
 
     Attributes:
-        path: the file.
-        form: "config.json" or "GGUF".
+        path, form: the file; "config.json" or "GGUF".
         model: its model_type or architecture; "" if it names none.
         readings: a `Reading` for each kind of layers.
         config: the content of a config.json; None for a GGUF.
@@ -75,15 +74,10 @@ def in_float32(value: Any) -> Any:
 
 
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
-    """Read the rotations of a file, for each kind of layers.
+    """Read the rotations of a config.json, a GGUF, or a folder that holds a config.json, for each kind of layers.
 
-    Args:
-        path: a config.json, a GGUF, or a folder that holds a config.json.
-        seq_len: tokens of the text, for rules that depend on it.
-
-    Raises:
-        ConfigError: a ValueError that says what is wrong with the file.
-        OSError: there is no such file.
+    ``seq_len`` is the length of the text, for rules that depend on it. ConfigError, a ValueError, says what is wrong
+    with the file; OSError: there is none.
     """
     path = Path(path)
     path = path / "config.json" if path.is_dir() else path
