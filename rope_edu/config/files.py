@@ -76,7 +76,7 @@ def in_float32(value: Any) -> Any:
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
     """Read the rotations of a config.json, a GGUF, or a folder that holds a config.json, for each kind of layers.
 
-    ``seq_len`` is the length of the text, for rules that depend on it. ConfigError, a ValueError, says what is wrong
+    `seq_len` is the length of the text, for rules that depend on it. ConfigError, a ValueError, says what is wrong
     with the file; OSError: there is none.
     """
     path = Path(path)

@@ -8,6 +8,7 @@ from rope_edu.config.table import Table
 from rope_edu.config.values import RULES, Part, checked, config_error, names_of, same
 
 THETA = "rope_theta"
+THETAS = names_of(THETA)
 STILL = "nope"  # layers without position, for which a file has no name
 # parameters by the name of a kind, None: all layers; a value None: they do not rotate
 Kinds = dict[str | None, Part | None]
@@ -50,7 +51,7 @@ def _stated(table: Table) -> Part:
 
 
 def _base_beside(body: Part) -> bool:
-    return any(name in body for name in names_of(THETA))
+    return any(name in body for name in THETAS)
 
 
 def _nested(table: Table, stated: Part) -> Kinds:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rope_edu.config.kinds import THETA, Kinds, check_same, kinds_of
+from rope_edu.config.kinds import THETAS, Kinds, check_same, kinds_of
 from rope_edu.config.table import Table
-from rope_edu.config.values import RULES, Notes, Part, checked, config_error, listed, names_of, same
+from rope_edu.config.values import RULES, Notes, Part, checked, config_error, listed, same
 
 WIDTH = "head_dim"
 
@@ -32,7 +32,7 @@ def _family(body: Part, otherwise: str) -> str:
 def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
     """Return an object with the base and the rotation that stand outside it."""
     values, paths = dict(inner.values), {}
-    for name in (*names_of(THETA), "rope_parameters", "rope_scaling"):
+    for name in (*THETAS, "rope_parameters", "rope_scaling"):
         if name in outer and name in inner:
             check_same(inner, outer, name)
         elif name in outer:
@@ -41,14 +41,16 @@ def _inherited(outer: Part, inner: Part, nest: str, notes: Notes) -> Part:
     return Part(values, inner.start, paths)
 
 
-def layers_of(table: Table, layer_type: object) -> tuple[str | None, Part | None, list[str]]:
-    """Return the kind of layers that is asked for, its parameters (None: no rotation), and the names of all."""
+def layers_of(table: Table, layer_type: object) -> tuple[str | None, bool, list[str]]:
+    """Give the table the part of the layers asked for; return their kind, if they rotate, and all kinds' names."""
     kinds = kinds_of(table)
     told, names = len(table.notes), [label for label in kinds if label is not None]
     full = {label: with_own_width(table, label, part) for label, part in kinds.items()}
     label = _only(full, names) if layer_type is None else _named(table, full, names, layer_type)
     del table.notes[told:]  # of kinds that nobody asked for
-    return label, with_own_width(table, label, kinds[label]), names
+    part = with_own_width(table, label, kinds[label])
+    table.part = part or Part({})
+    return label, part is not None, names
 
 
 def _only(kinds: Kinds, names: list[str]) -> str | None:

@@ -18,22 +18,11 @@ from rope_edu import encodings
 from rope_edu.config.kinds import STILL as STILL
 from rope_edu.config.layers import body_of, layers_of
 from rope_edu.config.table import Table
-from rope_edu.config.values import (
-    FIELDS,
-    RULES,
-    Notes,
-    Part,
-    Remark,
-    checked,
-    config_error,
-    format_value,
-    listed,
-    names_of,
-)
+from rope_edu.config.values import RULES, Notes, Remark, checked, config_error, format_value, listed, names_of
 from rope_edu.encodings.spec import RopeSpec
 
 OBJECTS = "rope_parameters", "rope_scaling", "rotary"  # whose fields are read or refused
-ELSEWHERE = [name for field in FIELDS for name in names_of(field) if FIELDS[field].get("place") != "rotation"]
+ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place") != "rotation"]
 
 
 @dataclass(frozen=True)
@@ -153,11 +142,10 @@ def read_config(
     content, notes = loaded(config), Notes()
     speaking = _keys_that_speak(content)
     body, family, nested = body_of(content, notes)
-    table = Table(body, Part({}), notes, {"model_type": family, "nested_file": nested, "seq_len": seq_len})
+    table = Table(body, notes, {"model_type": family, "nested_file": nested, "seq_len": seq_len})
     table.decide(RULES["first"])
-    label, part, labels = layers_of(table, layer_type)
-    table.part = part or Part({})
-    call = _call(table, RULES["still_rule"] if part is None else _rule_of(table))
+    label, turns, labels = layers_of(table, layer_type)
+    call = _call(table, _rule_of(table) if turns else RULES["still_rule"])
     _note_unread(table, speaking)
     facts = table.facts
     return Reading(
@@ -245,7 +233,7 @@ def _walk(config: object) -> Iterator[tuple[str, Any]]:
 
 def _note_unread(table: Table, speaking: list[str]) -> None:
     """Remark on the fields that speak of a rotation and were not read."""
-    read = table.used | set(map(table.body.path, ELSEWHERE))
+    read = table.used | {table.body.path(name) for field in ELSEWHERE for name in names_of(field)}
     objects = [table.body.path(name) for name in OBJECTS]
     inside = tuple(f"{path}." for path in objects)
     unread = [path[:60] for path in speaking if path not in {*read, *objects} and not path.startswith(inside)]

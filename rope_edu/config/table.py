@@ -25,9 +25,9 @@ class Table:
     """The state of one reading: the file's two parts, and the facts found so far."""
 
     body: Part
-    part: Part
     notes: Notes
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any]
+    part: Part = field(default_factory=lambda: Part({}))
     used: set[str] = field(default_factory=set)
 
     def run(self, facts: dict[str, Any]) -> None:

@@ -13,17 +13,8 @@ from typing import Any
 RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
 FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
 TYPES = {"number": float, "whole": int, "flag": bool, "text": str, "object": dict}
-PLAIN = {
-    "allowed",
-    "why",
-    "detail",
-    "field",
-    "fields",
-    "other",
-    "rule",
-    "nest",
-    "model_type",
-}  # shown as they are
+# words of sentences that are shown as they are
+PLAIN = {"allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"}
 
 
 class ConfigError(ValueError):

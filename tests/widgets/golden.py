@@ -805,7 +805,8 @@ STATED = {"factor": 4.0, "mrope_section": [24, 20, 20]}
 
 def table() -> config_table.Table:
     parts = config_values.Part(FILE), config_values.Part(STATED, "rope_scaling")
-    return config_table.Table(*parts, config_values.Notes(), {"model_type": "cohere", "seq_len": 7})
+    facts = {"model_type": "cohere", "seq_len": 7}
+    return config_table.Table(parts[0], config_values.Notes(), facts, parts[1])
 
 
 MAKE = (
@@ -846,7 +847,7 @@ def table_of(config: dict) -> config_table.Table:
     notes = config_values.Notes()
     body, family, inside = config_layers.body_of(config, notes)
     facts = {"model_type": family, "nested_file": inside}
-    return config_table.Table(body, config_values.Part({}), notes, facts)
+    return config_table.Table(body, notes, facts)
 
 
 TABLE_OF = (
@@ -868,20 +869,21 @@ def of_config_layers():
         for label in ("full_attention", "sliding_attention", "nope"):
             table = table_of(config)
             try:
-                name, part, names = config_layers.layers_of(table, label)
-                expected = [name, part and part.values, names, [each.kind for each in table.notes]]
+                found = config_layers.layers_of(table, label)
+                expected = [*found, table.part.values, [each.kind for each in table.notes]]
             except ConfigError as error:
                 expected = {"refused": [error.reason, error.field, str(error)]}
-            made = "const [name, part, names] = layersOf(table, label); return [name, part && part.values, names,"
+            made = "const found = layersOf(table, label); return [...found, table.part.values,"
             call = f"(config, label) => {{ {TABLE_OF} {trying(f'{made} {told}];')} }}"
             yield Call(call, [config, label], expected, exactly=True)
     for label, config in (("a", BY_LAYER), ("b", BY_LAYER), ("full_attention", {"global_head_dim": 512})):
         kinds = config.get("layer_types", ["full_attention"])
         config = config | {"rope_parameters": {kind: {} for kind in kinds}}
         table = table_of(config)
-        _, part, _ = config_layers.layers_of(table, label)
+        config_layers.layers_of(table, label)
+        part = table.part
         found = [part.values, part.path("head_dim"), part.apart, sorted(part.added), sorted(table.used)]
-        made = "const [, part] = layersOf(table, label); const { values, apart, added } = part;"
+        made = "layersOf(table, label); const { part } = table; const { values, apart, added } = part;"
         given = "return [values, part.path('head_dim'), apart, added, [...table.used].sort()];"
         call = f"(config, label) => {{ {TABLE_OF} {made} {given} }}"
         yield Call(call, [config, label], found, exactly=True)
@@ -889,7 +891,7 @@ def of_config_layers():
 
 @room
 def of_config_kinds():
-    yield Call("() => [STILL, THETA]", [], [config_kinds.STILL, config_kinds.THETA])
+    yield Call("() => [STILL, ...THETAS]", [], [config_kinds.STILL, *config_kinds.THETAS])
     make = "const part = (values) => new Part(values, 'a'); checkSame(part({ x: 1 }), part({ y }), 'x', 'y');"
     sentence = "a.x is 1, but a.y is 2: they contradict each other, so correct one"
     wrong = {"refused": ["contradiction", "a.x", sentence]}

@@ -2,18 +2,7 @@
 import { STILL } from "./config_kinds.js";
 import { bodyOf, layersOf } from "./config_layers.js";
 import { Table } from "./config_table.js";
-import {
-  checked,
-  configError,
-  cut,
-  formatValue,
-  isObject,
-  listed,
-  Notes,
-  namesOf,
-  Part,
-  RULES,
-} from "./config_values.js";
+import { checked, configError, cut, formatValue, isObject, listed, Notes, namesOf, RULES } from "./config_values.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
@@ -53,9 +42,8 @@ export function readConfig(config, layerType = null, seqLen = null) {
   const [body, family, nested] = bodyOf(config, notes);
   const table = new Table(body, notes, { model_type: family, nested_file: nested, seq_len: seqLen });
   table.decide(RULES.first);
-  const [label, part, labels] = layersOf(table, layerType);
-  table.part = part ?? new Part({});
-  const call = callOf(table, part ? ruleOf(table) : RULES.still_rule);
+  const [label, turns, labels] = layersOf(table, layerType);
+  const call = callOf(table, turns ? ruleOf(table) : RULES.still_rule);
   noteUnread(table, speaking);
   const { facts } = table;
   return {

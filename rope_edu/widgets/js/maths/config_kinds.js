@@ -3,7 +3,8 @@ import { range } from "../lib/numbers.js";
 import { Table } from "./config_table.js";
 import { checked, configError, isObject, namesOf, own, Part, RULES, same } from "./config_values.js";
 
-export const THETA = "rope_theta";
+const THETA = "rope_theta";
+export const THETAS = namesOf(THETA);
 export const STILL = "nope"; // layers without position, for which a file has no name
 
 /** The name of a kind of layers; null: all. @typedef {string | null} Label */
@@ -42,7 +43,7 @@ function statedIn({ body, notes }) {
 }
 
 /** @type {(body: Part) => boolean} */
-const baseBeside = (body) => namesOf(THETA).some((name) => body.has(name));
+const baseBeside = (body) => THETAS.some((name) => body.has(name));
 
 /** The kinds of a file that has an object for each; a declared kind without one rests. @type {(table: Table, stated: Part) => Kinds} */
 function nested(table, stated) {

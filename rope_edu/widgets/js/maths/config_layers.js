@@ -1,20 +1,8 @@
 // Which part of a config is the language model's, and which of its layers are asked for.
 import { range } from "../lib/numbers.js";
-import { checkSame, kindsOf, THETA } from "./config_kinds.js";
+import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
 import { Table } from "./config_table.js";
-import {
-  checked,
-  configError,
-  cut,
-  isObject,
-  listed,
-  Notes,
-  namesOf,
-  own,
-  Part,
-  RULES,
-  same,
-} from "./config_values.js";
+import { checked, configError, cut, isObject, listed, Notes, own, Part, RULES, same } from "./config_values.js";
 
 /** @import { Kinds, Label } from "./config_kinds.js" */
 const WIDTH = "head_dim";
@@ -43,7 +31,7 @@ const familyOf = (body, otherwise) =>
 /** An object with the base and the rotation that stand outside it. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
 function inherited(outer, inner, nest, notes) {
   const [values, paths] = [{ ...inner.values }, /** @type {Record<string, string>} */ ({})];
-  for (const name of [...namesOf(THETA), "rope_parameters", "rope_scaling"]) {
+  for (const name of [...THETAS, "rope_parameters", "rope_scaling"]) {
     if (!outer.has(name)) continue;
     if (inner.has(name)) checkSame(inner, outer, name);
     else {
@@ -56,8 +44,8 @@ function inherited(outer, inner, nest, notes) {
 }
 
 /**
- * The kind of layers that is asked for, its parameters (null: no rotation), and the names of all.
- * @type {(table: Table, layerType: any) => [Label, Part | null, string[]]}
+ * The kind of the layers asked for, whose part the table gets; if they rotate, and the names of all kinds.
+ * @type {(table: Table, layerType: any) => [Label, boolean, string[]]}
  */
 export function layersOf(table, layerType) {
   const kinds = kindsOf(table);
@@ -66,7 +54,9 @@ export function layersOf(table, layerType) {
   const full = new Map([...kinds].map(([label, part]) => [label, withOwnWidth(table, label, part)]));
   const label = layerType === null ? onlyOne(full, names) : named(table, full, names, layerType);
   table.notes.length = told; // of kinds that nobody asked for
-  return [label, withOwnWidth(table, label, kinds.get(label) ?? null), names];
+  const part = withOwnWidth(table, label, kinds.get(label) ?? null);
+  table.part = part ?? new Part({});
+  return [label, part !== null, names];
 }
 
 /** The first kind that rotates, if all of them rotate alike. @type {(kinds: Kinds, names: string[]) => Label} */
