@@ -100,14 +100,12 @@ def _by_layer(table: Table, stated: Part, name: str) -> Kinds:
     fractions = table.get("partial_rotary_factors") or []
     kinds: Kinds = {}
     for layer, base in enumerate(bases):
-        label = types[layer] if len(types) > layer else "every layer"
-        values = dict(stated.values) if label == "full_attention" or not fractions else {}
-        values[THETA] = base
-        if len(fractions) > layer:
-            values["partial_rotary_factor"] = fractions[layer]
+        label = types[layer] if layer < len(types) else "every layer"
+        shared = stated.values if label == "full_attention" or not fractions else {}
+        own = {"partial_rotary_factor": fractions[layer]} if layer < len(fractions) else {}
+        values = shared | {THETA: base} | own
         part = Part(values, stated.start, {THETA: path}, apart=True) if base else None
-        known = kinds.setdefault(label, part)
-        if (known and known.values) != (part and part.values):
+        if kinds.setdefault(label, part) != part:
             raise config_error("several in one kind", path, value=label)
     _note_still(table, bases)
     return kinds
