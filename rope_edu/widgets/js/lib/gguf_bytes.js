@@ -6,7 +6,7 @@ const LONGEST = 16384; // elements of an array that is kept, bytes of a text
 const ENTRIES = 200000; // keys and tensors
 const TEXTS = 2000000; // in arrays, such as the tokens of a vocabulary
 const [TEXT, ARRAY] = [8, 9];
-/** Bytes of a number, and how it is read, by its type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
+/** Bytes and reader of a number, by its type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
 export const NUMBERS = {
   0: [1, (view, at) => view.getUint8(at)],
   1: [1, (view, at) => view.getInt8(at)],
@@ -21,7 +21,7 @@ export const NUMBERS = {
   12: [8, (view, at) => view.getFloat64(at, true)],
 };
 
-/** The shortest decimal that float32 keeps as this number: 0.1, not 0.10000000149. @type {(number: number) => number} */
+/** The shortest decimal that float32 keeps as a number: 0.1, not 0.10000000149. @type {(number: number) => number} */
 export function shortest(number) {
   const kept = Math.fround(number);
   if (!Number.isFinite(kept)) return kept;

@@ -5,7 +5,7 @@ import { KEYS } from "./gguf_rotation.js";
 import { kept, kindOf, statementOf } from "./statement.js";
 
 /** @import { Statement } from "./statement.js" */
-/** What differs in the rotations of one kind of layers. @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
+/** @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
 const SAME = 1e-6; // radians at the longest length; of an attention factor, relative
 const LISTED = 5e-7; // relative, of factors in rope_freqs
 const UNKNOWN_LENGTH = 4096; // tokens, where neither file states a length
@@ -48,7 +48,7 @@ export function comparedFiles(first, second) {
   return { length, differences, notes: [...notesOf(a, b)] };
 }
 
-/** The same as the command prints it, line by line. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
+/** The same as the command prints it, in lines. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
 export function inWords({ length, differences, notes }) {
   const lines = differences.flatMap(({ what, layers, wanted, found, cost, fix }) => [
     `${layers[0].toUpperCase()}${layers.slice(1)}: the ${what} differ${what.endsWith("s") ? "" : "s"}.`,

@@ -130,7 +130,7 @@ function* walk(config) {
   }
 }
 
-/** Remark on the fields that speak of a rotation and were not read. @type {(table: Table, speaking: string[]) => void} */
+/** Remark on fields that speak of a rotation and were not read. @type {(table: Table, speaking: string[]) => void} */
 function noteUnread({ body, notes, used }, speaking) {
   const read = new Set([...used, ...[...ELSEWHERE, ...OBJECTS].map((name) => body.path(name))]);
   const inside = OBJECTS.map((name) => `${body.path(name)}.`);

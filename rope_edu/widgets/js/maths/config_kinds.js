@@ -45,7 +45,7 @@ function statedIn({ body, notes }) {
 /** @type {(body: Part) => boolean} */
 const baseBeside = (body) => THETAS.some((name) => body.has(name));
 
-/** The kinds of a file that has an object for each; a declared kind without one rests. @type {(table: Table, stated: Part) => Kinds} */
+/** The kinds of a file that has an object for each. @type {(table: Table, stated: Part) => Kinds} */
 function nested(table, stated) {
   /** @type {string[]} */
   const declared = table.get("layer_types") ?? [];
@@ -139,7 +139,7 @@ function noteStill({ notes }, turning) {
   if (still) notes.add("layers without position", { count: still, layers: turning.length });
 }
 
-/** Throw if two parts state different values. @type {(part: Part, other: Part, name: string, otherName?: string) => void} */
+/** Throw if two parts differ. @type {(part: Part, other: Part, name: string, otherName?: string) => void} */
 export function checkSame(part, other, name, otherName = name) {
   const [value, otherValue] = [part.raw(name), other.raw(otherName)];
   if (same(value, otherValue)) return;

@@ -28,7 +28,7 @@ export function bodyOf(config, notes) {
 const familyOf = (body, otherwise) =>
   checked("model_type", body.path("model_type"), own(body.values, "model_type") ?? otherwise);
 
-/** An object with the base and the rotation that stand outside it. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
+/** An object with what stands outside it. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
 function inherited(outer, inner, nest, notes) {
   const [values, paths] = [{ ...inner.values }, /** @type {Record<string, string>} */ ({})];
   for (const name of [...THETAS, "rope_parameters", "rope_scaling"]) {
@@ -79,7 +79,7 @@ function named(table, kinds, names, layerType) {
   throw configError(reason, "layer_type", { allowed: listed(allowed), value: layerType }, allowed);
 }
 
-/** A kind's parameters with the width stated for it alone. @type {(table: Table, label: Label, part: Part | null) => Part | null} */
+/** A kind's part with its own width. @type {(table: Table, label: Label, part: Part | null) => Part | null} */
 function withOwnWidth(table, label, part) {
   if (!part) return null;
   const [width, path] = ownWidth(table, label);
@@ -104,7 +104,7 @@ function ownWidth(table, label) {
   return [width, path];
 }
 
-/** The width of a kind's single layers, if they agree, and its path. @type {(table: Table, label: Label) => [any, string]} */
+/** The width of single layers, if a kind agrees, and its path. @type {(table: Table, label: Label) => [any, string]} */
 function ofLayers(table, label) {
   /** @type {string[]} */
   const types = table.get("layer_types") ?? [];
@@ -126,7 +126,7 @@ function ofLayers(table, label) {
   return [width, first];
 }
 
-/** [layer, path, width] of the layers that state one. @type {(table: Table, count: number) => [number, string, any][]} */
+/** [layer, path, width] of layers that state one. @type {(table: Table, count: number) => [number, string, any][]} */
 function byLayer(table, count) {
   const start = table.path("per_layer_config");
   /** @type {[number, string, any][]} */

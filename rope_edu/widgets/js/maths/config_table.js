@@ -1,4 +1,4 @@
-// The interpreter of the rules: rows of conditions and values, tried in order, written as rope_edu/config/table.py says.
+// The interpreter of the rules, rows of conditions and values in the form that rope_edu/config/table.py states.
 
 import { range, sum } from "../lib/numbers.js";
 import { phraseOf } from "../lib/phrase.js";
@@ -20,7 +20,7 @@ export class Table {
     this.facts = facts;
   }
 
-  /** Evaluate facts in order; a name in place of rows is a group of facts. @type {(facts: Record<string, any>) => void} */
+  /** Evaluate facts in order; a name is a group of them. @type {(facts: Record<string, any>) => void} */
   run(facts) {
     for (const [name, rows] of Object.entries(facts)) {
       if (typeof rows === "string") this.run(RULES[rows]);
@@ -28,7 +28,7 @@ export class Table {
     }
   }
 
-  /** The value of the first row that holds and has one; rows refuse and remark. @type {(rows: Record<string, any>[]) => any} */
+  /** The value of the first row that holds and has one. @type {(rows: Record<string, any>[]) => any} */
   decide(rows) {
     for (const row of rows) {
       if (!holds(this.value(row.if ?? true))) continue;
@@ -119,7 +119,7 @@ export function pairAxes(sections, order) {
 export const sectionsOf = (axes) =>
   range(0, Math.max(...axes)).map((axis) => axes.filter((each) => each === axis).length);
 
-/** Operators that take their operands as they are written. @type {Record<string, (table: any, ...operands: any[]) => any>} */
+/** Operators of operands as they are written. @type {Record<string, (table: any, ...operands: any[]) => any>} */
 export const LAZY = {
   all: (table, ...each) => each.every((one) => holds(table.value(one))),
   any: (table, ...each) => each.some((one) => holds(table.value(one))),
@@ -142,7 +142,7 @@ export const LAZY = {
 /** The names in a list or a table of the rules. @type {(name: string) => string[]} */
 const namesIn = (name) => (Array.isArray(RULES[name]) ? RULES[name] : Object.keys(RULES[name]));
 
-/** Operators that take their values. @type {Record<string, (...operands: any[]) => any>} */
+/** Operators of values. @type {Record<string, (...operands: any[]) => any>} */
 export const EAGER = {
   not: (value) => !holds(value),
   "=": same,

@@ -5,7 +5,7 @@ import { phraseOf } from "../lib/phrase.js";
 /** @type {any} */
 export const RULES = WRITTEN;
 const FIELDS = RULES.fields;
-const PLAIN = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // shown as they are
+const PLAIN = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // not formatted
 
 /** A config that says too little, too much or two things. */
 export class ConfigError extends Error {
@@ -46,7 +46,7 @@ export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : 
 /** The first letters of a text, at most so many. @type {(text: string, most: number) => string} */
 export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
 
-/** A value as sentences show it: whole numbers without a point, at most 60 characters. @type {(value: any) => string} */
+/** A value as sentences show it, at most 60 characters. @type {(value: any) => string} */
 export function formatValue(value) {
   let text = String(value);
   if (typeof value === "number") text = formatNumber(value);
@@ -64,7 +64,7 @@ function formatNumber(value) {
   return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : general(value, 12);
 }
 
-/** A number with so many digits that count, as Python's "g" has it. @type {(value: number, digits: number) => string} */
+/** A number with so many digits, as Python's "g" has it. @type {(value: number, digits: number) => string} */
 export function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e");
   if (Number(power) >= -4 && Number(power) < digits) return String(Number(value.toPrecision(digits)));
@@ -74,7 +74,7 @@ export function general(value, digits) {
 /** Names, quoted, as a sentence lists them. @type {(names: string[]) => string} */
 export const listed = (names) => names.map((name) => `"${name}"`).join(", ");
 
-/** A value that its field allows, or the error that names its path. @type {(name: string, path: string, value: any) => any} */
+/** A value that its field allows, or an error. @type {(name: string, path: string, value: any) => any} */
 export function checked(name, path, value) {
   const rule = FIELDS[name];
   const good = (/** @type {any} */ each) => KINDS[rule.kind](each, rule);

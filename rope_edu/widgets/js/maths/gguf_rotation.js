@@ -16,7 +16,7 @@ const WANTED = {
 };
 
 /** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
-/** The fields that each kind of layers changes; null: its layers do not rotate. @typedef {Map<string | null, Record<string, any> | null>} Kinds */
+/** The fields that each kind of layers changes; null: no rotation. @typedef {Map<string | null, any>} Kinds */
 
 /** [field, key] of fields outside, in the object of a scaling, and of sliding layers. */
 const [OUTSIDE, SCALING, SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
@@ -107,7 +107,7 @@ function mscales(arch, stated) {
   return { mscale: FACTS.mscale_is_all_dim.includes(arch) ? scale : 1, mscale_all_dim: scale };
 }
 
-/** What one kind of layers does. @type {(keys: Keys, label: string | null, kinds: Kinds, seqLen: number | null) => any} */
+/** What one kind does. @type {(keys: Keys, label: string | null, kinds: Kinds, seqLen: number | null) => any} */
 function readingOf(keys, label, kinds, seqLen) {
   const changes = kinds.get(label) ?? null;
   let reading = read(keys.arch, { ...fieldsOf(keys), ...(changes ?? { position_embedding_type: STILL }) }, seqLen);
@@ -130,7 +130,7 @@ function read(arch, fields, seqLen) {
   }
 }
 
-/** A reading whose frequencies are divided by the file's own factors. @type {(reading: any, factors: number[]) => any} */
+/** A reading, its frequencies divided by the file's factors. @type {(reading: any, factors: number[]) => any} */
 function divided(reading, factors) {
   const words = { pairs: reading.invFreq.length, value: factors.length };
   const good = words.pairs === words.value && factors.every((each) => Number.isFinite(each) && each > 0);

@@ -53,7 +53,7 @@ export function inFloat32(value) {
 export const kept = (statement) =>
   statement.form === "GGUF" ? statement : statementOf(inFloat32(statement.config), statement.name);
 
-/** The reading of a kind of layers; undefined if there is none. @type {(statement: Statement, label: string | null) => any} */
+/** The reading of a kind of layers, if any. @type {(statement: Statement, label: string | null) => any} */
 export const kindOf = ({ readings }, label) =>
   readings.find(({ layerType }) => layerType === label) ?? readings.find(({ layerType }) => layerType === null);
 
