@@ -61,8 +61,8 @@ class Table:
         found: list[tuple[str, Any]] = []
         for part, elsewhere in ((self.part, "file"), (self.body, "rotation")):
             if rule.get("place") != elsewhere and not (found and self.part.apart):
-                within = [(part.path(each), part.raw(each)) for each in names_of(name)]
-                found += [(path, value) for path, value in within if value not in silent]
+                stated = ((each, part.raw(each)) for each in names_of(name))
+                found += [(part.path(each), value) for each, value in stated if value not in silent]
         self.used.update(path for path, _ in found)
         return found
 

@@ -46,11 +46,13 @@ export class Table {
   places(name) {
     const { place, silent = null } = RULES.fields[name];
     /** @type {(part: Part) => [string, any][]} */
-    const within = (part) => namesOf(name).map((each) => [part.path(each), part.raw(each)]);
-    const says = (/** @type {[string, any]} */ [, value]) => value !== null && !same(value, silent);
-    const inside = place === "file" ? [] : within(this.part).filter(says);
+    const within = (part) => {
+      const stated = namesOf(name).filter((each) => part.has(each) && !same(part.raw(each), silent));
+      return stated.map((each) => [part.path(each), part.raw(each)]);
+    };
+    const inside = place === "file" ? [] : within(this.part);
     const alone = place === "rotation" || (inside.length > 0 && this.part.apart);
-    const found = alone ? inside : [...inside, ...within(this.body).filter(says)];
+    const found = alone ? inside : [...inside, ...within(this.body)];
     for (const [path] of found) this.used.add(path);
     return found;
   }
