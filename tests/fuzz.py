@@ -8,6 +8,7 @@ and no more than 500 MB in all. A failure is printed with the seed and the numbe
 import argparse
 import collections
 import contextlib
+import copy
 import io
 import itertools
 import json
@@ -94,9 +95,8 @@ def broken_json(config: object, draw: random.Random) -> object:
             if isinstance(place[key], dict) and draw.random() < 0.7:
                 place = place[key]
                 continue
-            place[draw.choice([key, key, key, "rope_scaling", "text_config", "layer_types"])] = draw.choice(
-                ODD
-            )
+            where = draw.choice([key, key, key, "rope_scaling", "text_config", "layer_types"])
+            place[where] = copy.deepcopy(draw.choice(ODD))
             break
     return draw.choice(ODD) if draw.random() < 0.02 else found
 

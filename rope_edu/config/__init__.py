@@ -1,8 +1,8 @@
 """A model's config.json, read: rules and presets as data that JavaScript reads too."""
 
 from rope_edu.config.presets import COLLECTED, PRESETS, Preset, preset
-from rope_edu.config.reader import Reading, Remark, read_config, rope_from_config
-from rope_edu.config.values import RULES, ConfigError
+from rope_edu.config.reader import Reading, read_config, rope_from_config
+from rope_edu.config.values import RULES, ConfigError, Remark
 from rope_edu.config.writer import to_config
 
 __all__ = [

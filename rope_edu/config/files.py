@@ -11,8 +11,7 @@ from rope_edu.config.gguf import is_gguf, shortest
 from rope_edu.config.gguf_rotation import FACTS, read_gguf
 from rope_edu.config.layers import body_of
 from rope_edu.config.reader import Reading, loaded, read_config, rope_from_config
-from rope_edu.config.table import Notes
-from rope_edu.config.values import ConfigError, config_error, listed
+from rope_edu.config.values import ConfigError, Notes, config_error, listed
 from rope_edu.encodings.spec import RopeSpec
 
 LARGEST = 8 * 2**20  # bytes of a config.json, of which JSON makes twenty times as many in memory
@@ -23,8 +22,7 @@ class Statement:
     """The rotations that a file states.
 
     Attributes:
-        path: the file.
-        form: "config.json" or "GGUF".
+        path, form: the file; "config.json" or "GGUF".
         model: its model_type or architecture; "" if it names none.
         readings: a `Reading` for each kind of layers.
         config: the content of a config.json; None for a GGUF.
@@ -76,15 +74,10 @@ def in_float32(value: Any) -> Any:
 
 
 def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
-    """Read the rotations of a file, for each kind of layers.
+    """Read the rotations of a config.json, a GGUF, or a folder that holds a config.json, for each kind of layers.
 
-    Args:
-        path: a config.json, a GGUF, or a folder that holds a config.json.
-        seq_len: tokens of the text, for rules that depend on it.
-
-    Raises:
-        ConfigError: a ValueError that says what is wrong with the file.
-        OSError: there is no such file.
+    `seq_len` is the length of the text, for rules that depend on it. ConfigError, a ValueError, says what is wrong
+    with the file; OSError: there is none.
     """
     path = Path(path)
     path = path / "config.json" if path.is_dir() else path

@@ -1,12 +1,13 @@
 r"""Read a model's config.json: which rotation it states, and what in it a reader should know.
 
-The rules are the tables of rules.json, which JavaScript reads too: `values` checks single fields, `table`
-interprets rows, `layers` finds the object that states the rotation of the layers asked for.
+The rules are the tables of rules.json, which JavaScript reads too.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,30 +15,14 @@ from typing import Any
 import numpy as np
 
 from rope_edu import encodings
-from rope_edu.config.layers import Layers, body_of, chosen, kinds_of, name_of, names_in, with_own_fields
-from rope_edu.config.table import Notes, Table, pair_axes
-from rope_edu.config.values import (
-    FIELDS,
-    RULES,
-    Part,
-    checked,
-    config_error,
-    format_value,
-    listed,
-    names_of,
-    walk,
-)
+from rope_edu.config.kinds import STILL as STILL
+from rope_edu.config.layers import body_of, layers_of
+from rope_edu.config.table import Table
+from rope_edu.config.values import RULES, Notes, Remark, checked, config_error, format_value, listed, names_of
 from rope_edu.encodings.spec import RopeSpec
 
-STILL = Layers.STILL.value
-
-
-@dataclass(frozen=True)
-class Remark:
-    """A fact about a config that a reader should know: its kind in rules.json, and the sentence."""
-
-    kind: str
-    text: str
+OBJECTS = "rope_parameters", "rope_scaling", "rotary"  # whose fields are read or refused
+ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place") != "rotation"]
 
 
 @dataclass(frozen=True)
@@ -74,20 +59,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Reading:
-    r"""A config's statement of a rotation; `spec` is the rotation itself.
+    r"""A config's statement of a rotation.
 
     Attributes:
-        spec: the RopeSpec.
+        spec: the rotation itself.
         rope_type: the rule as transformers names it; "nope" for layers that do not rotate.
         base: b of b^(−2i/d); 1.0 for layers that do not rotate.
         factor: the stretch s, or None.
-        longest: tokens that the file claims (max_position_embeddings), or None.
-        trained: tokens before the stretch, where the rule knows them, or None.
-        layer_type: the layers that were read, or None for all.
-        layer_types: the values that `layer_type` may have; empty if all layers rotate alike.
+        longest, trained: tokens that the file claims (max_position_embeddings), and those before the stretch,
+            where the rule knows them; or None.
+        layer_type, layer_types: the layers that were read, None for all, and the values that `layer_type` may
+            have; empty if all layers rotate alike.
         section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
-        remarks: `Remark`s for the reader.
-        call: the rule of `rope_edu.encodings` and its arguments.
+        remarks, call: `Remark`s for the reader; the rule of `rope_edu.encodings` and its arguments.
     """
 
     spec: RopeSpec
@@ -144,11 +128,7 @@ def read_config(
 ) -> Reading:
     r"""Read a model's config.json as `rope_from_config` does, with everything that there is to know about it.
 
-    Args:
-        config, layer_type, seq_len: as for `rope_from_config`; so are the errors.
-
-    Returns:
-        A Reading; the spec is among its attributes.
+    Arguments and errors are those of `rope_from_config`; the spec is among the attributes of the Reading.
 
     >>> file = {"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 25000}
     >>> for remark in read_config(file).remarks:
@@ -160,84 +140,53 @@ def read_config(
     """
     seq_len = None if seq_len is None else checked("seq_len", "seq_len", seq_len)
     content, notes = loaded(config), Notes()
-    keys = _keys_that_speak(content)
-    body, family, inside = body_of(content, notes)
-    table = Table(body, Part({}), notes, {"model_type": family, "nested_file": inside, "seq_len": seq_len})
+    speaking = _keys_that_speak(content)
+    body, family, nested = body_of(content, notes)
+    table = Table(body, notes, {"model_type": family, "nested_file": nested, "seq_len": seq_len})
     table.decide(RULES["first"])
-    kinds = kinds_of(table)
-    table.notes = Notes()  # of kinds that nobody asked for
-    own = {each: with_own_fields(table, each, part) for each, part in kinds.items()}
-    label = chosen(own, layer_type, table)
-    table.notes = notes
-    part = with_own_fields(table, label, kinds[label])
-    table.part = part or Part({})
-    table.run({"layout": RULES["facts"]["layout"]})
-    call = _still(table) if part is None else _call(table)
-    _note_unread(table, keys)
-    facts, texts = table.facts, RULES["remarks"]
-    longest = table.get("max_position_embeddings")
+    label, turns, labels = layers_of(table, layer_type)
+    call = _call(table, _rule_of(table) if turns else RULES["still_rule"])
+    _note_unread(table, speaking)
+    facts = table.facts
     return Reading(
         spec=call.spec(),
         rope_type=facts["rule"],
-        base=facts.get("base", 1.0),
+        base=facts["base"] or 1.0,
         factor=facts.get("factor"),
-        longest=longest,
+        longest=table.get("max_position_embeddings"),
         trained=facts.get("trained"),
-        layer_type=layer_type if label is Layers.ALL else name_of(label),
-        layer_types=tuple(names_in(kinds)),
+        layer_type=layer_type if label is None else label,
+        layer_types=tuple(labels),
         section_order=facts.get("section_order"),
-        remarks=tuple(Remark(kind, texts[kind].format(**words)) for kind, words in table.notes),
+        remarks=tuple(notes),
         call=call,
     )
 
 
-def _call(table: Table) -> Call:
-    """Return the call of the rule that the chosen layers state."""
-    facts = table.facts
-    facts["rule"] = rule = _rule_of(table)
-    table.run(RULES["facts"])
-    table.run(RULES["rules"][rule]["facts"])
-    table.run(RULES["last"])
-    row = table.holding(RULES["rules"][rule]["calls"])
-    assert row is not None, rule  # the last row holds always
-    arguments = tuple(map(table.value, row["arguments"]))
-    values = {name: table.value(each) for name, each in row["settings"].items()}
-    settings = {name: value for name, value in values.items() if value is not None}
-    settings |= {"base": facts["base"], "layout": facts["layout"]}
-    sections = facts["sections"]
-    axes = pair_axes(sections, facts["section_order"]) if sections else None
-    return Call(row["function"], arguments, settings, table.value(row.get("divided_by", 1.0)), axes)
-
-
-def _rule_of(table: Table) -> str:
-    """Return the rule's name, without aliases, after a look at the keys beside it."""
-    stated = table.get("rope_type")
-    rule: str = "default" if stated is None else stated
-    path, part = table.path("rope_type"), table.part
-    if rule in RULES["refused_rules"]:
-        raise config_error("refused rule", path, value=rule, why=RULES["refused_rules"][rule])
-    if rule not in RULES["rules"]:
-        allowed = listed([*RULES["rules"], *RULES["refused_rules"]])
-        raise config_error("no rule", path, allowed=allowed, value=rule)
-    rule = "ntk_alpha" if rule == "dynamic" and "alpha" in part else rule
-    takes = RULES["rules"][rule]["takes"]
-    known = {*takes, *RULES["rules"][rule].get("without_effect", ()), *RULES["any_rule_takes"]}
-    for name, value in part.values.items():
-        if name not in known and name not in RULES["beside_the_rotation"] and name not in part.added:
-            words = {"value": value, "rule": rule, "allowed": listed(takes) or "no key of its own"}
-            raise config_error("no rule uses", part.path(name), **words)
-        table.used.add(part.path(name))
+def _rule_of(table: Table) -> dict[str, Any]:
+    """Return the rule that is stated, after a look at the keys beside it."""
+    table.run(RULES["rule"])
+    name, part = table.facts["rule"], table.part
+    rule: dict[str, Any] = RULES["rules"][name]
+    takes = rule["takes"]
+    known = {*takes, *rule.get("without_effect", ()), *RULES["any_rule_takes"], *RULES["beside_the_rotation"]}
+    for key, value in part.values.items():
+        if key not in known and key not in part.added:
+            words = {"value": value, "rule": name, "allowed": listed(takes) or "no key of its own"}
+            raise config_error("no rule uses", part.path(key), **words)
+        table.used.add(part.path(key))
     return rule
 
 
-def _still(table: Table) -> Call:
-    table.facts["rule"] = STILL
-    table.run({"head_dim": RULES["facts"]["head_dim"]})
-    head_dim = table.facts["head_dim"]
-    if head_dim % 2:
-        words = {"value": head_dim, "width": head_dim, "least": 2}
-        raise config_error("odd width", table.path("head_dim"), **words)
-    return Call(STILL, (head_dim,), {"layout": table.facts["layout"]})
+def _call(table: Table, rule: dict[str, Any]) -> Call:
+    """Return the call of a rule, which its facts choose."""
+    table.run(rule["facts"])
+    call = table.decide(rule["calls"])
+    arguments = tuple(map(table.value, call["arguments"]))
+    stated = call["settings"] | {"base": "@base", "layout": "@layout"}
+    settings = {name: value for name, each in stated.items() if (value := table.value(each)) is not None}
+    divided_by = table.value(call.get("divided_by", 1.0))
+    return Call(call["function"], arguments, settings, divided_by, table.facts.get("axes"))
 
 
 def loaded(config: object) -> object:
@@ -260,25 +209,33 @@ def _no_number(word: str) -> None:
 
 def _keys_that_speak(config: object) -> list[str]:
     """Return the paths of all fields whose names speak of a rotation; a file nested too deeply is refused."""
-    found = []
-    for path, depth, value in walk(config if isinstance(config, dict) else {}):
+    speaks = re.compile(RULES["words_of_rotation"]).search
+    fields = ((path, path.rpartition(".")[2].lower(), value) for path, value in _walk(config))
+    return [path for path, name, value in fields if speaks(name) and value not in (None, [], {})]
+
+
+def _walk(config: object) -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) of every field at any depth, without recursion."""
+    stack = [("", 0, config)] if isinstance(config, dict) else []
+    while stack:
+        path, depth, value = stack.pop()
         if depth > RULES["deepest"]:
             raise config_error("too deep", "config", deepest=RULES["deepest"])
-        name = path.rpartition(".")[2].lower()
-        speaks = name == "scaling_factor" or any(word in name for word in RULES["words_of_rotation"])
-        if speaks and value is not None and value != [] and value != {}:
-            found.append(path)
-    return found
+        if path:
+            yield path, value
+        inner: list[tuple[str, Any]] = []
+        if isinstance(value, dict):
+            inner = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()]
+        elif isinstance(value, list | tuple):
+            inner = [(f"{path}[]", each) for each in value if isinstance(each, dict | list | tuple)]
+        stack.extend((name, depth + 1, each) for name, each in reversed(inner))
 
 
-def _note_unread(table: Table, keys: list[str]) -> None:
+def _note_unread(table: Table, speaking: list[str]) -> None:
     """Remark on the fields that speak of a rotation and were not read."""
-    body, used = table.body, set(table.used)
-    for field, rule in FIELDS.items():
-        if rule.get("place") != "rotation":
-            used |= {body.path(name) for name in names_of(field)}
-    objects = [body.path(name) for name in ("rope_parameters", "rope_scaling", "rotary")]
+    read = table.used | {table.body.path(name) for field in ELSEWHERE for name in names_of(field)}
+    objects = [table.body.path(name) for name in OBJECTS]
     inside = tuple(f"{path}." for path in objects)
-    unread = [path[:60] for path in keys if path not in {*used, *objects} and not path.startswith(inside)]
+    unread = [path[:60] for path in speaking if path not in {*read, *objects} and not path.startswith(inside)]
     if unread:
         table.notes.add("not read", fields=", ".join(unread[:6]) + (", …" if len(unread) > 6 else ""))

@@ -1,10 +1,11 @@
-r"""Values of a config: their ranges, how a sentence shows them, and the objects that hold them."""
+r"""Values of a config: their ranges, how sentences show them, and the objects that hold them."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,22 @@ from typing import Any
 RULES: dict[str, Any] = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
 FIELDS: dict[str, dict[str, Any]] = RULES["fields"]
 TYPES = {"number": float, "whole": int, "flag": bool, "text": str, "object": dict}
-PLAIN = {"allowed", "why", "detail", "other", "rule", "nest", "fields", "model_type"}  # shown as they are
+# words of sentences that are shown as they are
+PLAIN = {"allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"}
 
 
 class ConfigError(ValueError):
     r"""A config that says too little, too much or two things; a ValueError.
 
     Attributes:
-        field: path of the field, such as "rope_scaling.factor".
         reason: the key of its sentence in rules.json, such as "out of range".
+        field, words: path of the field, such as "rope_scaling.factor", and the other words of the sentence.
         choices: the names that `layer_type` may have, where that is the question; else empty.
     """
 
-    def __init__(self, reason: str, field: str, words: dict[str, Any], choices: Iterable[str] = ()) -> None:
+    def __init__(self, reason: str, field: str, words: dict[str, str], choices: Iterable[str] = ()) -> None:
         super().__init__(RULES["refusals"][reason].format(field=field, **words))
-        self.field, self.reason, self.words, self.choices = field, reason, words, tuple(choices)
+        self.reason, self.field, self.words, self.choices = reason, field, words, tuple(choices)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ConfigError, (self.reason, self.field, self.words, self.choices)
@@ -34,14 +36,12 @@ class ConfigError(ValueError):
 
 def config_error(reason: str, field: str, *, choices: Iterable[str] = (), **words: Any) -> ConfigError:
     """Return the error of a reason, its values formatted."""
-    shown = {name: word if name in PLAIN else format_value(word) for name, word in words.items()}
-    return ConfigError(reason, field, shown, choices)
+    return ConfigError(reason, field, shown(words), choices)
 
 
-def missing(field: str, name: str) -> ConfigError:
-    """Return the error of an absent field."""
-    why = RULES["why_missing"]
-    return config_error("missing", field, why=why.get(name, why["rule"]))
+def shown(words: dict[str, Any]) -> dict[str, str]:
+    """Return the words of a sentence, its values formatted."""
+    return {name: word if name in PLAIN else format_value(word) for name, word in words.items()}
 
 
 def format_value(value: object) -> str:
@@ -94,11 +94,9 @@ def _converted(value: object, rule: dict[str, Any]) -> Any:
         if not isinstance(value, kind):
             raise TypeError
         return value
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise TypeError
-    number = float(value)
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     least, above = rule.get("least", -math.inf), rule.get("above", -math.inf)
-    if number <= above or not least <= number <= rule["most"] or (kind is int and number % 1):
+    if not (above < number and least <= number <= rule["most"]) or (kind is int and number % 1):
         raise TypeError
     return kind(number)
 
@@ -116,22 +114,18 @@ def same(a: object, b: object) -> bool:
     return type(a) is type(b) and isinstance(a, str | None) and a == b
 
 
+@dataclass
 class Part:
     """An object of a config and its path; null is the same as absent."""
 
-    def __init__(
-        self,
-        values: dict[str, Any],
-        path: str = "",
-        paths: dict[str, str] | None = None,
-        *,
-        apart: bool = False,
-        added: Iterable[str] = (),
-    ) -> None:
-        self.values = {key: value for key, value in values.items() if value is not None}
-        self.apart = apart  # holds for some layers only: the fields beside it may differ
-        self.added = frozenset(added)  # fields that do not stand in the object itself
-        self.start, self.paths = path, paths or {}
+    values: dict[str, Any]
+    start: str = ""
+    paths: dict[str, str] = field(default_factory=dict)  # of fields that stand elsewhere
+    apart: bool = False  # holds for some layers only: the fields beside it may differ
+    added: Collection[str] = ()  # fields that do not stand in the object itself
+
+    def __post_init__(self) -> None:
+        self.values = {key: value for key, value in self.values.items() if value is not None}
 
     def __contains__(self, name: str) -> bool:
         return self.raw(name) is not None
@@ -158,18 +152,23 @@ def names_of(field: str) -> list[str]:
     return FIELDS[field].get("names", [field])
 
 
-def walk(config: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
-    """Yield (path, depth, value) of every field at any depth, without recursion."""
-    stack: list[tuple[str, int, Any]] = [("", 0, config)]
-    while stack:
-        path, depth, value = stack.pop()
-        if path:
-            yield path, depth, value
-        if depth > RULES["deepest"]:
-            continue
-        inner: list[tuple[str, Any]] = []
-        if isinstance(value, dict):
-            inner = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()]
-        elif isinstance(value, list | tuple):
-            inner = [(f"{path}[]", each) for each in value if isinstance(each, dict | list | tuple)]
-        stack.extend((name, depth + 1, each) for name, each in reversed(inner))
+@dataclass(frozen=True)
+class Remark:
+    """A fact about a config that a reader should know: its kind in rules.json, and the sentence."""
+
+    kind: str
+    text: str
+
+
+class Notes(list[Remark]):
+    """Remarks, each once."""
+
+    def add(self, kind: str, **words: Any) -> None:
+        """Note a remark."""
+        remark = Remark(kind, RULES["remarks"][kind].format(**shown(words)))
+        if remark not in self:
+            self.append(remark)
+
+    def lost(self, how: str, **words: Any) -> None:
+        """Note a base that transformers 5 loses."""
+        self.add("theta lost by 5", detail=RULES["how_lost"][how].format(**shown(words)))

@@ -9,14 +9,6 @@ import numpy as np
 from rope_edu.config.reader import STILL, Reading
 from rope_edu.encodings.spec import RopeSpec, plain_rope
 
-KEYS = {  # of a rule's settings, where a config names them otherwise
-    "position_interpolation": ("factor",),
-    "ntk_aware": ("alpha",),
-    "yarn": ("factor", "original_max_position_embeddings"),
-    "llama3": ("factor", "original_max_position_embeddings"),
-    "longrope": ("factor", "original_max_position_embeddings"),
-    "p_rope": ("partial_rotary_factor",),
-}
 NOT_KEYS = ("base", "layout", "rotary_dim", "length")
 ERNIE = "ernie4_5_vl_moe_text"  # the one model_type whose order of sections no key states
 
@@ -30,9 +22,6 @@ def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, A
         rotation: a Reading; or a bare RopeSpec of plain RoPE, on the whole head or a part of it. A spec does not
             hold its rule, so that one of another kind cannot be written.
         spelling: 5 for `rope_parameters` with the base inside, 4 for `rope_scaling` and `rope_theta` beside it.
-
-    Returns:
-        A dict of numbers, words and lists: widths, layout, rotation.
 
     Raises:
         ValueError: `spelling` is neither 4 nor 5, or a bare spec is not plain RoPE.
@@ -67,19 +56,23 @@ def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, A
 
 def _stated(reading: Reading) -> dict[str, Any]:
     """Return the keys of a rule."""
-    call, rope_type = reading.call, reading.rope_type
-    keys = dict(zip(KEYS.get(call.rule, ()), call.arguments[1:], strict=False))
+    call, rule = reading.call, reading.rope_type
+    keys: dict[str, Any] = {}
+    if rule == "proportional":
+        keys["partial_rotary_factor"] = call.arguments[1]
+    if reading.factor is not None:
+        keys["alpha" if rule == "ntk_alpha" else "factor"] = reading.factor
+    if reading.trained is not None and rule != "dynamic":
+        keys["original_max_position_embeddings"] = reading.trained
     keys |= {name: value for name, value in call.settings.items() if name not in NOT_KEYS}
-    if call.rule == "p_rope":
-        keys["factor"] = call.divided_by
-    if call.rule == "longrope":
+    if rule == "longrope":
         keys["attention_factor"] = reading.spec.attention_factor
     if reading.section_order:
         times, *others = reading.spec.sections or (0,)
         last = reading.section_order == "rows and columns first"
         keys["mrope_section"] = (*others, times) if last else (times, *others)
         keys["mrope_interleaved"] = reading.section_order == "interleaved"
-    return {"rope_type": "dynamic" if rope_type == "ntk_alpha" else rope_type} | keys
+    return {"rope_type": "dynamic" if rule == "ntk_alpha" else rule} | keys
 
 
 def _beside(reading: Reading) -> dict[str, Any]:

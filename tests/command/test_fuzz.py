@@ -1,5 +1,8 @@
 """Broken files and odd functions get words, soon and in little memory: a sample of what `tests/fuzz.py` tries."""
 
+import importlib.util
+import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -14,3 +17,14 @@ def test_five_hundred_broken_files_and_odd_functions_get_words():
     assert done.stdout.startswith("500 cases, 0 failed")
     for command in ("read", "compare", "weights", "diagnose", "vectors"):
         assert f"'{command} " in done.stdout
+
+
+def test_a_case_is_the_same_whatever_was_drawn_before_it():
+    """A thing put into one file and changed there would be changed in every later file, or come to hold itself."""
+    spec = importlib.util.spec_from_file_location("fuzz", ROOT / "tests" / "fuzz.py")
+    fuzz = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzz)
+    before = json.dumps(fuzz.ODD)
+    for number in range(500):
+        fuzz.broken_json({"a": {}, "text_config": {"b": 1}}, random.Random(number))
+    assert json.dumps(fuzz.ODD) == before

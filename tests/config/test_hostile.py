@@ -30,6 +30,20 @@ def test_deep_nesting_inside_and_outside_a_text_is_refused():
         read_config(both | {"text_config": LLAMA | both})
 
 
+def test_deep_nesting_under_names_without_letters_is_refused():
+    nested = LLAMA
+    for _ in range(66):
+        nested = {"": nested}
+    with pytest.raises(ConfigError, match="levels deep"):
+        read_config(LLAMA | {"": nested})
+
+
+def test_a_key_with_a_point_is_the_field_of_an_object_in_the_other_place_too():
+    both = {"rope_scaling": {"rope_type": "default", "a.b": 1}, "rope_parameters": {"a": {"b": 2}}}
+    with pytest.raises(ConfigError, match=r"rope_scaling\.a\.b is 1, but rope_parameters\.a\.b is 2"):
+        read_config(LLAMA | both)
+
+
 @pytest.mark.parametrize("levels", [1, 3, 4, 7])
 def test_the_text_is_found_at_any_depth(levels):
     config = LLAMA

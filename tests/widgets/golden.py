@@ -19,8 +19,8 @@ import numpy as np
 import rope_edu
 from rope_edu import attention, encodings
 from rope_edu.config import PRESETS, RULES, ConfigError, read_config
+from rope_edu.config import kinds as config_kinds
 from rope_edu.config import layers as config_layers
-from rope_edu.config import reader as config_reader
 from rope_edu.config import table as config_table
 from rope_edu.config import values as config_values
 from rope_edu.encodings import (
@@ -730,33 +730,32 @@ def of_config_values():
     wrong = config_values.config_error("order", "a", value=2.0, other="b", other_value=1)
     words = {"value": 2, "other": "b", "other_value": 1}
     yield Call("(...all) => configError(...all).message", ["order", "a", words], str(wrong))
-    yield Call("() => new ConfigError('a', 'b', 'c', ['d']).choices", [], ["d"])
+    yield Call("() => new ConfigError('order', 'b', {}, ['d']).choices", [], ["d"])
+    yield Call("shown", [words], config_values.shown(words))
     yield Call("filled", ["{a} of {b}, {a}", {"a": 1, "b": "x"}], "1 of x, 1")
     yield Call("listed", [["a", "b"]], config_values.listed(["a", "b"]))
+    yield Call("cut", ["🙂é" * 9, 3], "🙂é🙂")
     for name in ("rope_theta", "head_dim", "factor", "constructor"):
-        yield Call("(...all) => missing(...all).message", ["x", name], str(config_values.missing("x", name)))
         yield Call("(name) => own({ factor: 1 }, name) ?? null", [name], {"factor": 1}.get(name))
     for name in ("rope_theta", "alpha"):
         yield Call("namesOf", [name], config_values.names_of(name), exactly=True)
-
-
-@room
-def of_config_part():
+    for value in (1.0, 0.1 + 0.2, 1e-5, 123456789.4, 1.5e22, 0.00012345678949, 2.5e-7):
+        for digits in (3, 9):
+            yield Call("general", [value, digits], f"{value:.{digits}g}")
     values = {"a": 1, "b": None, "c": {"d": 2}}
     part = config_values.Part(values, "x", {"a": "elsewhere.a"})
     for name in ("a", "b", "c", "c.d", "c.e", "toString"):
-        given = [values, "x", {"paths": {"a": "elsewhere.a"}}, name]
-        yield Call("(v, p, m, n) => new Part(v, p, m).raw(n) ?? null", given, part.raw(name))
+        given = [values, "x", {"a": "elsewhere.a"}, name]
+        yield Call("(v, p, m, n) => new Part(v, p, m).raw(n)", given, part.raw(name))
         yield Call("(v, p, m, n) => new Part(v, p, m).path(n)", given, part.path(name))
-    nested = {"a": [1, {"b": 2, "c": [[3], {"d": None}]}], "e": {"f": {}}}
-    paths = [[path, depth] for path, depth, _ in config_values.walk(nested)]
-    yield Call("(config) => [...walk(config)].map(([path, depth]) => [path, depth])", [nested], paths)
-    notes = config_table.Notes()
-    notes.add("a", b="c")
-    notes.add("a", b="c")
-    twice = "notes.add('a', { b: 'c' }); notes.add('a', { b: 'c' });"
-    call = f"() => {{ const notes = new Notes(); {twice} return notes.list; }}"
-    yield Call(call, [], [list(note) for note in notes])
+    notes = config_values.Notes()
+    for number in (1, 1, 2):
+        notes.add("softmax scale", scale=number)
+    notes.lost("flat", model_type="olmo3")
+    told = [[each.kind, each.text] for each in notes]
+    noted = "for (const scale of [1, 1, 2]) notes.add('softmax scale', { scale });"
+    lost = "notes.lost('flat', { model_type: 'olmo3' });"
+    yield Call(f"() => {{ const notes = new Notes(); {noted} {lost} return [...notes]; }}", [], told)
 
 
 EXPRESSIONS = [
@@ -766,7 +765,6 @@ EXPRESSIONS = [
     ["or", None, "@rope_theta"],
     ["has", "rope_theta"],
     ["has", "factor"],
-    ["given", "head_dim"],
     ["default", "head_dim"],
     ["ours", "rope_theta"],
     ["agreed", "max_position_embeddings"],
@@ -775,7 +773,6 @@ EXPRESSIONS = [
     ["list", "layer_types"],
     ["in", "@model_type", "interleaved"],
     ["checked", "factor", 2],
-    ["known", 0],
     ["<", 1, 2],
     ["*", 3, "@factor"],
     ["/", 7, 2],
@@ -785,10 +782,12 @@ EXPRESSIONS = [
     ["sum", None],
     ["sum", "@mrope_section"],
     ["length", "@mrope_section"],
-    ["unless", 32, 32.0],
     ["dealt", "@mrope_section"],
-    ["mscale", 8, 1],
-    ["square", 1.23456],
+    ["softmax scale", 8, 1.5],
+    ["axes", [3, 3, 2], "rows and columns first"],
+    ["entry", "refused_rules", "axial"],
+    ["names", "needs_two_pairs", "refused_rules"],
+    ["path", "factor"],
     ["backwards", 128, 10_000.0, 4096, 32, 1, True],
     ["backwards", 128, 1.5, 10**9, 32, 1, True],
     "@seq_len",
@@ -806,13 +805,14 @@ STATED = {"factor": 4.0, "mrope_section": [24, 20, 20]}
 
 def table() -> config_table.Table:
     parts = config_values.Part(FILE), config_values.Part(STATED, "rope_scaling")
-    return config_table.Table(*parts, config_table.Notes(), {"model_type": "cohere", "seq_len": 7})
+    facts = {"model_type": "cohere", "seq_len": 7}
+    return config_table.Table(parts[0], config_values.Notes(), facts, parts[1])
 
 
 MAKE = (
-    "const table = new Table({}, { model_type: 'cohere', seq_len: 7 });"
+    "const table = new Table({}, new Notes(), { model_type: 'cohere', seq_len: 7 });"
     " const make = (values, start) => ({ values, start, paths: {}, has: (n) => values[n] !== undefined,"
-    " raw: (n) => values[n], path: (n) => (start ? `${start}.${n}` : n) });"
+    " raw: (n) => values[n] ?? null, path: (n) => (start ? `${start}.${n}` : n) });"
     " table.body = make(file, ''); table.part = make(stated, 'rope_scaling');"
 )
 
@@ -827,20 +827,14 @@ def of_config_table():
     for name in ("rope_theta", "factor", "alpha", "llama_4_scaling_beta"):
         call = f"(file, stated, name) => {{ {MAKE} return table.path(name); }}"
         yield Call(call, [FILE, STATED, name], table().path(name))
-
-
-@room
-def of_config_operators():
-    for value in (None, False, True, 0, "", []):
-        yield Call("holds", [value], config_table.holds(value))
     for sections, dealing in [
         ([16, 24, 24], "contiguous"),
         ([24, 20, 20], "interleaved"),
         ([3, 3, 2], "rows and columns first"),
     ]:
-        yield Call(
-            "pairAxes", [sections, dealing], list(config_table.pair_axes(sections, dealing)), exactly=True
-        )
+        axes = list(config_table.pair_axes(sections, dealing))
+        yield Call("pairAxes", [sections, dealing], axes, exactly=True)
+        yield Call("sectionsOf", [axes], [axes.count(axis) for axis in range(3)], exactly=True)
     yield Call("() => Object.keys(LAZY)", [], list(config_table.LAZY))
     yield Call("() => Object.keys(EAGER)", [], list(config_table.EAGER))
 
@@ -848,108 +842,67 @@ def of_config_operators():
 EXAMPLES = [each.config for each in PRESETS]
 
 
+def table_of(config: dict) -> config_table.Table:
+    """Return a table as the kinds of layers find it."""
+    notes = config_values.Notes()
+    body, family, inside = config_layers.body_of(config, notes)
+    facts = {"model_type": family, "nested_file": inside}
+    return config_table.Table(body, notes, facts)
+
+
+TABLE_OF = (
+    "const notes = new Notes(); const [body, family, inside] = bodyOf(config, notes);"
+    " const table = new Table(body, notes, { model_type: family, nested_file: inside });"
+)
+BY_LAYER = {"per_layer_config": {"1": {"head_dim": 32}, "7": {"head_dim": 8}}, "layer_types": ["a", "b"]}
+
+
 @room
 def of_config_layers():
-    make = "const lost = []; const { body, family, inside } = bodyOf(config, (how) => lost.push(how));"
+    told = "[...notes].map(([kind]) => kind)"
     for config in EXAMPLES:
-        notes = config_table.Notes()
-        body, family, inside = config_layers.body_of(config, notes)
-        call = f"(config) => {{ {make} return [body.values, family, inside]; }}"
-        yield Call(call, [config], [body.values, family, inside], exactly=True)
-        found = config_layers.kinds_of(
-            config_table.Table(body, config_values.Part({}), notes, {"model_type": family})
-        )
-        expected = [
-            [str(config_layers.name_of(label)), part and part.values] for label, part in found.items()
+        table = table_of(config)
+        found = [table.body.values, table.facts["model_type"], table.facts["nested_file"]]
+        made = f"{TABLE_OF} return [body.values, family, inside, {told}];"
+        expected = [*found, [each.kind for each in table.notes]]
+        yield Call(f"(config) => {{ {made} }}", [config], expected, exactly=True)
+        for label in ("full_attention", "sliding_attention", "nope"):
+            table = table_of(config)
+            try:
+                found = config_layers.layers_of(table, label)
+                expected = [*found, table.part.values, [each.kind for each in table.notes]]
+            except ConfigError as error:
+                expected = {"refused": [error.reason, error.field, str(error)]}
+            made = "const found = layersOf(table, label); return [...found, table.part.values,"
+            call = f"(config, label) => {{ {TABLE_OF} {trying(f'{made} {told}];')} }}"
+            yield Call(call, [config, label], expected, exactly=True)
+    for label, config in (("a", BY_LAYER), ("b", BY_LAYER), ("full_attention", {"global_head_dim": 512})):
+        kinds = config.get("layer_types", ["full_attention"])
+        config = config | {"rope_parameters": {kind: {} for kind in kinds}}
+        table = table_of(config)
+        config_layers.layers_of(table, label)
+        part = table.part
+        found = [part.values, part.path("head_dim"), part.apart, sorted(part.added), sorted(table.used)]
+        made = "layersOf(table, label); const { part } = table; const { values, apart, added } = part;"
+        given = "return [values, part.path('head_dim'), apart, added, [...table.used].sort()];"
+        call = f"(config, label) => {{ {TABLE_OF} {made} {given} }}"
+        yield Call(call, [config, label], found, exactly=True)
+
+
+@room
+def of_config_kinds():
+    yield Call("() => [STILL, ...THETAS]", [], [config_kinds.STILL, *config_kinds.THETAS])
+    make = "const part = (values) => new Part(values, 'a'); checkSame(part({ x: 1 }), part({ y }), 'x', 'y');"
+    sentence = "a.x is 1, but a.y is 2: they contradict each other, so correct one"
+    wrong = {"refused": ["contradiction", "a.x", sentence]}
+    yield Call(f"(y) => {{ {trying(make)} return null; }}", [1], None)
+    yield Call(f"(y) => {{ {trying(make)} return null; }}", [2], wrong)
+    call = f"(config) => {{ {TABLE_OF} return [...kindsOf(table)].map(([l, part]) => [l, part && part.values]); }}"
+    for config in EXAMPLES:
+        found = [
+            [label, part and part.values] for label, part in config_kinds.kinds_of(table_of(config)).items()
         ]
-        name = "(l) => (typeof l === 'string' ? l : l.description.startsWith('all') ? 'None' : 'nope')"
-        table = (
-            "const table = { facts: { model_type: family }, body, notes: { add() {} }, lost() {}, used: new Set(),"
-            " get: (name) => body.raw(name) ?? null, value: (each) => each,"
-            " applies: (row) => !row.kinds && row.if === at };"
-        )
-        if {"rope_local_base_freq", "compress_rope_theta"} & body.values.keys() or len(expected) != 1:
-            continue  # read whole in `of_config`
-        call = (
-            f"(config, at) => {{ {make} {table} return [...kindsOf(table)].map(([label, part]) =>"
-            f" [({name})(label), part && part.values]); }}"
-        )
-        yield Call(call, [config, 7], expected, exactly=True)
-
-
-@room
-def of_config_choice():
-    make = (
-        "const of = ([k, v]) => [k === 'ALL' ? LAYERS.ALL : k, v && { values: v }];"
-        " const all = new Map(Object.entries(parts).map(of));"
-    )
-    body = (
-        "const table = { get: () => types, notes: { add: (...note) => notes.push(note) } }; const notes = [];"
-    )
-    call = f"(parts, asked, types) => {{ {make} {body} return nameOf(chosen(table, all, asked)); }}"
-    for parts, asked, types, found in [
-        ({"ALL": {}}, None, None, None),
-        ({"a": {}, "b": None}, None, None, "a"),
-        ({"a": {}, "b": None}, "b", None, "b"),
-        ({"ALL": {}}, "x", ["x"], None),
-    ]:
-        yield Call(call, [parts, asked, types], found)
-    call = f"(parts, types) => {{ {make} {body} return namesIn(all); }}"
-    yield Call(call, [{"ALL": {}, "a": {}}, None], ["a"], exactly=True)
-    yield Call("() => STILL", [], config_layers.Layers.STILL.value)
-    call = f"(parts, types, turning) => {{ {make} {body} noteStill(table, turning); return notes; }}"
-    yield Call(call, [{}, None, [1, 0, 0]], [["layers without position", {"count": "2", "layers": "3"}]])
-    call = (
-        f"(parts, types) => {{ {make} {body} table.applies = () => true; table.value = () => 4;"
-        " table.get = (name) => (name === 'num_hidden_layers' ? types : name === 'no_rope_layers' ? [1, 0] : null);"
-        " return namesIn(withStill(table, all)); }"
-    )
-    yield Call(call, [{"ALL": {}}, 8], ["nope"], exactly=True)
-
-
-@room
-def of_config_own():
-    """With a table that knows the fields of a file as they are; whole files are read in `of_config`."""
-    make = (
-        "const get = (name) => file[name] ?? null; const said = [];"
-        " const table = { get, taken: get, default: () => null, path: (name) => name, used: new Set(),"
-        " body: { has: (name) => name in file }, notes: { add: (kind, { field }) => said.push(field) } };"
-        " const part = { start: '', apart: false, values: { rope_theta: 7 }, has: (name) => name === 'rope_theta',"
-        " allPaths: () => ({ rope_theta: 'rope_theta' }) };"
-    )
-    call = (
-        f"(label, file) => {{ {make} const own = withOwnFields(table, label, part);"
-        " return [own.values, own.path('head_dim'), own.apart, own.added, said, [...table.used]]; }"
-    )
-    one = {"per_layer_config": {"1": {"head_dim": 32}, "7": {"head_dim": 8}}, "layer_types": ["a", "b"]}
-    for label, file, found in [
-        ("a", one, [{"rope_theta": 7}, "head_dim", False, []]),
-        ("b", one, [{"rope_theta": 7, "head_dim": 32}, "per_layer_config.1.head_dim", True, ["head_dim"]]),
-    ]:
-        said = ["per_layer_config.7.head_dim"], ["per_layer_config.1.head_dim"]
-        yield Call(call, [label, file], [*found, *said], exactly=True)
-    wide = [{"rope_theta": 7, "head_dim": 512}, "global_head_dim", True, ["head_dim"], [], []]
-    yield Call(call, ["full_attention", {"global_head_dim": 512}], wide, exactly=True)
-    yield Call("() => withOwnFields(null, 'a', null)", [], None)
-
-
-@room
-def of_config_unread():
-    call = "(config) => keysThatSpeak(config)"
-    for config in (
-        {"rope_theta": 1, "a": {"chunk": [], "ntk": 0}},
-        {"scaling_factor": 2, "b": [{"yarn": {"c": 1}}]},
-        {},
-        {"x": None},
-    ):
-        yield Call(call, [config], config_reader._keys_that_speak(config), exactly=True)
-    call = (
-        "(names) => { const said = []; const body = { path: (name) => name };"
-        " const notes = { add: (kind, words) => said.push(words.fields) };"
-        " noteUnread({ body, used: new Set(['a.rope']), notes }, names);"
-        " return said; }"
-    )
-    yield Call(call, [["a.rope", "rope_theta", "b.rope", "rope_scaling.x"]], ["b.rope"], exactly=True)
+        yield Call(call, [config], found, exactly=True)
 
 
 @room

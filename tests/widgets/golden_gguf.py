@@ -205,27 +205,14 @@ def of_statement():
 
 
 @room
-def of_compare_kinds():
-    for value in (1.0, 0.1 + 0.2, 1e-5, 123456789.4, 1.5e22, 0.00012345678949, 2.5e-7):
-        for digits in (3, 9):
-            yield Call("general", [value, digits], f"{value:.{digits}g}")
-    for name in ("Llama 3.1 8B", "Llama 2 7B", "Cohere 2 (defaults)"):
-        for each in config_files.read_kinds(preset(name).config):
-            held = {"ropeType": each.rope_type, "base": each.base, "factor": each.factor}
-            yield Call("ruleOf", [held], read_files.rule_of(each))
-    stated = ["what", "layers", ["a", "b"], "fix"]
-    made = {"what": "what", "layers": "layers", "wanted": "a", "found": "b", "fix": "fix", "cost": ""}
-    yield Call("difference", stated, made)
-    still = {"ropeType": "nope", "base": 1, "factor": None}
-    sides = {"a": {}, "b": {"name": "b"}, "layers": "x", "wanted": still, "found": still, "length": 9}
-    yield Call("(sides) => [...ofKind(sides)]", [sides], [])
-
-
-@room
 @in_a_folder
 def of_compare():
     for label in (None, "nope", "full_attention"):
         yield Call("nameOf", [label], read_files.name_of(label))
+    for name in ("Llama 3.1 8B", "Llama 2 7B", "Cohere 2 (defaults)"):
+        for each in config_files.read_kinds(preset(name).config):
+            held = {"ropeType": each.rope_type, "base": each.base, "factor": each.factor}
+            yield Call("ruleOf", [held], read_files.rule_of(each))
     files, draw = files_of_presets(), np.random.default_rng(21)
     chosen = [(i, i) for i in range(len(files))] + [(i, i + 1) for i in range(len(files) - 1)]
     chosen += [(len(files) - 1, i) for i in range(len(files))]

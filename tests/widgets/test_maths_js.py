@@ -41,8 +41,8 @@ def is_numbers(value: Any) -> bool:
 # bounds of what is drawn; the curve has a test of its own
 ELSEWHERE = {"LAST", "HOLDS", "FARTHEST", "LOST", "errorCurve"}
 
-
-# what calls of others use as well
+# what calls of a file use as well
+CONFIGS = ("config_values", "config_table", "config_layers")
 BESIDE = ("dot_product", "page_prose", "transformer", "attend", "block", "back", "layers")
 
 
@@ -53,7 +53,8 @@ def test_a_file_of_the_maths_answers_as_python_by_every_name(name):
     called = " ".join(call.function for call in calls)
     uncalled = {each for each in module(f"maths/{name}").gives if not re.search(rf"\b{each}\b", called)}
     assert uncalled <= ELSEWHERE
-    with scripts(*(f"maths/{each}" for each in (name, *BESIDE))) as v8:
+    beside = CONFIGS if name.startswith("config_") else BESIDE
+    with scripts(*(f"maths/{each}" for each in (*beside, name))) as v8:
         answers = v8.answer([(call.function, call.arguments) for call in calls])
     for found, call in zip(answers, calls, strict=True):
         if isinstance(call.value, list) and call.value and isinstance(call.value[0], dict):

@@ -12,16 +12,10 @@ export function makeFiles(files, state, { moved, tell }) {
   const chooser = html("input", { type: "file", accept: ".json,application/json", hidden: "" });
   chooser.setAttribute("aria-label", phrase`A model that was saved`);
 
-  function answer(/** @type {string} */ words) {
+  async function attempt(/** @type {() => Promise<string>} */ act) {
+    const words = await act().catch((error) => (error instanceof Error ? error.message : String(error)));
     say(note, words);
     if (words) tell(words);
-  }
-  async function attempt(/** @type {() => Promise<string>} */ act) {
-    try {
-      answer(await act());
-    } catch (error) {
-      answer(error instanceof Error ? error.message : String(error));
-    }
   }
   const save = () =>
     attempt(async () => {

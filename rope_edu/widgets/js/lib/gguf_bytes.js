@@ -6,7 +6,7 @@ const LONGEST = 16384; // elements of an array that is kept, bytes of a text
 const ENTRIES = 200000; // keys and tensors
 const TEXTS = 2000000; // in arrays, such as the tokens of a vocabulary
 const [TEXT, ARRAY] = [8, 9];
-/** @type {Record<number, [number, (view: DataView, at: number) => any]>} */
+/** Bytes and reader of a number, by its type. @type {Record<number, [number, (view: DataView, at: number) => any]>} */
 export const NUMBERS = {
   0: [1, (view, at) => view.getUint8(at)],
   1: [1, (view, at) => view.getInt8(at)],
@@ -21,10 +21,7 @@ export const NUMBERS = {
   12: [8, (view, at) => view.getFloat64(at, true)],
 };
 
-/**
- * The shortest decimal that float32 keeps as this number: 0.1, not 0.10000000149.
- * @type {(number: number) => number}
- */
+/** The shortest decimal that float32 keeps as a number: 0.1, not 0.10000000149. @type {(number: number) => number} */
 export function shortest(number) {
   const kept = Math.fround(number);
   if (!Number.isFinite(kept)) return kept;
@@ -48,25 +45,25 @@ export class Cut extends Error {}
 
 /** Reads numbers and texts one after another. */
 class Reader {
+  at = 0;
+  texts = 0;
+
   /** @param {ArrayBuffer} bytes @param {number} size of the whole file */
   constructor(bytes, size) {
     this.view = new DataView(bytes);
     this.size = size;
-    this.at = 0;
-    this.texts = 0;
   }
 
   /** @param {number} length @returns {number} where these bytes begin */
-  pass(length) {
-    const begin = this.at;
-    if (length > this.size - begin) throw new Error(phrase`it is cut, or a length in it is too large`);
+  skip(length) {
+    if (length > this.size - this.at) throw new Error(phrase`it is cut, or a length in it is too large`);
     this.at += length;
-    return begin;
+    return this.at - length;
   }
 
   /** @param {number} length */
   take(length) {
-    const begin = this.pass(length);
+    const begin = this.skip(length);
     if (this.at > this.view.byteLength) throw new Cut();
     return begin;
   }
@@ -79,12 +76,9 @@ class Reader {
 
   text() {
     const length = this.number(10);
-    if (length > LONGEST) {
-      this.pass(length);
-      return "";
-    }
-    const begin = this.take(length);
-    return new TextDecoder().decode(new Uint8Array(this.view.buffer, begin, length));
+    if (length <= LONGEST) return new TextDecoder().decode(new Uint8Array(this.view.buffer, this.take(length), length));
+    this.skip(length);
+    return "";
   }
 
   /** @param {number} kind @returns {any} */
@@ -95,19 +89,25 @@ class Reader {
     const [inner, length] = [this.number(4), this.number(10)];
     if (inner === TEXT) return this.skipTexts(length);
     if (!NUMBERS[inner]) throw new Error(phrase`an array has elements of the type ${inner}`);
-    if (length > LONGEST) {
-      this.pass(length * NUMBERS[inner][0]);
-      return null;
-    }
-    return Array.from({ length }, () => this.number(inner));
+    if (length <= LONGEST) return Array.from({ length }, () => this.number(inner));
+    this.skip(length * NUMBERS[inner][0]);
+    return null;
   }
 
   /** @param {number} length */
   skipTexts(length) {
     this.texts += length;
     if (this.texts > TEXTS) throw new Error(phrase`it states ${this.texts} texts, more than a vocabulary has`);
-    for (let i = 0; i < length; i++) this.pass(this.number(10));
+    for (let i = 0; i < length; i++) this.skip(this.number(10));
     return null;
+  }
+
+  /** A tensor whose start counts from where the data begin. */
+  tensor() {
+    const [name, axes] = [this.text(), this.number(4)];
+    if (axes > 8) throw new Error(phrase`a tensor has ${axes} axes`);
+    const shape = Array.from({ length: axes }, () => this.number(10));
+    return { name, shape, kind: this.number(4), start: this.number(10) };
   }
 }
 
@@ -122,21 +122,9 @@ export function header(/** @type {ArrayBuffer} */ bytes, /** @type {number} */ s
     throw new Error(phrase`it states ${tensors} tensors and ${keys} keys, more than a header has`);
   /** @type {Record<string, any>} */
   const values = Object.create(null);
-  for (let i = 0; i < keys; i++) {
-    const name = reader.text();
-    values[name] = reader.value(reader.number(4));
-  }
-  const places = Array.from({ length: tensors }, () => placeOf(reader));
+  for (let i = 0; i < keys; i++) values[reader.text()] = reader.value(reader.number(4));
+  const places = Array.from({ length: tensors }, () => reader.tensor());
   const align = values["general.alignment"] ?? 32;
-  const begin = Math.ceil(reader.at / align) * align;
-  return { values, tensors: places.map((place) => ({ ...place, start: begin + place.offset })) };
-}
-
-/** @param {Reader} reader */
-function placeOf(reader) {
-  const name = reader.text();
-  const axes = reader.number(4);
-  if (axes > 8) throw new Error(phrase`a tensor has ${axes} axes`);
-  const shape = Array.from({ length: axes }, () => reader.number(10));
-  return { name, shape, kind: reader.number(4), offset: reader.number(10) };
+  const data = Math.ceil(reader.at / align) * align;
+  return { values, tensors: places.map((place) => ({ ...place, start: data + place.start })) };
 }

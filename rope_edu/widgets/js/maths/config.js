@@ -1,18 +1,19 @@
-// Read a model's config.json by the rules that Python reads too: the same as rope_edu.config.
-import { phraseOf } from "../lib/phrase.js";
-import { chosen, nameOf, namesIn, STILL } from "./config_choice.js";
-import { bodyOf, kindsOf } from "./config_layers.js";
-import { pairAxes } from "./config_operators.js";
-import { withOwnFields } from "./config_own.js";
-import { Notes, Part } from "./config_part.js";
+// Read a model's config.json by the rules that Python reads too: the same as rope_edu/config/reader.py.
+import { STILL } from "./config_kinds.js";
+import { bodyOf, layersOf } from "./config_layers.js";
 import { Table } from "./config_table.js";
-import { keysThatSpeak, noteUnread } from "./config_unread.js";
-import { checked, configError, filled, formatValue, listed, own, RULES } from "./config_values.js";
+import { checked, configError, cut, formatValue, isObject, listed, Notes, namesOf, RULES } from "./config_values.js";
 import { pRope } from "./partial.js";
 import * as scaling from "./scaling.js";
 
-/** The rotations that a call makes, of its width, its other arguments and its settings. @type {Record<string, (width: number, given: any[], settings: any) => any>} */
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // whose fields are read or refused
+const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
+  return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
+});
+
+/** The rotations that a call makes, of its width, its other arguments and its settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
 const ROTATIONS = {
+  nope: (width) => ({ invFreq: Array(width / 2).fill(0), attentionFactor: 1 }),
   plain_rope: (width, _, { base }) => scaling.plainRope(width, base),
   partial_rope: (_, [width], { base }) => scaling.plainRope(width, base),
   position_interpolation: (width, [factor], { base }) => scaling.positionInterpolation(width, factor, base),
@@ -32,32 +33,21 @@ const camel = (settings) =>
 
 /**
  * A config's statement of a rotation; throws a ConfigError {reason, field, message, choices}.
- * @param {any} config
- * @param {string | null} [layerType]
- * @param {number | null} [seqLen]
+ * @type {(config: any, layerType?: string | null, seqLen?: number | null) => any}
  */
 export function readConfig(config, layerType = null, seqLen = null) {
   if (seqLen !== null) checked("seq_len", "seq_len", seqLen);
-  const table = new Table(new Part({}), { model_type: "", seq_len: seqLen });
+  const notes = new Notes();
   const speaking = keysThatSpeak(config);
-  const { body, family, inside } = bodyOf(config, (how, words) => table.lost(how, words));
-  table.body = body;
-  Object.assign(table.facts, { model_type: family, nested_file: inside });
+  const [body, family, nested] = bodyOf(config, notes);
+  const table = new Table(body, notes, { model_type: family, nested_file: nested, seq_len: seqLen });
   table.decide(RULES.first);
-  const kinds = kindsOf(table);
-  const { notes } = table;
-  table.notes = new Notes(); // of kinds that nobody asked for
-  const full = new Map([...kinds].map(([label, part]) => [label, withOwnFields(table, label, part)]));
-  const label = chosen(table, full, layerType);
-  table.notes = notes;
-  const part = withOwnFields(table, label, kinds.get(label) ?? null);
-  table.part = part ?? new Part({});
-  table.run({ layout: RULES.facts.layout });
-  const made = part ? rotating(table) : still(table);
+  const [label, turns, labels] = layersOf(table, layerType);
+  const call = callOf(table, turns ? ruleOf(table) : RULES.still_rule);
   noteUnread(table, speaking);
   const { facts } = table;
   return {
-    ...made,
+    ...call,
     layout: facts.layout,
     ropeType: facts.rule,
     headDim: facts.head_dim,
@@ -65,76 +55,86 @@ export function readConfig(config, layerType = null, seqLen = null) {
     factor: facts.factor ?? null,
     longest: table.get("max_position_embeddings"),
     trained: facts.trained ?? null,
-    layerType: nameOf(label) ?? layerType,
-    layerTypes: namesIn(kinds),
+    layerType: label ?? layerType,
+    layerTypes: labels,
     sections: facts.sections ?? null,
     sectionOrder: facts.section_order ?? null,
-    remarks: notes.list.map(([kind, words]) => [kind, filled(RULES.remarks[kind], words)]),
+    remarks: [...notes],
   };
 }
 
-/** @param {Table} table */
-function rotating(table) {
-  const { facts } = table;
-  const rule = ruleOf(table);
-  facts.rule = rule;
-  table.run(RULES.facts);
-  table.run(RULES.rules[rule].facts);
-  table.run(RULES.last);
-  const row = RULES.rules[rule].calls.find(table.applies);
-  const given = row.arguments.map((/** @type {any} */ each) => table.value(each));
-  const all = Object.entries(row.settings).map(([name, each]) => [name, table.value(each)]);
-  const settings = { ...Object.fromEntries(all.filter(([, value]) => value !== null)), base: facts.base };
-  const { invFreq, attentionFactor } = ROTATIONS[row.function](facts.rotary_dim, given.slice(1), settings);
-  const dividedBy = table.value(row.divided_by ?? 1);
-  const axes = facts.sections && pairAxes(facts.sections, facts.section_order);
-  const frequencies = invFreq.map((/** @type {number} */ frequency) => frequency / dividedBy);
-  const call = {
-    rule: row.function,
-    kind: row.kind,
-    given,
-    settings: { ...settings, layout: facts.layout },
-    dividedBy,
-  };
-  return { ...call, invFreq: frequencies, attentionFactor, axes, rotaryDim: facts.rotary_dim };
-}
-
-/** @param {Table} table */
+/** The rule that is stated, after a look at the keys beside it. @param {Table} table */
 function ruleOf(table) {
-  let rule = table.get("rope_type") ?? "default";
-  const [path, { part }] = [table.path("rope_type"), table];
-  const why = own(RULES.refused_rules, rule);
-  if (why) throw configError("refused rule", path, { value: rule, why: phraseOf(why) });
-  if (!Object.hasOwn(RULES.rules, rule)) {
-    const allowed = listed([...Object.keys(RULES.rules), ...Object.keys(RULES.refused_rules)]);
-    throw configError("no rule", path, { allowed, value: rule });
-  }
-  if (rule === "dynamic" && part.has("alpha")) rule = "ntk_alpha";
-  const { takes, without_effect: idle = [] } = RULES.rules[rule];
+  table.run(RULES.rule);
+  const { part, facts } = table;
+  const rule = RULES.rules[facts.rule];
+  const { takes, without_effect: idle = [] } = rule;
   const known = [...takes, ...idle, ...RULES.any_rule_takes, ...RULES.beside_the_rotation, ...part.added];
-  for (const [name, value] of Object.entries(part.values)) {
-    const words = { value, rule, allowed: listed(takes) || "no key of its own" };
-    if (!known.includes(name)) throw configError("no rule uses", part.path(name), words);
-    table.used.add(part.path(name));
+  for (const [key, value] of Object.entries(part.values)) {
+    const words = { value, rule: facts.rule, allowed: listed(takes) || "no key of its own" };
+    if (!known.includes(key)) throw configError("no rule uses", part.path(key), words);
+    table.used.add(part.path(key));
   }
   return rule;
 }
 
-/** @param {Table} table */
-function still(table) {
-  table.facts.rule = STILL;
-  table.run({ head_dim: RULES.facts.head_dim });
-  const { head_dim: headDim, layout } = table.facts;
-  const words = { value: headDim, width: headDim, least: 2 };
-  if (headDim % 2) throw configError("odd width", table.path("head_dim"), words);
-  const made = { rule: STILL, kind: STILL, given: [headDim], settings: { layout }, dividedBy: 1, axes: null };
-  return { ...made, invFreq: Array(headDim / 2).fill(0), attentionFactor: 1, rotaryDim: headDim };
+/** The call of a rule, which its facts choose, and its rotation. @type {(table: Table, rule: any) => any} */
+function callOf(table, { facts: rows, calls }) {
+  table.run(rows);
+  const { facts } = table;
+  const call = table.decide(calls);
+  const given = call.arguments.map((/** @type {any} */ each) => table.value(each));
+  const stated = Object.entries({ ...call.settings, base: "@base", layout: "@layout" });
+  const values = stated.map(([name, each]) => [name, table.value(each)]);
+  const settings = Object.fromEntries(values.filter(([, value]) => value !== null));
+  const dividedBy = table.value(call.divided_by ?? 1);
+  const rotaryDim = facts.rotary_dim ?? facts.head_dim;
+  const { invFreq, attentionFactor } = ROTATIONS[call.function](rotaryDim, given.slice(1), settings);
+  const frequencies = invFreq.map((frequency) => frequency / dividedBy);
+  const made = { invFreq: frequencies, attentionFactor, axes: facts.axes ?? null, rotaryDim };
+  return { rule: call.function, kind: call.kind, given, settings, dividedBy, ...made };
 }
 
 /** The call that makes a reading's rotation, as a line of Python. @type {(reading: any) => string} */
-export function pythonOf({ rule, given, settings, sections, dividedBy }) {
-  if (rule === STILL || rule === "longrope" || dividedBy !== 1 || sections) return 'rope_from_config("config.json")';
+export function pythonOf({ rule, given, settings, axes, dividedBy }) {
+  if (rule === STILL || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
   const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));
   const named = Object.entries(settings).map(([name, value]) => `${name}=${literal(value)}`);
   return `${rule}(${[...given.map(formatValue), ...named].join(", ")})`;
+}
+
+/**
+ * The paths of all fields whose names speak of a rotation; a file nested too deeply is refused.
+ * @type {(config: any) => string[]}
+ */
+function keysThatSpeak(config) {
+  const speaks = new RegExp(RULES.words_of_rotation);
+  const says = (/** @type {any} */ value) =>
+    value !== null && !(typeof value === "object" && !Object.keys(value).length);
+  const nameOf = (/** @type {string} */ path) => path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  return [...walk(config)].flatMap(([path, value]) => (speaks.test(nameOf(path)) && says(value) ? [path] : []));
+}
+
+/** [path, value] of every field at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
+function* walk(config) {
+  /** @type {[string, number, any][]} */
+  const stack = isObject(config) ? [["", 0, config]] : [];
+  for (let top = stack.pop(); top; top = stack.pop()) {
+    const [path, depth, value] = top;
+    if (depth > RULES.deepest) throw configError("too deep", "config", { deepest: RULES.deepest });
+    if (path) yield [path, value];
+    const inner = Array.isArray(value)
+      ? value.filter((each) => each !== null && typeof each === "object").map((each) => [`${path}[]`, each])
+      : Object.entries(isObject(value) ? value : {}).map(([key, each]) => [path ? `${path}.${key}` : key, each]);
+    for (const [name, each] of inner.reverse()) stack.push([name, depth + 1, each]);
+  }
+}
+
+/** Remark on fields that speak of a rotation and were not read. @type {(table: Table, speaking: string[]) => void} */
+function noteUnread({ body, notes, used }, speaking) {
+  const read = new Set([...used, ...[...ELSEWHERE, ...OBJECTS].map((name) => body.path(name))]);
+  const inside = OBJECTS.map((name) => `${body.path(name)}.`);
+  const unread = speaking.filter((path) => !read.has(path) && !inside.some((each) => path.startsWith(each)));
+  const shown = unread.slice(0, 6).map((path) => cut(path, 60));
+  if (unread.length) notes.add("not read", { fields: shown.join(", ") + (unread.length > 6 ? ", …" : "") });
 }

@@ -1,158 +1,152 @@
-// Kinds of layers: which object of a config states the rotation of which of them.
-import { LAYERS, noteStill, withStill } from "./config_choice.js";
-import { Part } from "./config_part.js";
+// Which part of a config is the language model's, and which of its layers are asked for.
+import { range } from "../lib/numbers.js";
+import { checkSame, kindsOf, THETAS } from "./config_kinds.js";
 import { Table } from "./config_table.js";
-import { checked, configError, isObject, namesOf, own, RULES, same } from "./config_values.js";
+import { checked, configError, cut, isObject, listed, Notes, own, Part, RULES, same } from "./config_values.js";
 
-/** @import { Kinds } from "./config_choice.js" */
-const THETA = "rope_theta";
+/** @import { Kinds, Label } from "./config_kinds.js" */
+const WIDTH = "head_dim";
 
 /**
  * The language model's part of a config, its model_type, and whether it stands in another object.
- * @param {any} config
- * @param {(how: string, words: Record<string, string>) => void} lost
+ * @type {(config: any, notes: Notes) => [Part, string, boolean]}
  */
-export function bodyOf(config, lost) {
+export function bodyOf(config, notes) {
   if (!isObject(config)) throw configError("not an object", "config", { value: config });
-  let body = new Part(config);
+  let [body, inside] = [new Part(config), false];
+  const nestOf = () => RULES.nests.find((/** @type {string} */ name) => body.has(name));
   let family = familyOf(body, "");
-  for (let inside = false; ; inside = true) {
-    const nest = RULES.nests.find((/** @type {string} */ name) => body.has(name));
-    if (!nest) return { body, family, inside };
+  for (let nest = nestOf(); nest; nest = nestOf()) {
     const inner = new Part(checked("text_config", body.path(nest), body.values[nest]), body.path(nest));
-    body = RULES.outer_rotation_is_another.includes(family) ? inner : inherited(body, inner, nest, lost);
-    family = familyOf(body, own(RULES.text_of, family) ?? "");
+    body = RULES.outer_rotation_is_another.includes(family) ? inner : inherited(body, inner, nest, notes);
+    [family, inside] = [familyOf(body, own(RULES.text_of, family) ?? ""), true];
   }
+  return [body, family, inside];
 }
 
 /** @type {(body: Part, otherwise: string) => string} */
 const familyOf = (body, otherwise) =>
   checked("model_type", body.path("model_type"), own(body.values, "model_type") ?? otherwise);
 
-/** @type {(outer: Part, inner: Part, nest: string, lost: Function) => Part} */
-function inherited(outer, inner, nest, lost) {
-  const values = { ...inner.values };
-  /** @type {Record<string, string>} */
-  const paths = {};
-  for (const name of [...namesOf(THETA), "rope_parameters", "rope_scaling"]) {
+/** An object with what stands outside it. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
+function inherited(outer, inner, nest, notes) {
+  const [values, paths] = [{ ...inner.values }, /** @type {Record<string, string>} */ ({})];
+  for (const name of [...THETAS, "rope_parameters", "rope_scaling"]) {
     if (!outer.has(name)) continue;
-    if (!inner.has(name)) {
+    if (inner.has(name)) checkSame(inner, outer, name);
+    else {
       values[name] = outer.raw(name);
       paths[name] = outer.path(name);
-      lost("outside", { field: outer.path(name), nest });
-    } else if (!same(outer.raw(name), inner.raw(name))) throw contradiction(inner, name, outer, name);
+      notes.lost("outside", { field: outer.path(name), nest });
+    }
   }
-  return new Part(values, inner.path(""), { paths });
+  return new Part(values, inner.start, paths);
 }
 
-/** The rotation's parameters for each kind of layers. @type {(table: Table) => Kinds} */
-export function kindsOf(table) {
-  const stated = statedIn(table);
-  const { model_type } = table.facts;
-  table.facts.nested = Object.values(stated.values).some(isObject);
-  table.facts.stretched = Object.keys(stated.values).some((key) => !["rope_type", "type", THETA].includes(key));
-  table.part = table.facts.nested ? new Part({}) : stated;
-  const row = RULES.kinds_of_layers.find(table.applies);
-  const flat = !table.facts.nested && stated.has(THETA);
-  const kinds = makeKinds(table, stated, row);
-  if (flat && RULES.rope_parameters_per_layer_type.includes(model_type)) table.lost("flat");
-  return withStill(table, kinds);
+/**
+ * The kind of the layers asked for, whose part the table gets; if they rotate, and the names of all kinds.
+ * @type {(table: Table, layerType: any) => [Label, boolean, string[]]}
+ */
+export function layersOf(table, layerType) {
+  const kinds = kindsOf(table);
+  const told = table.notes.length;
+  const names = /** @type {string[]} */ ([...kinds.keys()].filter((label) => label !== null));
+  const full = new Map([...kinds].map(([label, part]) => [label, withOwnWidth(table, label, part)]));
+  const label = layerType === null ? onlyOne(full, names) : named(table, full, names, layerType);
+  table.notes.length = told; // of kinds that nobody asked for
+  const part = withOwnWidth(table, label, kinds.get(label) ?? null);
+  table.part = part ?? new Part({});
+  return [label, part !== null, names];
 }
 
-/** @type {(table: Table, stated: Part, row: any) => Kinds} */
-function makeKinds(table, stated, row) {
-  if (!row) return new Map([[LAYERS.ALL, stated]]);
-  if (row.kinds === "nested") return nested(table, stated);
-  if (row.kinds === "by layer") return byLayer(table, stated, row);
-  return new Map(Object.entries(row.kinds).map(([label, rule]) => [label, takenFor(table, stated, rule)]));
+/** The first kind that rotates, if all of them rotate alike. @type {(kinds: Kinds, names: string[]) => Label} */
+function onlyOne(kinds, names) {
+  const turning = [...kinds].filter(([, part]) => part);
+  const [label, first] = turning[0] ?? [...kinds][0];
+  const alike = turning.every(([, part]) => same(part?.values, first?.values));
+  if (!alike) throw configError("choose", "layer_type", { allowed: listed(names), value: null }, names);
+  return label;
 }
 
-/** @type {(table: Table) => Part} */
-function statedIn(table) {
-  const { body, notes } = table;
-  const found = ["rope_scaling", "rope_parameters"].filter((name) => {
-    const value = own(body.values, name);
-    return value && !(typeof value === "object" && !Object.keys(value).length);
-  });
-  const parts = found.map((name) => new Part(checked(name, body.path(name), body.values[name]), body.path(name)));
-  const beside = namesOf(THETA).some((name) => body.has(name));
-  if (found.join() === "rope_parameters" && parts[0].has(THETA) && !beside) notes.add("theta lost by 4");
-  if (parts.length < 2) return parts[0] ?? new Part({}, body.path("rope_parameters"));
-  const [scaling, parameters] = parts;
-  for (const name of Object.keys(scaling.values)) {
-    const twice = parameters.has(name) && !same(scaling.values[name], parameters.values[name]);
-    if (twice) throw contradiction(scaling, name, parameters, name);
+/** @type {(table: Table, kinds: Kinds, names: string[], layerType: any) => Label} */
+function named(table, kinds, names, layerType) {
+  const types = table.get("layer_types") ?? [];
+  checked("layer_type", "layer_type", layerType);
+  if (kinds.has(layerType)) return layerType;
+  if (kinds.has(null) && types.includes(layerType)) return null;
+  const allowed = [...new Set(names.length ? names : types)];
+  const reason = allowed.length ? "no such layer type" : "one rotation";
+  throw configError(reason, "layer_type", { allowed: listed(allowed), value: layerType }, allowed);
+}
+
+/** A kind's part with its own width. @type {(table: Table, label: Label, part: Part | null) => Part | null} */
+function withOwnWidth(table, label, part) {
+  if (!part) return null;
+  const [width, path] = ownWidth(table, label);
+  if (width === null) return part;
+  const added = part.has(WIDTH) ? [] : [WIDTH];
+  const values = { ...part.values, [WIDTH]: width };
+  return new Part(values, part.start, { ...part.allPaths(), [WIDTH]: path }, part.apart || added.length > 0, added);
+}
+
+/** A kind's own width, or null, and its path. @type {(table: Table, label: Label) => [any, string]} */
+function ownWidth(table, label) {
+  const [width, path] = ofLayers(table, label);
+  const other = own(RULES.width_of_a_kind, label);
+  if (!other) return [width, path];
+  const replaced = table.body.has("per_layer_config") && table.default(other) !== null; // by the model's class
+  if (width === null && !replaced) return [table.taken(other), table.path(other)];
+  const [read, stated] = [width ?? ofTheRest(table), table.get(other)];
+  if (stated !== null && !same(read, stated)) {
+    const words = { value: stated, other: path || table.path(WIDTH), other_value: read };
+    throw configError("contradiction", table.path(other), words);
   }
-  if (parameters.has(THETA) && !scaling.has(THETA) && !beside) table.lost("two places");
-  const values = { ...parameters.values, ...scaling.values };
-  return new Part(values, scaling.path(""), { paths: parameters.allPaths() });
+  return [width, path];
 }
 
-/** @type {(table: Table, stated: Part) => Kinds} */
-function nested(table, stated) {
-  const declared = table.get("layer_types") ?? [];
-  const flat = RULES.rope_parameters_for_all_layers.includes(table.facts.model_type);
-  for (const [label, value] of Object.entries(stated.values)) {
-    const words = { value, rule: "nested", allowed: "an object for each layer type" };
-    if (!isObject(value)) throw configError("no rule uses", stated.path(label), words);
-    const lost = declared.length ? !declared.includes(label) : flat;
-    if (lost && Object.hasOwn(value, THETA)) table.lost("no layer type", { field: `${stated.path(label)}.${THETA}` });
+/** The width of single layers, if a kind agrees, and its path. @type {(table: Table, label: Label) => [any, string]} */
+function ofLayers(table, label) {
+  /** @type {string[]} */
+  const types = table.get("layer_types") ?? [];
+  const count = types.length || table.get("num_hidden_layers");
+  const stated = byLayer(table, count ?? Infinity);
+  const layers = new Set(stated.map(([layer]) => layer));
+  const all = range(0, (count ?? 0) - 1);
+  const named = all.filter((layer) => types[layer] === label);
+  const members = named.length ? named : count ? all : [...layers];
+  const inside = stated.filter(([layer]) => members.includes(layer));
+  const found = inside.map(([, path, width]) => [path, checked(WIDTH, path, width)]);
+  if (!found.length) return [null, ""];
+  const [[first, width]] = found;
+  const odd = found.find(([, each]) => !same(each, width));
+  const complete = members.every((layer) => layers.has(layer));
+  if (odd || !(complete || same(ofTheRest(table), width))) {
+    throw configError("several in one kind", odd ? odd[0] : first, { value: label ?? "every layer" });
   }
-  if (!namesOf(THETA).some((name) => table.body.has(name))) table.notes.add("theta lost by 4");
-  /** @type {Kinds} */
-  const kinds = new Map();
-  for (const [label, value] of Object.entries(stated.values)) {
-    kinds.set(label, new Part(value, stated.path(label), { apart: true }));
+  return [width, first];
+}
+
+/** [layer, path, width] of layers that state one. @type {(table: Table, count: number) => [number, string, any][]} */
+function byLayer(table, count) {
+  const start = table.path("per_layer_config");
+  /** @type {[number, string, any][]} */
+  const found = [];
+  for (const [layer, each] of Object.entries(table.get("per_layer_config") ?? {})) {
+    const width = isObject(each) ? (own(each, WIDTH) ?? null) : null;
+    if (width === null) continue;
+    const path = `${start}.${layer}.${WIDTH}`;
+    if (/^[0-9]{1,6}$/.test(layer) && Number(layer) < count) {
+      found.push([Number(layer), path, width]);
+      table.used.add(path);
+    } else table.notes.add("of no layer", { field: cut(path, 60) });
   }
-  if (!declared.some((/** @type {string} */ label) => kinds.has(label))) return kinds;
-  const still = RULES.kinds_of_attention.filter((/** @type {string} */ label) => {
-    return declared.includes(label) && !kinds.has(label);
-  });
-  for (const label of still) kinds.set(label, null);
-  const turning = declared.map((/** @type {string} */ label) => !still.includes(label));
-  noteStill(table, turning);
-  return kinds;
+  return found.sort(([a, first], [b, second]) => a - b || (first < second ? -1 : 1));
 }
 
-/** @type {(table: Table, stated: Part, rule: Record<string, any>) => Part} */
-function takenFor(table, stated, { stated: all = false, ...rule }) {
-  const source = all ? stated : new Part({}, stated.path(""));
-  const [values, paths] = [{ ...source.values }, source.allPaths()];
-  for (const [name, other] of Object.entries(rule)) {
-    const place = stated.has(other) && !all ? stated : table.body;
-    const value = place.raw(other) ?? (other === name ? null : table.taken(other));
-    if (value === null) continue;
-    if (name in values && !same(values[name], value)) throw contradiction(source, name, place, other);
-    values[name] = value;
-    paths[name] = place.path(other);
-  }
-  return new Part(values, source.path(""), { paths, apart: Object.keys(rule).length > 0 });
-}
-
-/** @type {(table: Table, stated: Part, row: any) => Kinds} */
-function byLayer(table, stated, { field, from }) {
-  const path = table.body.path(from);
-  const bases = checked(field, path, table.body.raw(from));
-  table.used.add(path);
-  const [types, fractions] = [table.get("layer_types") ?? [], table.get("partial_rotary_factors") ?? []];
-  /** @type {Kinds} */
-  const kinds = new Map();
-  bases.forEach((/** @type {number} */ base, /** @type {number} */ layer) => {
-    const label = types[layer] ?? "every layer";
-    const shared = label === "full_attention" || !fractions.length ? stated.values : {};
-    const own = layer < fractions.length ? { partial_rotary_factor: fractions[layer] } : {};
-    const values = { ...shared, [THETA]: base, ...own };
-    const part = base ? new Part(values, stated.path(""), { paths: { [THETA]: path }, apart: true }) : null;
-    if (!kinds.has(label)) kinds.set(label, part);
-    const alike = same(kinds.get(label)?.values, part?.values);
-    if (!alike) throw configError("several in one kind", path, { value: label });
-  });
-  noteStill(table, bases);
-  return kinds;
-}
-
-/** @type {(part: Part, name: string, other: Part, otherName: string) => Error} */
-function contradiction(part, name, other, otherName) {
-  const words = { value: part.raw(name), other: other.path(otherName), other_value: other.raw(otherName) };
-  return configError("contradiction", part.path(name), words);
+/** The width of layers that state none, or null. @type {(table: Table) => any} */
+function ofTheRest(table) {
+  const width = table.get(WIDTH);
+  if (width !== null) return width;
+  const [hidden, heads] = [table.get("hidden_size"), table.get("num_attention_heads")];
+  return table.default(WIDTH) ?? (hidden && heads && hidden % heads === 0 ? hidden / heads : null);
 }

@@ -1,27 +1,26 @@
-// The interpreter of the rules: rows of conditions and values, tried in order. How a row and an expression are written
-// is said in rope_edu/config/table.py.
-import { EAGER, holds, LAZY } from "./config_operators.js";
-import { Notes, Part } from "./config_part.js";
-import { checked, configError, filled, formatValue, missing, namesOf, own, RULES, same } from "./config_values.js";
+// The interpreter of the rules, rows of conditions and values in the form that rope_edu/config/table.py states.
 
-/** A row of the rules. @typedef {Record<string, any>} Row */
+import { range, sum } from "../lib/numbers.js";
+import { phraseOf } from "../lib/phrase.js";
+import { checked, configError, listed, Notes, namesOf, own, Part, RULES, same } from "./config_values.js";
+import { rampEnds, yarnMscale } from "./scaling.js";
+import { sectionAxes } from "./spatial.js";
 
-const RESERVED = ["if", "is", "refuse", "missing", "remark", "lost", "at"];
-/** @type {Record<string, any>} */
-const ABSENT = { no_rope_layers: [] }; // a value that says nothing
+const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
 
 /** The state of one reading: the file's two parts, and the facts found so far. */
 export class Table {
-  constructor(/** @type {Part} */ body, /** @type {Record<string, any>} */ facts) {
+  part = new Part({});
+  used = /** @type {Set<string>} */ (new Set());
+
+  /** @param {Part} body @param {Notes} notes @param {Record<string, any>} facts */
+  constructor(body, notes, facts) {
     this.body = body;
-    this.part = new Part({});
-    this.notes = new Notes();
+    this.notes = notes;
     this.facts = facts;
-    /** @type {Set<string>} */
-    this.used = new Set();
   }
 
-  /** @param {Record<string, Row[] | string>} facts */
+  /** Evaluate facts in order; a name is a group of them. @type {(facts: Record<string, any>) => void} */
   run(facts) {
     for (const [name, rows] of Object.entries(facts)) {
       if (typeof rows === "string") this.run(RULES[rows]);
@@ -29,108 +28,72 @@ export class Table {
     }
   }
 
-  /** @param {Row[]} rows */
+  /** The value of the first row that holds and has one. @type {(rows: Record<string, any>[]) => any} */
   decide(rows) {
     for (const row of rows) {
-      if (!this.applies(row)) continue;
-      this.speak(row);
+      if (!holds(this.value(row.if ?? true))) continue;
+      const stated = Object.entries(row).filter(([name]) => !RESERVED.includes(name));
+      const words = Object.fromEntries(stated.map(([name, word]) => [name, this.value(word)]));
+      if (row.refuse) throw configError(row.refuse, this.path(row.at), words);
+      if (row.remark) this.notes.add(row.remark, words);
+      if (row.lost) this.notes.lost(row.lost, words);
       if ("is" in row) return this.value(row.is);
     }
     return null;
   }
 
-  /** @param {Row} row */
-  applies = (row) => !("if" in row) || holds(this.value(row.if));
-
-  /** @param {Row} row */
-  speak(row) {
-    if (row.missing) {
-      const place = RULES.fields[row.missing].place === "rotation" || row.missing.startsWith("original_");
-      throw missing((place ? this.part : this.body).path(row.missing), row.missing);
-    }
-    const words = Object.entries(row).filter(([name]) => !RESERVED.includes(name));
-    if (row.refuse) throw this.error(row, Object.fromEntries(words.map(([name, word]) => [name, this.value(word)])));
-    const shown = Object.fromEntries(words.map(([name, word]) => [name, this.word(word)]));
-    if (row.remark) this.notes.add(row.remark, shown);
-    if (row.lost) this.lost(row.lost, shown);
-  }
-
-  /** @type {(row: Row, words: Record<string, any>) => Error} */
-  error(row, words) {
-    const other = row.other && { other_value: this.get(row.other), ...words, other: this.path(row.other) };
-    return configError(row.refuse, this.path(row.at), other ?? words);
-  }
-
-  /** Note a base that transformers 5 loses. @type {(how: string, words?: Record<string, string>) => void} */
-  lost(how, words = {}) {
-    const detail = filled(RULES.how_lost[how], { model_type: this.facts.model_type, ...words });
-    this.notes.add("theta lost by 5", { detail });
-  }
-
-  /** @param {any} word */
-  word(word) {
-    if (typeof word === "string" && word.startsWith("path ")) return this.path(word.slice(5));
-    return typeof word === "string" && word.startsWith("=") ? word.slice(1) : formatValue(this.value(word));
-  }
-
-  /** Each place of a field, as the part and the name there. @type {(name: string) => [Part, string][]} */
+  /** [path, value] of each place of a field. @type {(name: string) => [string, any][]} */
   places(name) {
-    const { place } = RULES.fields[name];
-    const said = (/** @type {Part} */ part, /** @type {string} */ each) =>
-      part.has(each) && !same(part.raw(each), ABSENT[name]);
-    /** @type {(part: Part) => [Part, string][]} */
-    const within = (part) => namesOf(name).flatMap((each) => (said(part, each) ? [[part, each]] : []));
+    const { place, silent = null } = RULES.fields[name];
+    /** @type {(part: Part) => [string, any][]} */
+    const within = (part) => {
+      const stated = namesOf(name).filter((each) => part.has(each) && !same(part.raw(each), silent));
+      return stated.map((each) => [part.path(each), part.raw(each)]);
+    };
     const inside = place === "file" ? [] : within(this.part);
     const alone = place === "rotation" || (inside.length > 0 && this.part.apart);
     const found = alone ? inside : [...inside, ...within(this.body)];
-    for (const [part, each] of found) this.used.add(part.path(each));
+    for (const [path] of found) this.used.add(path);
     return found;
   }
 
-  /** @param {string} name */
+  /** How an error names a field. @type {(name: string) => string} */
   path(name) {
-    if (!Object.hasOwn(RULES.fields, name)) return this.part.path(name);
-    const [[part, each]] = [
-      ...this.places(name),
-      [RULES.fields[name].place === "rotation" ? this.part : this.body, name],
-    ];
-    return /** @type {Part} */ (part).path(/** @type {string} */ (each));
+    const rule = own(RULES.fields, name);
+    if (!rule) return this.part.path(name);
+    const usual = [rule.place, rule.missed_in].includes("rotation") ? this.part : this.body;
+    return this.places(name)[0]?.[0] ?? usual.path(name);
   }
 
-  /** A field under any of its names, checked, or null; an error where two places disagree. */
-  get(/** @type {string} */ name, /** @type {boolean} */ agreed = false) {
-    const found = this.places(name);
-    const values = found.map(([part, each]) => checked(name, part.path(each), part.raw(each)));
-    found.forEach(([part, each], i) => {
-      if (same(values[i], values[0])) return;
-      const [field, other] = [found[0][0].path(found[0][1]), part.path(each)];
-      const words = { value: values[0], other, other_value: values[i] };
+  /** A field, checked, or null; an error where two places disagree. @type {(name: string, agreed?: boolean) => any} */
+  get(name, agreed = false) {
+    const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
+    for (const [other, value] of found) {
+      const [field, first] = found[0];
+      if (same(value, first)) continue;
+      const words = { value: first, other, other_value: value };
       if (agreed || !RULES.fields[name].may_differ) throw configError("contradiction", field, words);
       this.notes.add("lengths differ", { field, other });
-    });
-    return values[0] ?? null;
+    }
+    return found[0]?.[1] ?? null;
   }
 
-  /** @param {string} name */
+  /** The architecture's own value of a field, or null. @type {(name: string) => any} */
   default(name) {
     return own(own(RULES.defaults, this.facts.model_type) ?? {}, name) ?? null;
   }
 
-  /** A field, or the architecture's own value of it with a remark. */
-  taken(/** @type {string} */ name, /** @type {boolean} */ silently = false) {
-    const stated = Object.hasOwn(RULES.fields, name) ? this.get(name) : null;
+  /** A field, or the architecture's own value of it with a remark. @type {(name: string, silently?: boolean) => any} */
+  taken(name, silently = false) {
+    const stated = own(RULES.fields, name) ? this.get(name) : null;
     const value = stated ?? this.default(name);
     if (stated !== null || value === null || silently) return value;
-    const words = { field: name.split("_of_a_bare")[0], value: formatValue(value), model_type: this.facts.model_type };
+    const words = { field: name.split("_of_a_bare")[0], value, model_type: this.facts.model_type };
     this.notes.add("default taken", words);
     return value;
   }
 
-  /**
-   * The value of an expression.
-   * @param {any} expression
-   * @returns {any}
-   */
+  /** The value of an expression. @type {(expression: any) => any} */
   value(expression) {
     if (typeof expression === "string" && expression.startsWith("@")) {
       const name = expression.slice(1);
@@ -143,3 +106,60 @@ export class Table {
     return EAGER[operator](...operands.map((operand) => this.value(operand)));
   }
 }
+
+/** Whether a condition is neither null nor false; 0 holds. @type {(value: any) => boolean} */
+const holds = (value) => value !== null && value !== false;
+
+/** The coordinate by which each pair turns. @type {(sections: number[], order: string) => number[]} */
+export function pairAxes(sections, order) {
+  if (order !== "rows and columns first") return sectionAxes(sections, order);
+  const [rows, columns, times] = sections; // ERNIE: rows and columns take turns, then times
+  return [...range(0, rows + columns - 1).map((i) => 1 + (i % 2)), ...Array(times).fill(0)];
+}
+
+/** How many pairs turn by each coordinate. @type {(axes: number[]) => number[]} */
+export const sectionsOf = (axes) =>
+  range(0, Math.max(...axes)).map((axis) => axes.filter((each) => each === axis).length);
+
+/** Operators of operands as they are written. @type {Record<string, (table: any, ...operands: any[]) => any>} */
+export const LAZY = {
+  all: (table, ...each) => each.every((one) => holds(table.value(one))),
+  any: (table, ...each) => each.some((one) => holds(table.value(one))),
+  if: (table, test, then, other) => table.value(holds(table.value(test)) ? then : other),
+  or: (table, ...each) => each.reduce((found, one) => found ?? table.value(one), null),
+  has: (table, name) => table.places(name).length > 0,
+  default: (table, name) => table.taken(name),
+  ours: (table, name) => table.taken(name, true),
+  agreed: (table, name) => table.get(name, true),
+  path: (table, name) => table.path(name),
+  inside: (table, name) => table.part.has(name),
+  named: (table, name) => table.body.has(name),
+  list: (table, name) => Array.isArray(table.body.raw(name)),
+  in: (table, item, name) => namesIn(name).includes(table.value(item)),
+  entry: (table, name, item) => phraseOf(RULES[name][table.value(item)]),
+  names: (_, ...names) => listed(names.flatMap(namesIn)),
+  checked: (table, name, item, at) => checked(name, table.path(at ?? name), table.value(item)),
+};
+
+/** The names in a list or a table of the rules. @type {(name: string) => string[]} */
+const namesIn = (name) => (Array.isArray(RULES[name]) ? RULES[name] : Object.keys(RULES[name]));
+
+/** Operators of values. @type {Record<string, (...operands: any[]) => any>} */
+export const EAGER = {
+  not: (value) => !holds(value),
+  "=": same,
+  "<": (a, b) => a < b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  int: Math.trunc,
+  divides: (a, b) => b % a === 0,
+  sum: (values) => values && sum(values),
+  length: (values) => values.length,
+  axes: pairAxes,
+  dealt: (sections) => same(sectionsOf(pairAxes(sections, "interleaved")), sections),
+  "softmax scale": (factor, mscale) => Math.round(yarnMscale(factor, mscale) ** 2 * 1e4) / 1e4,
+  backwards: (width, base, trained, betaFast, betaSlow, truncate) => {
+    const [low, high] = rampEnds(width, trained, { betaFast, betaSlow, truncate, base });
+    return low > high;
+  },
+};

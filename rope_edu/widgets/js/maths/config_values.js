@@ -1,25 +1,23 @@
 // Values of a config: their ranges, how a sentence shows them, and the objects that hold them.
-
 import { CONFIG_RULES as WRITTEN } from "../data/config_rules.js";
 import { phraseOf } from "../lib/phrase.js";
 
 /** @type {any} */
 export const RULES = WRITTEN;
 const FIELDS = RULES.fields;
-const PLAIN = ["allowed", "why", "detail", "other", "rule", "nest", "fields", "model_type"]; // words shown as they are
+const PLAIN = ["allowed", "why", "detail", "field", "fields", "other", "rule", "nest", "model_type"]; // not formatted
 
 /** A config that says too little, too much or two things. */
 export class ConfigError extends Error {
   /**
    * @param {string} reason
    * @param {string} field
-   * @param {string} sentence
-   * @param {string[]} choices
-   * @param {Record<string, any>} [words] of the sentence
+   * @param {Record<string, string>} words of the sentence
+   * @param {string[]} [choices]
    */
-  constructor(reason, field, sentence, choices, words = {}) {
-    super(sentence);
-    Object.assign(this, { reason, field, choices, words });
+  constructor(reason, field, words, choices = []) {
+    super(filled(RULES.refusals[reason], { field, ...words }));
+    Object.assign(this, { reason, field, words, choices });
   }
 }
 
@@ -27,10 +25,13 @@ export class ConfigError extends Error {
  * The error of a reason, its values formatted.
  * @type {(reason: string, field: string, words?: Record<string, any>, choices?: string[]) => ConfigError}
  */
-export function configError(reason, field, words = {}, choices = []) {
-  const shown = Object.entries(words).map(([name, word]) => [name, PLAIN.includes(name) ? word : formatValue(word)]);
-  const told = Object.fromEntries(shown);
-  return new ConfigError(reason, field, filled(RULES.refusals[reason], { field, ...told }), choices, told);
+export const configError = (reason, field, words = {}, choices) =>
+  new ConfigError(reason, field, shown(words), choices);
+
+/** The words of a sentence, its values formatted. @type {(words: Record<string, any>) => Record<string, string>} */
+export function shown(words) {
+  const all = Object.entries(words);
+  return Object.fromEntries(all.map(([name, word]) => [name, PLAIN.includes(name) ? word : formatValue(word)]));
 }
 
 /** A sentence of the rules with its words. @type {(sentence: string, words: Record<string, any>) => string} */
@@ -38,47 +39,48 @@ export const filled = (sentence, words) => phraseOf(sentence).replace(/\{(\w+)\}
 
 /**
  * The entry of an object under a key of its own, such as a name from a file; undefined where it has none.
- * @param {Record<string, any>} object
- * @param {any} key
+ * @type {(object: Record<string, any>, key: any) => any}
  */
 export const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
 
-/** The error of an absent field. @type {(field: string, name: string) => ConfigError} */
-export const missing = (field, name) =>
-  configError("missing", field, { why: phraseOf(own(RULES.why_missing, name) ?? RULES.why_missing.rule) });
+/** The first letters of a text, at most so many. @type {(text: string, most: number) => string} */
+export const cut = (text, most) => [...text.slice(0, 2 * most)].slice(0, most).join("");
 
 /** A value as sentences show it, at most 60 characters. @type {(value: any) => string} */
 export function formatValue(value) {
   let text = String(value);
   if (typeof value === "number") text = formatNumber(value);
-  else if (typeof value === "string") text = JSON.stringify([...value.slice(0, 122)].slice(0, 61).join(""));
+  else if (typeof value === "string") text = JSON.stringify(cut(value, 61));
   else if (Array.isArray(value)) {
     const items = value.slice(0, 16).map((item) => (Array.isArray(item) ? "[…]" : formatValue(item)));
     text = `[${items.join(", ")}${value.length > 16 ? ", …]" : "]"}`;
   } else if (isObject(value)) text = "an object";
-  const letters = [...text];
-  return letters.length <= 60 ? text : `${letters.slice(0, 59).join("")}…`;
+  return [...text].length <= 60 ? text : `${cut(text, 59)}…`;
 }
 
 /** @param {number} value */
 function formatNumber(value) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf"; // as Python writes it
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value);
-  const [digits, power] = value.toExponential(11).split("e");
-  if (Number(power) >= -4 && Number(power) < 12) return String(Number(value.toPrecision(12)));
-  return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  return Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : general(value, 12);
+}
+
+/** A number with so many digits, as Python's "g" has it. @type {(value: number, digits: number) => string} */
+export function general(value, digits) {
+  const [mantissa, power] = value.toExponential(digits - 1).split("e");
+  if (Number(power) >= -4 && Number(power) < digits) return String(Number(value.toPrecision(digits)));
+  return `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
 
 /** Names, quoted, as a sentence lists them. @type {(names: string[]) => string} */
 export const listed = (names) => names.map((name) => `"${name}"`).join(", ");
 
-/** A value that its field allows, or the error that names its path. */
-export function checked(/** @type {string} */ name, /** @type {string} */ path, /** @type {any} */ value) {
+/** A value that its field allows, or an error. @type {(name: string, path: string, value: any) => any} */
+export function checked(name, path, value) {
   const rule = FIELDS[name];
-  const good = KINDS[rule.kind];
+  const good = (/** @type {any} */ each) => KINDS[rule.kind](each, rule);
   const whole = rule.list
-    ? Array.isArray(value) && value.length >= 1 && value.length <= 65536 && value.every((each) => good(each, rule))
-    : good(value, rule);
+    ? Array.isArray(value) && value.length >= 1 && value.length <= 65536 && value.every(good)
+    : good(value);
   if (!whole) throw configError("out of range", path, { allowed: phraseOf(rule.allowed), value });
   return own(rule.same_as ?? {}, value) ?? value;
 }
@@ -107,5 +109,60 @@ export function same(a, b) {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
 
+/** An object of a config and its path; null is the same as absent. */
+export class Part {
+  /**
+   * @param {Record<string, any>} values
+   * @param {string} [start]
+   * @param {Record<string, string>} [paths] of fields that stand elsewhere
+   * @param {boolean} [apart] holds for some layers only: the fields beside it may differ
+   * @param {string[]} [added] fields that do not stand in the object itself
+   */
+  constructor(values, start = "", paths = {}, apart = false, added = []) {
+    this.values = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+    this.start = start;
+    this.paths = paths;
+    this.apart = apart;
+    this.added = added;
+  }
+
+  /** An unchecked value, or null; "attn_config.rope_theta" is a field of an object. @type {(name: string) => any} */
+  raw(name) {
+    if (Object.hasOwn(this.values, name) || !name.includes(".")) return own(this.values, name) ?? null;
+    const [outer, inner] = name.split(".", 2);
+    const within = own(this.values, outer);
+    return isObject(within) ? (own(within, inner) ?? null) : null;
+  }
+
+  /** @type {(name: string) => boolean} */
+  has(name) {
+    return this.raw(name) !== null;
+  }
+
+  /** The name of a field in an error: its path from the top of the file. @type {(name: string) => string} */
+  path(name) {
+    return own(this.paths, name) || [this.start, name].filter(Boolean).join(".");
+  }
+
+  /** @returns {Record<string, string>} the path of each field */
+  allPaths() {
+    return Object.fromEntries(Object.keys(this.values).map((name) => [name, this.path(name)]));
+  }
+}
+
 /** All names of a field, the most usual first. @type {(field: string) => string[]} */
 export const namesOf = (field) => FIELDS[field].names ?? [field];
+
+/** Remarks as [kind, sentence], each once. @extends {Array<[string, string]>} */
+export class Notes extends Array {
+  /** @type {(kind: string, words?: Record<string, any>) => void} */
+  add(kind, words = {}) {
+    const text = filled(RULES.remarks[kind], shown(words));
+    if (!this.some(([, told]) => told === text)) this.push([kind, text]);
+  }
+
+  /** Note a base that transformers 5 loses. @type {(how: string, words?: Record<string, any>) => void} */
+  lost(how, words = {}) {
+    this.add("theta lost by 5", { detail: filled(RULES.how_lost[how], shown(words)) });
+  }
+}

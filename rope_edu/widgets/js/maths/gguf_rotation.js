@@ -1,14 +1,28 @@
 // The rotation that a GGUF states: its keys as the fields of a config, read by the same rules.
 import { GGUF } from "../data/gguf.js";
 import { readConfig } from "./config.js";
-import { ConfigError, configError, filled, formatValue, own, RULES } from "./config_values.js";
+import { STILL } from "./config_kinds.js";
+import { ConfigError, configError, Notes, own } from "./config_values.js";
 
 /** @type {any} */
 export const FACTS = GGUF.facts;
 /** @type {Record<string, string>} */
 export const KEYS = GGUF.keys;
 const [LONG, SHORT, FACTORS] = ["factors_long", "factors_short", "freqs"].map((name) => `rope_${name}.weight`);
-const INSIDE = "rope_scaling.";
+/** By a rule that has more than a factor. @type {Record<string, string[]>} */
+const WANTED = {
+  longrope: ["original_max_position_embeddings", "attention_factor"],
+  yarn: ["original_max_position_embeddings", "beta_fast", "beta_slow"],
+};
+
+/** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
+/** The fields that each kind of layers changes; null: no rotation. @typedef {Map<string | null, any>} Kinds */
+
+/** [field, key] of fields outside, in the object of a scaling, and of sliding layers. */
+const [OUTSIDE, SCALING, SLIDING] = ["", "rope_scaling.", "sliding_attention."].map((object) => {
+  const inside = Object.entries(KEYS).filter(([field]) => field.slice(0, field.indexOf(".") + 1) === object);
+  return inside.map(([field, key]) => [field.slice(object.length), key]);
+});
 
 /**
  * A Reading for each kind of a GGUF's layers.
@@ -27,85 +41,63 @@ export function readGguf(values, seqLen = null) {
   return [...kinds.keys()].map((label) => readingOf({ arch, get, values }, label, kinds, seqLen));
 }
 
-/** @typedef {{arch: string, get: (key: string) => any, values: Record<string, any>}} Keys */
-/** @typedef {Map<string | null, Record<string, any> | null>} Changes what each kind of layers changes; null: no rotation */
-
-/** @type {[string | null, any][]} */
-const NOPE = [null, "nope"].map((label, i) => [label, i ? null : {}]);
-/** @type {[string | null, any][]} */
-const STILL_WHERE_FULL = ["sliding_attention", "full_attention"].map((label, i) => [label, i ? null : {}]);
-
-/** @type {(arch: string, get: (key: string) => any) => Changes} */
+/** @type {(arch: string, get: (key: string) => any) => Kinds} */
 function kindsOf(arch, get) {
   const window = get("attention.sliding_window");
-  const slides = Array.isArray(window) ? window.length > 0 : Boolean(window);
+  const slides = Boolean(window?.length ?? window);
   const still = own(FACTS.still, arch);
-  if (still === "nope") {
+  if (still === STILL) {
     const allTurn = FACTS.rotates_everywhere_without_window.includes(arch) && window === 0;
-    return new Map(allTurn ? NOPE.slice(0, 1) : NOPE);
+    const all = /** @type {Kinds} */ (new Map([[null, {}]]));
+    return allTurn ? all : all.set(STILL, null);
   }
-  if (still && slides) return new Map(STILL_WHERE_FULL);
-  const stated = {
-    rope_theta: get("rope.freq_base_swa"),
-    rotary_dim: get("rope.dimension_count_swa"),
-    head_dim: get("attention.key_length_swa"),
-  };
-  /** @type {Record<string, any>} */
-  let changes = Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== null));
-  const known = slides ? own(FACTS.sliding_layers, arch) : undefined;
-  if (!Object.keys(changes).length && !known) return new Map([[null, {}]]);
-  if (known?.base !== undefined) changes = { rope_theta: known.base, ...changes };
-  if (known?.factor === 1) changes.rope_scaling = null;
-  return new Map([
-    ["full_attention", {}],
-    ["sliding_attention", changes],
-  ]);
+  if (still && slides) return new Map(Object.entries({ sliding_attention: {}, full_attention: null }));
+  const changes = { ...(slides ? own(FACTS.sliding_layers, arch) : {}) };
+  for (const [field, key] of SLIDING) if (get(key) !== null) changes[field] = get(key);
+  if (!Object.keys(changes).length) return new Map([[null, {}]]);
+  return new Map(Object.entries({ full_attention: {}, sliding_attention: changes }));
 }
 
-/** The value of a field; where it is listed by layer, the one that is not 0. @type {(keys: Keys, field: string) => any} */
-function one({ arch, get }, field) {
-  const value = get(KEYS[field]);
-  if (!Array.isArray(value) || field === `${INSIDE}mrope_section`) return value;
+/** The value of a key; where it is listed by layer, the one that is not 0. @type {(keys: Keys, key: string) => any} */
+function one({ arch, get }, key) {
+  const value = get(key);
+  if (!Array.isArray(value) || key === KEYS["rope_scaling.mrope_section"]) return value;
   const found = [...new Set(value.filter(Boolean))];
-  const words = { value: "every layer" };
-  if (found.length > 1) throw configError("several in one kind", `${arch}.${KEYS[field]}`, words);
+  if (found.length > 1) throw configError("several in one kind", `${arch}.${key}`, { value: "every layer" });
   return found[0] ?? null;
 }
 
 /** The fields of a config that say the same. @type {(keys: Keys) => Record<string, any>} */
 function fieldsOf(keys) {
-  const outside = Object.keys(KEYS).filter((name) => !name.startsWith(INSIDE));
   /** @type {Record<string, any>} */
-  const fields = Object.fromEntries(outside.map((name) => [name, one(keys, name)]));
+  const fields = Object.fromEntries(OUTSIDE.map(([name, key]) => [name, one(keys, key)]));
   fields.rope_interleave = FACTS.interleaved.includes(keys.arch);
   fields.rope_theta ??= 10000;
   if (keys.get("attention.kv_lora_rank") && fields.rotary_dim) fields.head_dim = fields.rotary_dim; // of MLA
-  const stated = Object.entries(fields).filter(([, value]) => value !== null);
-  return { ...Object.fromEntries(stated), rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
+  return { ...fields, rope_scaling: scalingOf(keys, fields.max_position_embeddings) };
 }
 
 /** @type {(keys: Keys, longest: number | null) => Record<string, any>} */
 function scalingOf(keys, longest) {
-  const names = Object.keys(KEYS).filter((name) => name.startsWith(INSIDE));
-  const stated = Object.fromEntries(names.map((name) => [name.slice(INSIDE.length), one(keys, name)]));
+  const stated = Object.fromEntries(SCALING.map(([name, key]) => [name, one(keys, key)]));
   const factor = stated.factor ?? keys.get("rope.scale_linear");
-  const sort = stated.rope_type || "linear";
-  const lists = { short_factor: own(keys.values, SHORT) ?? null, long_factor: own(keys.values, LONG) ?? null };
-  let [scaling, wanted] = [/** @type {Record<string, any>} */ ({ rope_type: "default" }), /** @type {string[]} */ ([])];
-  if (sort === "longrope" || lists.long_factor) {
-    scaling = { rope_type: "longrope", ...lists, attention_factor: stated.attention_factor ?? 1 };
-    wanted = ["original_max_position_embeddings"];
-  } else if (!(sort === "none" || (sort === "linear" && [null, 0, 1].includes(factor)))) {
-    scaling = { rope_type: sort, factor: factor || 1 };
-    if (sort === "yarn") wanted = ["original_max_position_embeddings", "beta_fast", "beta_slow"];
-    if (sort === "yarn") stated.original_max_position_embeddings ??= longest;
-    if (sort === "yarn") Object.assign(scaling, mscales(keys.arch, stated.mscale_all_dim));
+  let rule = stated.rope_type || "linear";
+  /** @type {Record<string, any>} */
+  let scaling = {};
+  if (rule === "longrope" || own(keys.values, LONG)) {
+    const [short_factor, long_factor] = [SHORT, LONG].map((name) => own(keys.values, name) ?? null);
+    [rule, scaling] = ["longrope", { short_factor, long_factor, attention_factor: 1 }];
+  } else if (rule === "none" || (rule === "linear" && [null, 0, 1].includes(factor))) rule = "default";
+  else scaling.factor = factor || 1;
+  if (rule === "yarn") {
+    Object.assign(scaling, mscales(keys.arch, stated.mscale_all_dim), { original_max_position_embeddings: longest });
   }
-  for (const name of wanted) if (stated[name] !== null && stated[name] !== undefined) scaling[name] = stated[name];
-  const sections = stated.mrope_section;
-  if (!Array.isArray(sections) || !sections.some(Boolean)) return scaling;
-  const interleaved = FACTS.sections_in_turn.includes(keys.arch);
-  return { ...scaling, mrope_section: sections.filter(Boolean), mrope_interleaved: interleaved };
+  for (const name of own(WANTED, rule) ?? []) scaling[name] = stated[name] ?? scaling[name] ?? null;
+  if (Array.isArray(stated.mrope_section) && stated.mrope_section.some(Boolean)) {
+    scaling.mrope_section = stated.mrope_section.filter(Boolean);
+    scaling.mrope_interleaved = FACTS.sections_in_turn.includes(keys.arch);
+  }
+  return { rope_type: rule, ...scaling };
 }
 
 /** @type {(arch: string, stated: number | null) => Record<string, number>} */
@@ -115,34 +107,30 @@ function mscales(arch, stated) {
   return { mscale: FACTS.mscale_is_all_dim.includes(arch) ? scale : 1, mscale_all_dim: scale };
 }
 
-/** @type {(keys: Keys, label: string | null, kinds: Changes, seqLen: number | null) => any} */
+/** What one kind does. @type {(keys: Keys, label: string | null, kinds: Kinds, seqLen: number | null) => any} */
 function readingOf(keys, label, kinds, seqLen) {
   const changes = kinds.get(label) ?? null;
-  const fields = { ...fieldsOf(keys), ...(changes ?? { position_embedding_type: "nope" }) };
-  let reading = named(keys, () => readConfig(fields, null, seqLen));
+  let reading = read(keys.arch, { ...fieldsOf(keys), ...(changes ?? { position_embedding_type: STILL }) }, seqLen);
   const factors = own(keys.values, FACTORS);
   if (factors && changes && label !== "sliding_attention") reading = divided(reading, factors);
-  const growth = keys.get("rope.scaling.attn_factor");
-  if (reading.ropeType === "yarn" && growth > 0) {
-    reading = { ...reading, attentionFactor: reading.attentionFactor * growth };
-  }
+  const growth = reading.ropeType === "yarn" ? keys.get("rope.scaling.attn_factor") : null;
+  if (growth > 0) reading = { ...reading, attentionFactor: reading.attentionFactor * growth };
   const layerTypes = [...kinds.keys()].filter((each) => each !== null);
   return { ...reading, layerType: label, layerTypes, remarks: remarksOf(keys, reading) };
 }
 
-/** A reading, whose errors name the key of a GGUF. @type {(keys: Keys, read: () => any) => any} */
-function named({ arch }, read) {
+/** A reading whose errors name the key of a GGUF. @type {(arch: string, fields: any, seqLen: number | null) => any} */
+function read(arch, fields, seqLen) {
   try {
-    return read();
+    return readConfig(fields, null, seqLen);
   } catch (error) {
     const { reason, field, words, choices } = /** @type {any} */ (error);
-    if (!reason || !own(KEYS, field)) throw error;
-    const key = `${arch}.${KEYS[field]}`;
-    throw new ConfigError(reason, key, filled(RULES.refusals[reason], { ...words, field: key }), choices, words);
+    if (!own(KEYS, field)) throw error;
+    throw new ConfigError(reason, `${arch}.${KEYS[field]}`, words, choices);
   }
 }
 
-/** @type {(reading: any, factors: number[]) => any} */
+/** A reading, its frequencies divided by the file's factors. @type {(reading: any, factors: number[]) => any} */
 function divided(reading, factors) {
   const words = { pairs: reading.invFreq.length, value: factors.length };
   const good = words.pairs === words.value && factors.every((each) => Number.isFinite(each) && each > 0);
@@ -153,14 +141,12 @@ function divided(reading, factors) {
 
 /** @type {(keys: Keys, reading: any) => [string, string][]} */
 function remarksOf({ arch, values }, reading) {
-  const remarks = reading.remarks.filter((/** @type {[string, string]} */ [kind]) => kind !== "theta lost by 4");
-  const say = (/** @type {string} */ kind, /** @type {any} */ words) =>
-    remarks.push([kind, filled(RULES.remarks[kind], words)]);
-  if (![...FACTS.interleaved, ...FACTS.half_split].includes(arch)) say("layout assumed", { value: formatValue(arch) });
-  const known = [...Object.values(KEYS), ...GGUF.also_read.map((/** @type {string} */ each) => `rope.${each}`)];
-  const unread = Object.keys(values).filter(
-    (key) => key.startsWith(`${arch}.rope.`) && !known.includes(key.slice(arch.length + 1)),
-  );
-  if (unread.length) say("not read", { fields: unread.slice(0, 6).join(", ") });
-  return remarks;
+  const kept = reading.remarks.filter((/** @type {[string, string]} */ [kind]) => kind !== "theta lost by 4");
+  const notes = /** @type {Notes} */ (Notes.from(kept));
+  if (![...FACTS.interleaved, ...FACTS.half_split].includes(arch)) notes.add("layout assumed", { value: arch });
+  const known = [...Object.values(KEYS), ...GGUF.also_read];
+  const ours = Object.keys(values).filter((key) => key.startsWith(`${arch}.rope.`));
+  const unread = ours.filter((key) => !known.includes(key.slice(arch.length + 1)));
+  if (unread.length) notes.add("not read", { fields: unread.slice(0, 6).join(", ") });
+  return [...notes];
 }

@@ -2,7 +2,7 @@
 import { shortest } from "../lib/gguf_bytes.js";
 import { pythonOf, readConfig } from "./config.js";
 import { bodyOf } from "./config_layers.js";
-import { configError, isObject } from "./config_values.js";
+import { configError, isObject, Notes } from "./config_values.js";
 import { FACTS, readGguf } from "./gguf_rotation.js";
 
 /** @typedef {{name: string, form: string, model: string, readings: any[], config: any, permuted: boolean}} Statement */
@@ -28,11 +28,8 @@ export function readKinds(config, seqLen = null) {
 const isGguf = (config) => isObject(config) && Object.hasOwn(config, "general.architecture");
 
 /**
- * The rotations that a file states.
- * @param {any} config its content
- * @param {string} name of the file, in sentences
- * @param {number | null} [seqLen]
- * @returns {Statement}
+ * The rotations that a file states: its content, and its name in sentences.
+ * @type {(config: any, name: string, seqLen?: number | null) => Statement}
  */
 export function statementOf(config, name, seqLen = null) {
   if (isGguf(config)) {
@@ -41,7 +38,7 @@ export function statementOf(config, name, seqLen = null) {
     return { name, form: "GGUF", model, readings: readGguf(config, seqLen), config, permuted };
   }
   const readings = readKinds(config, seqLen);
-  const model = bodyOf(config, () => {}).family;
+  const [, model] = bodyOf(config, new Notes());
   return { name, form: "config.json", model, readings, config, permuted: false };
 }
 
@@ -56,11 +53,9 @@ export function inFloat32(value) {
 export const kept = (statement) =>
   statement.form === "GGUF" ? statement : statementOf(inFloat32(statement.config), statement.name);
 
-/** The reading of a kind of layers; undefined if there is none. */
-export function kindOf(/** @type {Statement} */ { readings }, /** @type {string | null} */ label) {
-  const find = (/** @type {string | null} */ wanted) => readings.find(({ layerType }) => layerType === wanted);
-  return find(label) ?? find(null);
-}
+/** The reading of a kind of layers, if any. @type {(statement: Statement, label: string | null) => any} */
+export const kindOf = ({ readings }, label) =>
+  readings.find(({ layerType }) => layerType === label) ?? readings.find(({ layerType }) => layerType === null);
 
 /** The content of a text, or the error that says why there is none. @param {string} text */
 export function contentOf(text) {
@@ -76,9 +71,7 @@ export const lineOf = (reading, config) => (isGguf(config) ? 'rotation_of("model
 
 /**
  * The reading of a text, of one kind of layers; a text that cannot be read gives {refused}.
- * @param {string} text
- * @param {string | null} layerType
- * @param {number | null} seqLen
+ * @type {(text: string, layerType: string | null, seqLen: number | null) => any}
  */
 export function readAny(text, layerType, seqLen) {
   try {
