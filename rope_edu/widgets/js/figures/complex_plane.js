@@ -183,7 +183,8 @@ function makeChart(pen, box, values, xLabel, yLabel) {
      * The values from a position on, as dots on a line; returns the dots.
      * @param {{dash?: string, r?: number, from?: number}} [style]
      */
-    dotted(list, fill, { dash, r = 3, from = 0 } = {}) {
+    dotted(list, fill, style = {}) {
+      const { dash, r = 3, from = 0 } = style;
       const dots = list.map((value, i) => [X(from + i), Y(value), r]);
       pen.curve(dots, { stroke: fill, width: 1.8, dash });
       pen.circles(dots, { fill });

@@ -157,7 +157,7 @@ function drawSlowed(pen, box, { rule }, { factor, slowed, short, complete }) {
   pen.text(box.x + 6, y < box.y + 20 ? y + 16 : y - 6, words, { size: 12 });
 }
 
-/** @type {Figure["draw"]} */
+/** @param {any} pen @param {any} state @param {{width: number, way?: Way}} size */
 function draw(pen, state, { width, way }) {
   const all = measured(state);
   const { rail, key, fast, slow, chart } = parts(width);

@@ -9,6 +9,7 @@ import { FACTS, readGguf } from "./gguf_rotation.js";
 
 /** A Reading for each kind of layers of a config. @type {(config: any, seqLen?: number | null) => any[]} */
 export function readKinds(config, seqLen = null) {
+  /** @type {any} */
   let first = null;
   /** @type {string[]} */
   let labels;
