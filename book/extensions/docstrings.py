@@ -14,7 +14,8 @@ from sphinx.ext.autodoc.mock import _MockObject
 
 LISTED = ("Args:", "Attributes:", "Raises:")
 TOLD = ("Returns:", "Yields:")
-WRITTEN_OUT = "Array | Sequence[float] | Sequence[Sequence[float]] | float"  # rope_edu.arrays.ArrayLike
+SEQUENCE = "~collections.abc.Sequence"
+WRITTEN_OUT = f"~rope_edu.arrays.Array | {SEQUENCE}[float] | {SEQUENCE}[{SEQUENCE}[float]] | float"
 ENTRY = re.compile(r"\*{0,2}\w[\w, /*`]*?: (?=\S)")
 
 
@@ -85,7 +86,7 @@ def escaped(text: str) -> str:
 def shorten(*event: object) -> tuple[object, object]:
     """Write `ArrayLike` in a signature, where autodoc writes out what it stands for."""
     *_, signature, returned = event
-    return signature and str(signature).replace(WRITTEN_OUT, "ArrayLike"), returned
+    return signature and str(signature).replace(WRITTEN_OUT, "~rope_edu.arrays.ArrayLike"), returned
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
