@@ -1,7 +1,5 @@
 """The types of arrays: whatever array_api_compat knows, and what can be made into one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 

@@ -7,8 +7,6 @@ cache       append a word: do the earlier keys and values stay?
 cost        for 1,000 tokens in one head of 64: on how many numbers must it compute?
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A file's rotations, whatever the file is: a config.json, the folder of a checkpoint, a GGUF."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,14 +32,14 @@ class Statement:
     readings: tuple[Reading, ...]
     config: dict[str, Any] | None = None
 
-    def at(self, seq_len: int | None) -> Statement:
+    def at(self, seq_len: int | None) -> "Statement":
         """Return the statement for a text of so many tokens; it differs for rules that depend on the length."""
         if self.config is None:
             return replace(self, readings=read_gguf(self.path, seq_len)[1])
         return replace(self, readings=read_kinds(self.config, seq_len))
 
     @cached_property
-    def kept(self) -> Statement:
+    def kept(self) -> "Statement":
         """The statement with its numbers in float32, as a GGUF keeps them."""
         if self.config is None:
             return self

@@ -4,8 +4,6 @@ The weights are never read. Lengths are checked against the size of the file bef
 arrays longer than `LONGEST` are skipped, and what is no GGUF, cut or too large gets a sentence.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@ r"""The rotation that a GGUF states: its keys as the fields of a config, read by
 What llama.cpp knows by the architecture alone (which features pair, which layers do not rotate) is in gguf.json.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path

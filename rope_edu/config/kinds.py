@@ -1,7 +1,5 @@
 r"""Kinds of layers: the rotation's parameters that a config states for each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rope_edu.config.table import Table

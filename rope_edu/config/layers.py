@@ -1,7 +1,5 @@
 r"""The language model's part of a config, and the layers of it that are asked for."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

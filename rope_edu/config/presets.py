@@ -1,7 +1,5 @@
 """Configs of real models, the fields that matter for their rotation, each with where its numbers come from."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@ r"""Read a model's config.json: which rotation it states, and what in it a reade
 The rules are the tables of rules.json, which JavaScript reads too.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ Its other entries are words of the sentence. An expression is a literal, a refer
 of the file), or a list [operator, operands …]. JavaScript has its own interpreter of the same file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@ r"""The tensors of a checkpoint, safetensors or GGUF: their places from the head
 Nothing in a header is trusted: sizes are checked against the file before anything is read.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

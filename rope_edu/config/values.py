@@ -1,7 +1,5 @@
 r"""Values of a config: their ranges, how sentences show them, and the objects that hold them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Collection, Iterable

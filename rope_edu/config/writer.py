@@ -1,7 +1,5 @@
 r"""Write a rotation back as the fields of a config.json, in either spelling of transformers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

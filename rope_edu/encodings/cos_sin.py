@@ -3,8 +3,6 @@ r"""Rotate by cosines and sines that are there: in few passes, and with no array
 `rotary.apply_rope` takes them of angles and ends here; `fast` has them in a table and comes here without numba.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import sys

@@ -10,8 +10,6 @@ the cache, were 6 % faster in one case of four and up to a quarter slower in the
 This module needs numba; `plan` imports it at the first call. Compiling takes seconds; the code is kept on disk.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sys

@@ -1,7 +1,5 @@
 r"""An array to rotate, checked, and planned for the kernel: once for all arrays that look alike."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 r"""Rotate queries and keys by cosines and sines: the way in."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 r"""Rows of cosines and sines: the rotation of each pair at each position, as a kernel reads it."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,7 +42,7 @@ class CosSinRows:
         *leading, _, pairs = rows.shape
         self.shape, self.row_bytes = (*leading, pairs), 2 * pairs * rows.itemsize
 
-    def run(self, start: int, length: int) -> CosSinRows:
+    def run(self, start: int, length: int) -> "CosSinRows":
         """Rows `(length, pairs)` from `start` on, of rows `(seq, pairs)`: a view, made fast."""
         run = CosSinRows.__new__(CosSinRows)
         run.kind, run._kept, run._start = self.kind, self._kept, self._start + start

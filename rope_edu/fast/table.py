@@ -1,7 +1,5 @@
 r"""A table of cosines and sines: built in float64 by angle addition, rounded once, grown on demand."""
 
-from __future__ import annotations
-
 import math
 import sys
 from typing import Any

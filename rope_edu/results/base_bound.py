@@ -3,8 +3,6 @@ r"""How large the base must be: what the search found for many bases and context
 `python book/tools/search_bases.py` searches again (some minutes on one core) and writes base_bound.json.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple

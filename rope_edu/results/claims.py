@@ -1,7 +1,5 @@
 r"""Read the measurements that decide some claims of chapter 23."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 r"""What all result files share: where they lie, the format that each names, predictions written before the runs."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.resources import files

@@ -1,7 +1,5 @@
 r"""Read a grid of training runs: every encoding × task × seed, with curves and tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 r"""Read the trained models that run in the page: weights in 8 bits, and the texts on which the page tests them."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass
 from pathlib import Path

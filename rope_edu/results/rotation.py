@@ -1,7 +1,5 @@
 r"""Read what rotating costs, and how exact it is: ours and the libraries that people run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

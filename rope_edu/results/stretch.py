@@ -1,7 +1,5 @@
 r"""Read the stretching experiment: models trained at one length, tested at up to 16 times it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@ r"""Rules that know no places: what a task gives to whoever only compares letter
 A task on which such a rule scores high does not ask for a position, and a model without one may do it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rope_edu.encodings.validation import check_one_of, check_positive_int

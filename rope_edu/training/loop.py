@@ -5,8 +5,6 @@ holds weights, the optimizer's state, the step and the curve; a run that was kil
 same bits as one that was not (same machine, same number of threads, CPU).
 """
 
-from __future__ import annotations
-
 import io
 import math
 import os
@@ -100,7 +98,7 @@ class TrainingConfig:
         check_positive_number("own_rate", self.own_rate)
         check_one_of("evaluate_on", self.evaluate_on, ("test", "tune"))
 
-    def resolved(self) -> TrainingConfig:
+    def resolved(self) -> "TrainingConfig":
         """Return the same with the task's own values where None stood."""
         task = make_task(self.task)
         names = ("steps", "learning_rate", "length")

@@ -5,8 +5,6 @@ and its leaky form, a window mask, queries that grow with the logarithm of the k
 positions. Every score is held in memory, so it is for small models.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 r"""The models that run in the page, as PyTorch modules."""
 
-from __future__ import annotations
-
 import torch
 
 from rope_edu.encodings import RopeSpec, plain_rope

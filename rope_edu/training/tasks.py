@@ -6,8 +6,6 @@ Every row begins with a first token of its own, which says nothing but "here it 
 places alike sees proportions, and only against something that occurs once can it count.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The keys of a cache, step by step: where each points, where it belongs, and the work that the cache saves."""
 
-from __future__ import annotations
-
 from rope_edu.encodings import dynamic_ntk, rope_angles
 
 HEAD_DIM, BASE, TRAINED, FACTOR = 8, 100, 8, 4

@@ -3,8 +3,6 @@
 A pair is a complex number. A line says something of f(z, m), the pair z at position m, at positions 0 … ``LAST``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

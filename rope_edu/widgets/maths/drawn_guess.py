@@ -1,7 +1,5 @@
 """A curve that a reader has drawn, held against the curve that is true."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

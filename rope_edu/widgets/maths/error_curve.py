@@ -1,7 +1,5 @@
 """The largest error of a pipeline up to a position: where to look, what each step of it adds, and a bound."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

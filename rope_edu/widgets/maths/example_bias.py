@@ -1,7 +1,5 @@
 """A made-up bias for schemes that learn theirs: what a table could hold, and the curve that it gives."""
 
-from __future__ import annotations
-
 import math
 
 from rope_edu.encodings import alibi_slopes, t5_bucket

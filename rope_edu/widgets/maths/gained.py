@@ -1,7 +1,5 @@
 """One pair with a gain on each of its features, before or after the turn, and what that does to a score."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """One small layer of attention over words that are directions in the plane, without any position."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

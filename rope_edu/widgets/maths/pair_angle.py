@@ -1,7 +1,5 @@
 """The angle between two arrows that turn with their positions, and the position that a pointed arrow means."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

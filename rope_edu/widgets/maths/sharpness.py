@@ -1,7 +1,5 @@
 """One key that matches a query among many that do not: its share of the attention, and how spread out it is."""
 
-from __future__ import annotations
-
 import math
 
 

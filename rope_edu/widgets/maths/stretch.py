@@ -1,7 +1,5 @@
 """Rules side by side: one call for each by its name, and the trend of the score under it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

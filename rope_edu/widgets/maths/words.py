@@ -5,8 +5,6 @@ have equal vectors on every machine; the head's matrices are such draws too. The
 weights of the book's five-word sentence are easy to tell apart; any others make the same points.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
