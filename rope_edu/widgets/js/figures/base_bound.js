@@ -64,10 +64,9 @@ function drawCurve(pen, { base, head_dim, context }, width) {
     yTicks: [0, 0.5, 1],
   });
   pen.line(box.x, Y(0), box.x + box.w, Y(0), { stroke: ink.muted, width: 1 });
-  const path = distances.map((r, i) => /** @type {Pair} */ ([X(r), Y(means[i])]));
+  const path = distances.map((r, i) => /** @type {Pair} */ ([X(r), Math.min(Y(means[i]), box.y + box.h)]));
   pen.areas(below(path, Y(0)), { fill: ink.k, opacity: 0.55 });
-  const inside = path.map(([x, y]) => /** @type {Pair} */ ([x, Math.min(y, box.y + box.h)]));
-  pen.curve(inside, { stroke: ink.score, width: 1.8 });
+  pen.curve(path, { stroke: ink.score, width: 1.8 });
 
   const cx = X(context);
   cursor(pen, box, cx, phrase`context ${grouped(context)}`, width);

@@ -344,14 +344,15 @@ function readout(state, { small, shows }) {
       You have drawn ${state.guess.length} of ${KNOTS} steps.`;
   }
   const { limit, scores, looser } = headOf(state);
+  const apart = distance === 1 ? phrase`1 token` : phrase`${distance} tokens`;
   if (!isWhole(state)) {
     const here = fmt(scoreHere(state), 1);
-    return phrase`The ${countOf(state)} fastest of ${pairs} waves are added up. ${distance} tokens apart they make ${here} of the ${fmt(limit, 1)} that all could reach.`;
+    return phrase`The ${countOf(state)} fastest of ${pairs} waves are added up. ${apart} apart they make ${here} of the ${fmt(limit, 1)} that all could reach.`;
   }
   const [here, next] = scores([distance, distance + 1]);
   if (small && shows("waves")) {
     const part = fmt((100 * here) / limit, 0);
-    return phrase`${judged(state)}${distance} tokens apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
+    return phrase`${judged(state)}${apart} apart the waves add up to ${fmt(here, 1)}, ${part} % of the ${fmt(limit, 1)} that they could reach.`;
   }
   const up = stepsUp(withoutCursor(state));
   const [loose, tight] = [grouped(looser([distance])[0]), fmt(limit, 1)];

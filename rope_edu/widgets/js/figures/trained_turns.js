@@ -138,8 +138,12 @@ function readout(state, { shows }) {
   const [complete, back] = [all.filter((pair) => pair.complete).length, all.filter((pair) => pair.back).length];
   const [far, length] = [grouped(times * trained), grouped(trained)];
   if (!shows("map")) {
+    const many = phrase`${fresh.length} of ${all.length} hands point where training never showed one`;
+    const one = phrase`${fresh.length} of ${all.length} hands points where training never showed one`;
     const words = fresh.length
-      ? phrase`${fresh.length} of ${all.length} hands point where training never showed one`
+      ? fresh.length === 1
+        ? one
+        : many
       : phrase`every hand points where training has shown it`;
     return phrase`At ${fmt(times, 2)} times the trained length, ${words}.`;
   }

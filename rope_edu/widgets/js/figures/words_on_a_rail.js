@@ -112,10 +112,11 @@ const places = ({ dog, pig }) => Math.round(pig) - Math.round(dog);
 function readout({ dog, pig, lock, start }) {
   const distance = places({ dog, pig });
   const [far, score] = [Math.abs(distance), fmt(railScore(distance))];
-  const first = start
-    ? Math.round(start) === 1
+  const before = Math.round(start); // whole words of other text
+  const first = before
+    ? before === 1
       ? phrase`1 word of other text comes first: every arrow has turned on.`
-      : phrase`${Math.round(start)} words of other text come first: every arrow has turned on.`
+      : phrase`${before} words of other text come first: every arrow has turned on.`
     : phrase`Each word has turned its arrow by 30° times its position.`;
   return lock
     ? phrase`${first} Dog and pig are ${far} apart, and their score is ${score}, wherever they are.`
