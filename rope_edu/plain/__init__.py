@@ -4,8 +4,8 @@ frequencies.py   how fast each pair of features turns, and its angle at each pos
 absolute.py      add a vector for each position to the word's: from a learned table, or sinusoids
 relative.py      add a term to each score by distance: Shaw, T5, ALiBi, KERPLE, FIRE, Transformer-XL
 rotary.py        RoPE: one pair rotated, then a head in three equal ways, and the score as a function of distance
-layouts.py       the other choice of pairs, and how to convert vectors and weights to it
 dot_product.py   softmax attention with four doors for position, in heads, with a cache
+layouts.py       the other choice of pairs, and how to convert vectors and weights to it
 partial.py       rotate some features, or keep the slow pairs still
 xpos.py          rotate, and let far keys count less
 spatial.py       rotate by height and width of an image, or by time, height and width in a video

@@ -27,7 +27,7 @@ def causal_mask(q_len: int, k_len: int) -> ndarray:
 def attention(
     q: ndarray, k: ndarray, v: ndarray, bias: ndarray | float = 0.0, mask: ndarray | bool = True
 ) -> tuple[ndarray, ndarray]:
-    """softmax(q kᵀ/√d + b) v, masked scores at −∞ (Vaswani 2017, eq. 1)."""
+    """softmax(q kᵀ/√d + b) v, and the weights; masked scores at −∞ (Vaswani 2017, eq. 1)."""
     scores = q @ k.mT / math.sqrt(q.shape[-1]) + bias  # (…, q_len, k_len)
     weights = softmax(np.where(mask, scores, -np.inf))
     return weights @ v, weights
@@ -48,7 +48,7 @@ def attention_head(
     rotate_k: Door = unchanged,
     bias: ndarray | float = 0.0,
 ) -> tuple[ndarray, ndarray]:
-    """One causal head and its four doors; with all of them closed it is NoPE (Kazemnejad 2023)."""
+    """One causal head and its four doors; all closed, it is NoPE, no positional encoding (Kazemnejad 2023)."""
     x = embed(x)  # door 1: the words, (seq, d_model); sinusoidal, learned
     q = rotate_q(x @ w_q.T)  # door 2: the queries, (seq, head_dim); RoPE
     k = rotate_k(x @ w_k.T)  # door 3: the keys; RoPE

@@ -1,4 +1,4 @@
-"""Multi-head latent attention (MLA): content in keys never rotated, position in a narrow key that heads share."""
+"""MLA (multi-head latent attention): q · k, never rotated, plus q′ · k′, rotated, with one k′ for all heads."""
 
 import math
 

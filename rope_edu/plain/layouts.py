@@ -29,7 +29,7 @@ def half_split_to_interleaved(x: ndarray) -> ndarray:
 
 
 def convert_projection(weight: ndarray, n_heads: int) -> ndarray:
-    """(I ⊗ P) Wᵀ: the rows of a stored W_q or W_k reordered in each head (transformers' script for Llama)."""
+    """(I ⊗ P) W, W a stored W_q or W_k, a row per feature: P in each head (transformers' script for Llama)."""
     head_dim = len(weight) // n_heads
     heads = weight.reshape(n_heads, head_dim, -1)  # rows: features of q or k
     return heads[:, layout_permutation(head_dim)].reshape(weight.shape)

@@ -13,7 +13,7 @@ def elu_plus_one(x: ndarray) -> ndarray:
 
 
 def linear_weights(q: ndarray, k: ndarray, angles: ndarray) -> ndarray:
-    """⟨R_m φ(q_m), R_n φ(k_n)⟩ / Σ_n ⟨φ(q_m), φ(k_n)⟩ (RoFormer, eq. 19)."""
+    """w_mn = ⟨R_m φ(q_m), R_n φ(k_n)⟩ / Σ_l ⟨φ(q_m), φ(k_l)⟩, n, l ≤ m (RoFormer, eq. 19)."""
     fq, fk = elu_plus_one(q), elu_plus_one(k)
     mask = causal_mask(len(q), len(k))
     top = apply_rope(fq, angles) @ apply_rope(fk, angles).T * mask  # the numerator, (seq, seq)
@@ -28,7 +28,7 @@ def linear_attention(q: ndarray, k: ndarray, v: ndarray, angles: ndarray) -> nda
 def linear_attention_step(
     q: ndarray, k: ndarray, v: ndarray, state: tuple[ndarray, ndarray], angles: ndarray
 ) -> tuple[ndarray, tuple[ndarray, ndarray]]:
-    """One row of linear_attention from two running sums (Katharopoulos 2020, §3.4)."""
+    """One row of linear_attention, q, k, v of one token, from two running sums (Katharopoulos 2020, §3.4)."""
     kv, norm = state  # (head_dim, v_dim) and (head_dim,), zeros at the start
     fq, fk = elu_plus_one(q), elu_plus_one(k)
     kv = kv + np.outer(apply_rope(fk, angles), v)  # rotated

@@ -1,6 +1,6 @@
-"""Relative encodings: a term of the score that depends on the distance from query to key.
+"""Relative encodings: a term of each score by distance. The queries are the last q_len of the k_len tokens.
 
-The queries are the last q_len of k_len tokens. A bias b, (n_heads, q_len, k_len), is added to the scores q kᵀ/√d.
+A bias b, (n_heads, q_len, k_len), is added to q kᵀ/√d; …_scores are whole scores, to be divided by √d.
 """
 
 import math
@@ -26,7 +26,7 @@ def shaw_scores(q: ndarray, k: ndarray, table: ndarray) -> ndarray:
 
 
 def transformer_xl_scores(q: ndarray, k: ndarray, w_position: ndarray, u: ndarray, v: ndarray) -> ndarray:
-    """s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}; R sinusoidal; u, v, W learned (Dai 2019, §3.3)."""
+    """s_ij = (q_i + u) · k_j + (q_i + v) · W PE(i − j), PE sinusoidal; u, v, W learned (Dai 2019, §3.3)."""
     distance = -relative_positions(len(q), len(k))  # i − j
     keys = sinusoidal(distance, w_position.shape[1]) @ w_position.T  # (q_len, k_len, head_dim)
     return (q + u) @ k.T + (keys @ (q + v)[..., None])[..., 0]
@@ -35,10 +35,10 @@ def transformer_xl_scores(q: ndarray, k: ndarray, w_position: ndarray, u: ndarra
 def t5_bucket(
     relative: ndarray, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
 ) -> ndarray:
-    """Distance n: n itself below E, then E + ⌊(B − E) ln(n/E) / ln(D/E)⌋, at most B − 1 (T5, §2.1)."""
+    """Distance r: r below E = B/2, then E + ⌊(B − E) ln(r/E)/ln(D/E)⌋ < B; two-sided, + B if j > i (T5, §2.1)."""
     side = num_buckets // 2 if bidirectional else num_buckets  # B
-    distance = np.abs(relative) if bidirectional else np.maximum(-relative, 0)  # n
-    exact = side // 2  # E
+    distance = np.abs(relative) if bidirectional else np.maximum(-relative, 0)  # r
+    exact = side // 2  # E; D is max_distance
     way = np.log(np.maximum(distance, exact) / exact) / math.log(max_distance / exact)  # 0 at E, 1 at D
     far = np.minimum(exact + (way * (side - exact)).astype(int), side - 1)
     bucket = np.where(distance < exact, distance, far)
@@ -52,7 +52,7 @@ def t5_bias(table: ndarray, q_len: int, k_len: int, bidirectional: bool) -> ndar
 
 
 def alibi_slopes(n_heads: int) -> ndarray:
-    """μ_h = 2^(−8h/H); if H is no power of two, slopes for P < H heads, then some for 2P (ALiBi, §3)."""
+    """μ_h = 2^(−8h/H), h = 1 … H; if H is no power of two, those of P < H heads, then some of 2P (ALiBi, §3)."""
     power = 2 ** int(math.log2(n_heads))  # P, the largest power of two up to H
     own = 2.0 ** (-8 * np.arange(1, power + 1) / power)  # as P heads have
     borrowed = 2.0 ** (-8 * np.arange(1, 2 * power, 2) / (2 * power))  # every other slope of 2P heads

@@ -1,4 +1,4 @@
-"""RoPE: rotate each pair of a query or key by its position times its frequency, written in four equal ways."""
+"""RoPE: a pair of features rotated by position times frequency, then a whole head, in three equal ways."""
 
 import math
 from collections.abc import Sequence
@@ -51,9 +51,9 @@ def apply_rope(x: ndarray, angles: ndarray) -> ndarray:
 def score_curve(q: ndarray, k: ndarray, inv_freq: ndarray, distances: ndarray) -> ndarray:
     """⟨R_m q, R_n k⟩ = Re Σ_i q_i k*_i e^{i(m−n)θ_i}, pairs as complex numbers (RoFormer, eq. 35)."""
     h = (q[..., 0::2] + 1j * q[..., 1::2]) * (k[..., 0::2] - 1j * k[..., 1::2])  # (…, pairs), complex
-    return (h @ np.exp(1j * rope_angles(distances, inv_freq)).T).real  # (…, distances)
+    return (h @ np.exp(1j * rope_angles(distances, inv_freq)).T).real  # (…, distances m − n)
 
 
 def mean_cosine(inv_freq: ndarray, distances: ndarray) -> ndarray:
-    """Mean of cos(r θ_i): the score of q = k = (1, 1, …), as a share of its peak."""
+    """Mean of cos(r θ_i), r = m − n: the score of q = k = (1, 1, …), as a share of its peak."""
     return np.cos(rope_angles(distances, inv_freq)).mean(axis=-1)

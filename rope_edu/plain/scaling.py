@@ -17,7 +17,7 @@ def position_interpolation(head_dim: int, factor: float, base: float = 10_000.0)
 
 
 def abf(head_dim: int, base: float = 500_000.0) -> ndarray:
-    """θ′_i = b′^(−2i/d): a larger base b′, then more training (Xiong 2023, §2.1)."""
+    """θ′_i = b′^(−2i/d): adjusted base frequency, a larger base b′, then more training (Xiong 2023, §2.1)."""
     return inv_freq(head_dim, base)
 
 
@@ -29,7 +29,7 @@ def ntk_aware(head_dim: int, factor: float, base: float = 10_000.0) -> ndarray:
 def dynamic_ntk(
     head_dim: int, length: int, trained_length: int, factor: float = 1.0, base: float = 10_000.0
 ) -> ndarray:
-    """NTK-aware with s = f l/L − (f − 1), which grows with the text's length l (transformers)."""
+    """NTK-aware with s = f max(l, L)/L − (f − 1), l the text's length now, f = factor (transformers)."""
     stretch = factor * max(length, trained_length) / trained_length - (factor - 1)
     return ntk_aware(head_dim, stretch, base)
 
@@ -42,7 +42,7 @@ def blend(inv_freq: ndarray, factor: float, kept: ndarray) -> ndarray:
 def ntk_by_parts(
     head_dim: int, factor: float, trained_length: int, base: float = 10_000.0, slow: int = 1, fast: int = 32
 ) -> ndarray:
-    """γ = clip((r − α)/(β − α), 0, 1), r = L θ/2π turns (YaRN, definition 2)."""
+    """γ = clip((r − α)/(β − α), 0, 1), r = L θ/(2π) turns; α, β are slow, fast (YaRN, definition 2)."""
     frequencies = inv_freq(head_dim, base)
     turns = trained_length * frequencies / (2 * math.pi)  # r for each pair, within L tokens
     kept = np.clip((turns - slow) / (fast - slow), 0, 1)
@@ -55,7 +55,7 @@ def llama3(head_dim: int, factor: float, trained_length: int = 8192, base: float
 
 
 def kept_by_index(head_dim: int, trained_length: int, base: float = 10_000.0) -> ndarray:
-    """γ falls from 1 to 0 over ⌊c(32)⌋ … ⌈c(1)⌉, c(n) = d ln(L/2πn)/(2 ln b) (YaRN's code)."""
+    """γ falls from 1 to 0 over ⌊c(32)⌋ … ⌈c(1)⌉, c(n) = d ln(L/(2πn))/(2 ln b) (YaRN's code)."""
     c = [head_dim * math.log(trained_length / (2 * math.pi * n)) / (2 * math.log(base)) for n in (32, 1)]
     # c[0], c[1]: the pairs that make 32 turns and 1 turn within L tokens
     low, high = max(math.floor(c[0]), 0), min(math.ceil(c[1]), head_dim - 1)
@@ -63,7 +63,7 @@ def kept_by_index(head_dim: int, trained_length: int, base: float = 10_000.0) ->
 
 
 def yarn(head_dim: int, factor: float, trained_length: int, base: float = 10_000.0) -> tuple[ndarray, float]:
-    """θ′ blended by γ as above, and a = 0.1 ln s + 1 (Peng 2023, §3.4, and its code)."""
+    """θ′ blended by kept_by_index, linear in i and not in turns, and a = 0.1 ln s + 1 (Peng 2023, §3.4; code)."""
     kept = kept_by_index(head_dim, trained_length, base)
     return blend(inv_freq(head_dim, base), factor, kept), 0.1 * math.log(factor) + 1
 

@@ -14,12 +14,12 @@ def spatial_angles(coordinates: ndarray, frequencies: ndarray) -> ndarray:
 
 
 def axial_frequencies(head_dim: int, axes: int = 2, base: float = 10_000.0) -> ndarray:
-    """A block of pairs for each axis, as in a narrower head (Heo 2024, §3.2)."""
+    """F = I ⊗ θ: a block of pairs for each axis, θ that of a head of d/axes features (Heo 2024, §3.2)."""
     return np.kron(np.eye(axes), inv_freq(head_dim // axes, base))
 
 
 def mixed_frequencies(head_dim: int, direction: float, base: float = 10.0) -> ndarray:
-    """Half of the pairs along (cos φ, sin φ), half across it (Heo 2024, §3.2)."""
+    """Half of the pairs along (cos φ, sin φ), φ = direction, half across it (Heo 2024, §3.2)."""
     cos, sin = np.cos(direction), np.sin(direction)
     speeds = inv_freq(head_dim // 2, base)  # (pairs / 2,)
     along, across = np.outer([cos, sin], speeds), np.outer([-sin, cos], speeds)
@@ -27,7 +27,7 @@ def mixed_frequencies(head_dim: int, direction: float, base: float = 10.0) -> nd
 
 
 def section_axes(pairs: int, sections: Sequence[int], order: str = "contiguous") -> ndarray:
-    """Axis of each pair: in sections (Qwen2-VL), or dealt round robin (Qwen3-VL)."""
+    """Axis of each pair: in sections (Qwen2-VL), or, in any other order, dealt round robin (Qwen3-VL)."""
     if order == "contiguous":
         return np.repeat(np.arange(len(sections)), sections)
     dealt, axis = np.divmod(np.arange(pairs), len(sections))
@@ -41,7 +41,7 @@ def section_frequencies(inv_freq: ndarray, sections: Sequence[int], order: str =
 
 
 def lie_rotation(coordinates: ndarray, generators: ndarray) -> ndarray:
-    """R(x) = exp(Σ_k x_k A_k), A_k = −A_kᵀ (LieRE, arXiv 2406.10322, §3)."""
+    """R(x) = exp(Σ_k x_k A_k), A_k = −A_kᵀ: (…, axes), (axes, d, d) → (…, d, d) (LieRE, 2406.10322, §3)."""
     total = np.tensordot(coordinates, generators, axes=1)  # Σ_k x_k A_k
-    values, vectors = np.linalg.eigh(1j * total)  # iΣ is Hermitian, so exp by its eigenvectors
+    values, vectors = np.linalg.eigh(1j * total)  # i · total is Hermitian: exp by its eigenvectors
     return (vectors * np.exp(-1j * values)[..., None, :] @ vectors.conj().mT).real
