@@ -112,7 +112,7 @@ def same(a: object, b: object) -> bool:
     return type(a) is type(b) and isinstance(a, str | None) and a == b
 
 
-@dataclass
+@dataclass(frozen=True)
 class Part:
     """An object of a config and its path; null is the same as absent."""
 
@@ -123,7 +123,8 @@ class Part:
     added: Collection[str] = ()  # fields that do not stand in the object itself
 
     def __post_init__(self) -> None:
-        self.values = {key: value for key, value in self.values.items() if value is not None}
+        stated = {key: value for key, value in self.values.items() if value is not None}
+        object.__setattr__(self, "values", stated)
 
     def __contains__(self, name: str) -> bool:
         return self.raw(name) is not None

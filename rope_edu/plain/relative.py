@@ -26,7 +26,7 @@ def shaw_scores(q: ndarray, k: ndarray, table: ndarray) -> ndarray:
 
 
 def transformer_xl_scores(q: ndarray, k: ndarray, w_position: ndarray, u: ndarray, v: ndarray) -> ndarray:
-    """s_ij = (q_i + u) · k_j + (q_i + v) · W PE(i − j), PE sinusoidal; u, v, W learned (Dai 2019, §3.3)."""
+    """s_ij = (q_i + u) · k_j + (q_i + v) · W R_{i−j}, R_p = PE(p); u, v, W learned (Dai 2019, §3.3)."""
     distance = -relative_positions(len(q), len(k))  # i − j
     keys = sinusoidal(distance, w_position.shape[1]) @ w_position.T  # (q_len, k_len, head_dim)
     return (q + u) @ k.T + (keys @ (q + v)[..., None])[..., 0]
