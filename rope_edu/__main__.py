@@ -13,8 +13,6 @@ Each takes --json, and `rope-edu COMMAND --help` says more. The exit status is 0
 2 where it could not tell.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

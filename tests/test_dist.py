@@ -11,11 +11,11 @@ from pathlib import Path
 
 import address
 import as_markdown
-import contents
 import dates
 import dist
 import embed
 import nbformat
+import outline
 import pytest
 import students
 from docutils import nodes
@@ -95,13 +95,13 @@ def test_a_site_with_an_address_lists_every_page_and_has_one_for_addresses_that_
     named = [
         place.text for place in ET.parse(built / "html" / "sitemap.xml").iter() if place.tag.endswith("}loc")
     ]
-    assert named == [f"{site}{name}.html" for _, part in contents.all_pages(dist.ROOT) for name in part]
+    assert named == [f"{site}{name}.html" for _, part in outline.all_pages(dist.ROOT) for name in part]
     assert len(named) == len(set(named)) > 30
     days = re.findall(
         r"<lastmod>(.*?)</lastmod>", (built / "html" / "sitemap.xml").read_text(encoding="utf-8")
     )
     assert len(days) == len(
-        [name for _, part in contents.all_pages(dist.ROOT) for name in part if dates.of_page(dist.ROOT, name)]
+        [name for _, part in outline.all_pages(dist.ROOT) for name in part if dates.of_page(dist.ROOT, name)]
     )
     assert all(re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", day) for day in days)
     lost = (built / "html" / "404.html").read_text(encoding="utf-8")

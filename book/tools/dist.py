@@ -24,7 +24,7 @@ import embed
 import slides
 import students
 from as_markdown import markdown
-from contents import ABOUT, BUILT, EPOCH, ROOT, TITLE, all_pages, pages, write
+from outline import ABOUT, BUILT, EPOCH, ROOT, TITLE, all_pages, pages, write
 
 NAME = "rope-turn-by-turn"
 LOST = """<!DOCTYPE html>

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from rope_edu.widgets import LiveFigure
-from rope_edu.widgets._bundle import scopes, style
+from rope_edu.widgets._bundle import lean, scopes, style
 from rope_edu.widgets._data import DATA
 from rope_edu.widgets._modules import constant
 
@@ -22,35 +22,12 @@ DARK = re.compile(r'html\[data-theme="dark"\][^{]*\{')  # the hosts that the sty
 SHELL = """:host { display: block; }
 .shell { all: initial; display: block; direction: ltr; container-type: inline-size; }
 """
-GIVEN = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # what a module returns under its own name
 STRICT = '"use strict";'  # once for all modules of a file
-COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
-TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc within a line
 MODULE = re.compile(r"\$(?:lib|maths|data|figures)\$\w+")  # the constant that a module becomes
 SCOPE = re.compile(r"^(?=const \$\w+\$\w+ = \(\(\) => \{)", re.MULTILINE)  # where a module begins
 LEADS = re.compile(r"(?<=const LEADS = )\{.*\}(?=;)")  # of all figures, of which a file needs one
 UNITS = re.compile(r"([^{}]+)\{([^{}]*)\}")  # a rule of a style sheet: selectors, declarations
 CLASS = re.compile(r"\.(rl-[\w-]+)")
-REMARK = re.compile(r" // [^\"'`]*$")  # behind code; with a quote in it, it may be the end of a text
-
-
-def lean(script: str) -> str:
-    """Return a script without comments, empty lines and indentation; a text of several lines stays as it is.
-
-    >>> lean("const a = 1; // one\\n  /** A note. */\\n  f(`x\\n  // y`);\\n")
-    'const a = 1;\\nf(`x\\n  // y`);\\n'
-    """
-    lines, inside = [], False
-    for line in COMMENT.sub("", script).split("\n"):
-        if inside:
-            lines.append(line)
-        elif line and not line.lstrip(" ").startswith("//"):
-            kept = REMARK.sub("", TYPE.sub("", line.lstrip(" ")))
-            lines.append(GIVEN.sub(r"\1", kept) if kept.startswith("return { ") else kept)
-        inside ^= line.count("`") % 2 == 1
-    if inside:
-        raise ValueError("a line of the script has a backtick that ends no text: its texts cannot be told")
-    return "\n".join(lines) + "\n"
 
 
 def own_style() -> str:

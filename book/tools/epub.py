@@ -17,10 +17,10 @@ from pathlib import Path
 
 import address
 import bound
-import contents
+import outline
 from bs4 import BeautifulSoup
 
-ROOT, BUILT = contents.ROOT, contents.BUILT
+ROOT, BUILT = outline.ROOT, outline.BUILT
 STYLE = Path(__file__).with_name("epub.css")
 GONE = {"align", "valign", "border", "width"}  # attributes of tables that HTML 5 leaves to styles
 KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg"}
@@ -195,7 +195,7 @@ def cover(title: str) -> str:
 
 def leaves_of(root: Path, built: Path, names: Iterable[str] = ()) -> list[bound.Leaf]:
     """Return the leaves of the book, or of those pages, in order."""
-    leaves = bound.leaves(contents.pages(root), built, names, "book/solutions")
+    leaves = bound.leaves(outline.pages(root), built, names, "book/solutions")
     known = {leaf.name: leaf for leaf in leaves}
     for leaf in leaves:
         bound.in_light(leaf)
@@ -237,16 +237,16 @@ def make(target: Path, names: Iterable[str] = (), root: Path = ROOT, built: Path
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = (root / "CITATION.cff").read_text(encoding="utf-8")
     date = re.search(r'^date-released: "?([\d-]+)', citation, re.MULTILINE)[1]
-    files["images/cover.svg"] = cover(contents.TITLE).encode()
-    picture = f'<p class="cover"><img src="images/cover.svg" alt="{contents.TITLE}"/></p>'
-    files["cover.xhtml"] = PAGE.format(title=contents.TITLE, kind="", body=picture).encode()
+    files["images/cover.svg"] = cover(outline.TITLE).encode()
+    picture = f'<p class="cover"><img src="images/cover.svg" alt="{outline.TITLE}"/></p>'
+    files["cover.xhtml"] = PAGE.format(title=outline.TITLE, kind="", body=picture).encode()
     files["nav.xhtml"] = nav(leaves).encode()
     files["book.css"] = STYLE.read_bytes()
     files["book.opf"] = PACKAGE.format(
         id=uuid.uuid5(uuid.NAMESPACE_URL, f"{NAME}-{project['version']}"),
-        title=contents.TITLE,
+        title=outline.TITLE,
         author=project["authors"][0]["name"],
-        about=bound.escaped(contents.ABOUT),
+        about=bound.escaped(outline.ABOUT),
         date=date,
         items="\n".join(items),
         spine="\n".join(spine),
@@ -258,12 +258,12 @@ def make(target: Path, names: Iterable[str] = (), root: Path = ROOT, built: Path
 def pack(target: Path, files: dict[str, bytes]) -> None:
     """Write the archive: its kind first and not compressed, then everything else in one order."""
     with zipfile.ZipFile(target, "w") as archive:
-        archive.writestr(zipfile.ZipInfo("mimetype", contents.EPOCH), "application/epub+zip")
-        container = zipfile.ZipInfo("META-INF/container.xml", contents.EPOCH)
+        archive.writestr(zipfile.ZipInfo("mimetype", outline.EPOCH), "application/epub+zip")
+        container = zipfile.ZipInfo("META-INF/container.xml", outline.EPOCH)
         archive.writestr(container, CONTAINER, zipfile.ZIP_DEFLATED)
         for name in sorted(files):
             archive.writestr(
-                zipfile.ZipInfo(f"book/{name}", contents.EPOCH), files[name], zipfile.ZIP_DEFLATED
+                zipfile.ZipInfo(f"book/{name}", outline.EPOCH), files[name], zipfile.ZIP_DEFLATED
             )
 
 

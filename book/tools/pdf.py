@@ -18,15 +18,15 @@ from pathlib import Path
 
 import address
 import bound
-import contents
 import matplotlib
+import outline
 import segno
 from browser import launched
 from bs4 import BeautifulSoup, NavigableString
 from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 
-ROOT, BUILT = contents.ROOT, contents.BUILT
+ROOT, BUILT = outline.ROOT, outline.BUILT
 STYLE = Path(__file__).with_name("pdf.css")
 FONTS = {
     "Text": {
@@ -81,7 +81,7 @@ def running_heads(leaves: Iterable[bound.Leaf]) -> str:
     rules = []
     for leaf in leaves:
         rules.append(
-            f"@page p{leaf.key}:left {{ @top-right {{ content: {quoted(leaf.part or contents.TITLE)}; }} }}\n"
+            f"@page p{leaf.key}:left {{ @top-right {{ content: {quoted(leaf.part or outline.TITLE)}; }} }}\n"
             f"@page p{leaf.key}:right {{ @top-left {{ content: {quoted(leaf.title)}; }} }}\n"
             f"#leaf-{leaf.key} {{ page: p{leaf.key}; }}"
         )
@@ -235,7 +235,7 @@ def cover(root: Path, site: str) -> str:
     moving = f'{code_of(site)}<br>The figures move at <a href="{site}">{site}</a>' if site else NOWHERE
     return COVER.format(
         hands=hands,
-        title=contents.TITLE,
+        title=outline.TITLE,
         author=project["authors"][0]["name"],
         version=project["version"],
         moving=moving,
@@ -254,7 +254,7 @@ def document(root: Path, built: Path, leaves: list[bound.Leaf], index: Index, pa
     body.append(index.html(pages))
     formulas = (built / "html" / "_static" / "formulas" / "formulas.css").as_uri()
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{contents.TITLE}</title>'
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{outline.TITLE}</title>'
         f'<link rel="stylesheet" href="{formulas}"><style>{fonts()}\n{STYLE.read_text(encoding="utf-8")}\n'
         f"{running_heads(leaves)}</style></head><body>{''.join(body)}</body></html>"
     )
@@ -262,7 +262,7 @@ def document(root: Path, built: Path, leaves: list[bound.Leaf], index: Index, pa
 
 def leaves_of(root: Path, built: Path, names: Iterable[str] = ()) -> list[bound.Leaf]:
     """Return the leaves of the book, or of those pages, ready to be printed."""
-    leaves = bound.leaves(contents.pages(root), built, names)
+    leaves = bound.leaves(outline.pages(root), built, names)
     site = address.read(root).site
     known = {leaf.name: leaf for leaf in leaves}
     for leaf in leaves:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import as_markdown
 import bound
-import contents
 import embed
+import outline
 import yaml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -26,7 +26,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from rope_edu.widgets import LiveFigure
 from rope_edu.widgets._questions import question
 
-ROOT, BUILT = contents.ROOT, contents.BUILT
+ROOT, BUILT = outline.ROOT, outline.BUILT
 DATA = ROOT / "book" / "data" / "slides.yml"
 STYLE = Path(__file__).with_name("slides.css")
 SCRIPT = ROOT / "book" / "assets" / "slides.js"
@@ -240,7 +240,7 @@ def deck() -> str:
     scripts.insert(0, SCRIPT.read_text(encoding="utf-8"))
     return PAGE.format(
         policy=POLICY,
-        title=f"{plan['slides'][0]['title']}: {contents.TITLE}",
+        title=f"{plan['slides'][0]['title']}: {outline.TITLE}",
         style=STYLE.read_text(encoding="utf-8"),
         slides="\n".join(text for text, _ in made_slides),
         scripts="\n".join(f"<script>\n{in_page(text)}</script>" for text in scripts),
@@ -257,7 +257,7 @@ def write(target: Path) -> int:
     text = deck()
     if (weight := embed.weight(text)) > HEAVIEST:
         raise ValueError(f"the deck has {weight:,} bytes, {HEAVIEST:,} are allowed")
-    contents.write(target, text)
+    outline.write(target, text)
     return weight
 
 

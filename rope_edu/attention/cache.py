@@ -1,7 +1,5 @@
 r"""Remember keys and values while a text grows, so that each new token costs one row of attention."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 

@@ -1,8 +1,6 @@
 r"""Combine queries and keys: scores, mask, softmax, attention. Positions enter from outside, as rotated
 q and k or as a bias."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 r"""Where position enters attention: four doors, and the encodings that open one or two of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 r"""MLA's decoupled key: content from a small latent, position from a narrow key of its own that all heads share."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

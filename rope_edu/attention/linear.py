@@ -1,7 +1,5 @@
 r"""Linear attention with RoPE: a running sum replaces the softmax, and the cost grows linearly with the length."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 r"""Several heads side by side, with any encoding at the doors and, if wanted, a cache."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 r"""ReRoPE: attention in which no key is farther than a window, so that angles stay in the trained range."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

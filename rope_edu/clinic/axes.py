@@ -1,7 +1,5 @@
 r"""Axes of the arrays that a rotation takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +23,7 @@ class Axes:
     names: tuple[str, ...]
 
     @staticmethod
-    def parse(takes: str) -> Axes:
+    def parse(takes: str) -> "Axes":
         """Axes from names with spaces between; ValueError if they cannot be those of heads."""
         names = tuple(takes.split()) if isinstance(takes, str) else ()
         leading = set(names[:-1])

@@ -5,8 +5,6 @@ Each is made from the RopeSpec that was wanted, and takes `(x, positions)` as `d
 and (batch, seq), and are right on two axes. The names are those of `MISTAKES`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

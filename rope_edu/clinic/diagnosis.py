@@ -1,7 +1,5 @@
 r"""Diagnose a rotation: say in words which one it is, and which known mistakes it makes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 r"""Evidence for a mistake: a sentence with the numbers found and wanted, and the first place where they differ."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rope_edu.clinic import reading

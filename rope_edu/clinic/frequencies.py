@@ -1,7 +1,5 @@
 r"""Speeds of pairs: the base that they follow, how far they follow it, how they differ from those wanted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The known mistakes: the effect of each, the smallest fix, and the knowledge and axes that it needs to show."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 r"""Probe a rotation as a black box: calls with fresh arrays, matrices from unit vectors, side effects."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from functools import lru_cache

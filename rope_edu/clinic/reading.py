@@ -1,7 +1,5 @@
 r"""Matrices of a black box, read: the features that pair, their blocks, angles, speeds, and precision."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ causal model of transformers, or a function `(tokens, *, positions, mask, cache)
 keywords that it has.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 

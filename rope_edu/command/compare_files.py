@@ -1,7 +1,5 @@
 r"""rope-edu compare A B: whether two files rotate alike, and what it costs where they do not."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 r"""rope-edu weights A B: in which order the rows of q and k are in two checkpoints, safetensors or GGUF."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator

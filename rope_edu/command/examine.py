@@ -10,8 +10,6 @@ plain RoPE of that base, with --config against the rotation that a model's confi
 status is 0 if no mistake was found, 1 if one was, 2 if it could not be examined.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from dataclasses import asdict

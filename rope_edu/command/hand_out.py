@@ -5,8 +5,6 @@ with random weights and two conversions of it, a download that stopped, and Pyth
 (these need NumPy alone) and a model (it needs torch), each right and wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

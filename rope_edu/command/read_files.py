@@ -1,7 +1,5 @@
 r"""rope-edu read FILE…: what a config.json, the folder of a checkpoint or a GGUF says of its rotation."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from typing import Any

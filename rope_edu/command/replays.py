@@ -4,8 +4,6 @@ A replay builds one thing as it was or as it should be, and runs the command tha
 are ours; the threads are those in which the bugs were reported.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import tomllib

@@ -5,8 +5,6 @@ axes also `axes`, the coordinate of each pair, and for --cases shift the rotated
 positions. The exit status is 0 if all cases pass, 1 if one fails, 2 if the function cannot be called in this way.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """A function, a model or a decoder of somebody's, named "module:name" on the command line."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import reduce

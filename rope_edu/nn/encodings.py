@@ -6,8 +6,6 @@ neither parameters nor buffers, so `module.to(torch.bfloat16)` cannot round them
 float64 and rounded once. `make_encoding` makes them all by name.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

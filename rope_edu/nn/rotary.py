@@ -1,7 +1,5 @@
 r"""Rotary position embedding to take home: one module of plain PyTorch that can be copied as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

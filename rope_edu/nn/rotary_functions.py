@@ -4,8 +4,6 @@ Cosines and sines come from NumPy in float64, which JAX lacks by default, and ar
 them. Under `jax.jit` they are constants; a traced position takes its row: `jnp.asarray(cos)[position]`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

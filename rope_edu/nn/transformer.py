@@ -1,7 +1,5 @@
 r"""A tiny decoder-only transformer with any of the positional encodings."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import torch

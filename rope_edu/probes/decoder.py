@@ -1,7 +1,5 @@
 r"""A decoder as a black box: tokens and positions in, logits out, with a cache or without."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable
@@ -66,8 +64,8 @@ class Decoder:
     crop: Callable[[Any, int, int], Any] | None = None
     shift: Callable[[Any, int], Any] | None = None
     never: Any = None
-    narrow: Callable[[], Decoder] | None = field(default=None, repr=False)
-    wide: Callable[[], Decoder] | None = field(default=None, repr=False)
+    narrow: Callable[[], "Decoder"] | None = field(default=None, repr=False)
+    wide: Callable[[], "Decoder"] | None = field(default=None, repr=False)
 
     def __call__(
         self,

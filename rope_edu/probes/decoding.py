@@ -1,7 +1,5 @@
 r"""Check a decoder: whole and in steps, padded and in batches, moved and packed, before and after a long text."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 r"""Kinds of layers of a live model: what its config states of each, and which module or layer is of which."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ class Kinds:
     config: dict[str, Any]
 
     @staticmethod
-    def of(model: Any, config: Any = None) -> Kinds:
+    def of(model: Any, config: Any = None) -> "Kinds":
         """Return the kinds of a config, by default the model's own; ValueError if there is none."""
         content = _content(model, config)
         body = body_of(content, Notes())[0].values

@@ -1,7 +1,5 @@
 r"""Check a live torch model: do its rotary modules give the rotation that its config states?"""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 r"""A decoder of two layers in NumPy, right as it is, whose parts a replay of a bug replaces one at a time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

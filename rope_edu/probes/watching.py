@@ -4,8 +4,6 @@ A text of one token repeated has equal queries in all places, layer after layer,
 position. So the query at position p must be the one at position 0, turned by p.
 """
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import sys

@@ -1,7 +1,5 @@
 r"""Run the vectors on a function of Python."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable

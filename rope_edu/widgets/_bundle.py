@@ -18,6 +18,10 @@ from ._modules import BundleError, Module, constant, read
 JS = Path(__file__).parent / "js"
 # with all that they need: what nearly every figure needs
 SHARED = ("lib/figure", "lib/axes", "lib/labels", "lib/shapes")
+COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
+TYPE = re.compile(r"/\*\*[^*]*(?:\*(?!/)[^*]*)*\*/ ?")  # JSDoc within a line
+REMARK = re.compile(r" // [^\"'`]*$")  # behind code; with a quote in it, it may be the end of a text
+GIVEN = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # what a module returns under its own name
 
 
 @cache
@@ -74,12 +78,32 @@ def page_script(figure: str, class_name: str, alone: bool = True) -> str:
     body = (
         f'{taken}{scopes(name, without=shared)}\nRopeLive.define("{class_name}", {constant(name)}.default);'
     )
-    return f"(() => {{\n{body}\n}})();\n"
+    return lean(f"(() => {{\n{body}\n}})();\n")
 
 
 def shared_script() -> str:
     """Return the classic script with what nearly every figure needs, for ``page_script`` with ``alone=False``."""
-    return f"RopeLive.shared = (() => {{\n{scopes(*SHARED)}\nreturn {_named(modules(*SHARED))};\n}})();\n"
+    script = f"RopeLive.shared = (() => {{\n{scopes(*SHARED)}\nreturn {_named(modules(*SHARED))};\n}})();\n"
+    return lean(script)
+
+
+def lean(script: str) -> str:
+    """Return a script without comments, empty lines and indentation; a text of several lines stays as it is.
+
+    >>> lean("const a = 1; // one\\n  /** A note. */\\n  f(`x\\n  // y`);\\n")
+    'const a = 1;\\nf(`x\\n  // y`);\\n'
+    """
+    lines, inside = [], False
+    for line in COMMENT.sub("", script).split("\n"):
+        if inside:
+            lines.append(line)
+        elif line and not line.lstrip(" ").startswith("//"):
+            kept = REMARK.sub("", TYPE.sub("", line.lstrip(" ")))
+            lines.append(GIVEN.sub(r"\1", kept) if kept.startswith("return { ") else kept)
+        inside ^= line.count("`") % 2 == 1
+    if inside:
+        raise ValueError("a line of the script has a backtick that ends no text: its texts cannot be told")
+    return "\n".join(lines) + "\n"
 
 
 def _named(names: Iterable[str]) -> str:
@@ -124,8 +148,7 @@ def _scope(found: Module) -> str:
 
 def _engine() -> str:
     """Return the engine that trains in the page as the text of a worker's script, without its comments."""
-    comments = re.compile(r"^\s*/\*\*.*?\*/\n|^\s*//[^\n]*\n", re.DOTALL | re.MULTILINE)
-    return f"{comments.sub('', scopes('maths/page_answer'))}\nconst {{ answer }} = $maths$page_answer;"
+    return lean(f"{scopes('maths/page_answer')}\nconst {{ answer }} = $maths$page_answer;")
 
 
 DATA["engine"] = _engine  # data that is made of scripts

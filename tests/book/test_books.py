@@ -8,8 +8,8 @@ import zipfile
 
 import address
 import bound
-import contents
 import epub
+import outline
 import pdf
 import pytest
 from pypdf import PdfReader
@@ -140,7 +140,7 @@ def test_solutions_are_behind_the_chapters_and_folds_are_open(archive):
 @pytest.mark.parametrize("name", ["book/index", "notebooks/08_tell_two_layouts_apart"])
 def test_what_needs_a_hand_or_is_met_again_is_left_out(name):
     page = (SITE / f"{name}.html").read_text(encoding="utf-8")
-    (leaf, *_) = bound.leaves(contents.pages(ROOT), SITE.parent, [name])
+    (leaf, *_) = bound.leaves(outline.pages(ROOT), SITE.parent, [name])
     text = bound.words(leaf.article)
     for said in ("Or set the figure from here", "in the folded cell"):
         assert said in page or name == "book/index"

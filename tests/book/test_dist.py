@@ -3,14 +3,13 @@
 import re
 
 import as_markdown
-import contents
-import dist
+import outline
 import pytest
 from bs4 import BeautifulSoup
 
 from .conftest import ROOT, SITE
 
-PAGES = [name for _, part in contents.pages(ROOT) for name in part if not (ROOT / f"{name}.ipynb").exists()]
+PAGES = [name for _, part in outline.pages(ROOT) for name in part if not (ROOT / f"{name}.ipynb").exists()]
 WORD = re.compile(r"[^\W_]{2,}")
 
 
@@ -29,7 +28,7 @@ def markdown(name) -> str:
 def test_every_word_of_a_page_is_in_its_markdown(name, markdown):
     page = (SITE / f"{name}.html").read_text(encoding="utf-8")
     article = BeautifulSoup(page[page.index("<article") : page.rindex("</article>")], "html.parser").article
-    for unwanted in article.select(", ".join([*dist.DROPPED, "span.math", "div.math"])):
+    for unwanted in article.select(", ".join([*as_markdown.DROPPED, "span.math", "div.math"])):
         unwanted.decompose()
     assert re.match(r"# \S", markdown)
     words = WORD.findall(article.get_text(" "))
@@ -39,7 +38,7 @@ def test_every_word_of_a_page_is_in_its_markdown(name, markdown):
 
 
 def test_a_link_within_the_markdown_leads_to_a_file(name, markdown):
-    known = {f"{page}.md" for _, part in contents.pages(ROOT) for page in part}
+    known = {f"{page}.md" for _, part in outline.pages(ROOT) for page in part}
     for target in re.findall(r"\]\(([^)#]+\.md)(?:#[^)]*)?\)", markdown):
         where = (SITE / name).parent / target
         if "://" not in target:

@@ -356,4 +356,4 @@ def test_the_file_alone_is_enough():
     source = Path(rotary_file.__file__).read_text()
     imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {getattr(node, "module", None) or node.names[0].name for node in imports}
-    assert modules == {"__future__", "collections.abc", "torch"}
+    assert modules == {"collections.abc", "torch"}

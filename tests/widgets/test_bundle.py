@@ -42,8 +42,11 @@ def test_page_script_defines_the_figure_under_its_class_name(name):
 def test_in_a_site_a_figure_takes_what_it_shares_from_one_file_and_brings_none_of_it(name):
     whole = _bundle.modules(f"figures/{LiveFigure.figures[name].module_name()}")
     script = _bundle.page_script(LiveFigure.figures[name].module_name(), name, alone=False)
+    begins = re.compile(r"^const (\S+) = \(\(\) => \{$", re.MULTILINE)
+    named = {constant(each): each for each in (*whole, *_bundle.modules(*_bundle.SHARED))}
     shared, own = (
-        re.findall(r"^// js/(\S+)\.js$", text, re.MULTILINE) for text in (_bundle.shared_script(), script)
+        [named[each] for each in begins.findall(text) if each in named]
+        for text in (_bundle.shared_script(), script)
     )
     assert "lib/figure" in shared
     assert own == [each for each in whole if each not in shared]

@@ -17,7 +17,7 @@ const written = (text) =>
   text
     .replace(/[&<>"]/g, (sign) => SAFE[sign])
     .replace(/\s+/g, " ")
-    .replace(/`([^`]+)`/g, "<code>$1</code>")
+    .replace(/`(.+?)`/g, "<code>$1</code>")
     .replace(/\*([^*]+)\*/g, "<i>$1</i>");
 
 /** @param {string[]} items */

@@ -5,11 +5,11 @@ const CHINESE = /[\u3400-\u9fff]/; // letters lean, Chinese characters get dots
 
 /** The nodes of a text. @type {(text: string) => (Node | string)[]} */
 export const rich = (text) =>
-  text.split(/(\*[^*]+\*|`[^`]+`)/).map((part, place) => {
+  text.split(/(\*[^*]+\*|`.+?`)/).map((part, place) => {
     if (place % 2 === 0) return part;
     const words = part.slice(1, -1);
     return part[0] === "*" ? html("em", CHINESE.test(words) ? {} : { class: "latin" }, words) : html("code", {}, words);
   });
 
 /** The same words for an ear, or a file without italics. @type {(text: string) => string} */
-export const bare = (text) => text.replace(/[*`]/g, "");
+export const bare = (text) => text.replace(/[*\u0060]/g, "");
