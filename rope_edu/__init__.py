@@ -1,9 +1,9 @@
 """Positional encodings step by step: the library of the book *RoPE, Turn by Turn*.
 
 Begin with `rope_edu.plain`: the whole subject as functions of at most ten lines, to be read from top to bottom. The
-names here are those that a reader of the book needs; others are imported from their rooms: `rope_edu.encodings`,
+names here are those that a reader of the book needs; others are imported from their packages: `rope_edu.encodings`,
 `rope_edu.attention`, `rope_edu.config`, `rope_edu.clinic`, `rope_edu.fast`. These need NumPy and array-api-compat;
-torch, matplotlib and ipywidgets are imported by the rooms that use them, not here.
+torch, matplotlib and ipywidgets are imported by the packages that use them, not here.
 """
 
 from rope_edu import attention, clinic, encodings, fast, plain

@@ -75,7 +75,7 @@ class KVCache:
             k, v: floats `(…, heads, new, head_dim)`, rotated by their own positions, and `(…, heads, new, v_dim)`.
 
         Raises:
-            ValueError: `k` and `v` do not fit each other or what is held, or there is no room for them.
+            ValueError: `k` and `v` do not fit each other or the cache, or there is no room for them.
                 The cache is then as it was.
 
         Chapter 11.
@@ -93,7 +93,7 @@ class KVCache:
         return self._held()
 
     def evict(self, n: int) -> None:
-        r"""Forget the `n` oldest tokens; positions go on counting from what was seen.
+        r"""Forget the `n` oldest tokens; positions go on counting.
 
         Raises:
             ValueError: `n` is not a whole number from 0 to `length`.
@@ -120,7 +120,7 @@ class KVCache:
         self.evict(self.length + new - self.capacity)
 
     def _write(self, k: Array, v: Array) -> None:
-        """Write behind what is held; where the memory ends, move to a larger one."""
+        """Write behind the tokens held; where the memory ends, move to a larger one."""
         new = k.shape[-2]
         if self._k is None or self._stop + new > self.reserved:
             blocks = -(-(self.length + new) // self.block)
@@ -132,20 +132,20 @@ class KVCache:
         self._stop += new
 
     def _moved(self, old: Array | None, x: Array, blocks: int) -> Any:
-        """Allocate `blocks` blocks like `x` and copy what is held into them."""
+        """Allocate `blocks` blocks like `x` and copy the tokens held into them."""
         xp = array_namespace(x)
         shape = (*x.shape[:-2], blocks * self.block, x.shape[-1])
-        room = xp.empty(shape, dtype=x.dtype, device=device(x))
+        memory = xp.empty(shape, dtype=x.dtype, device=device(x))
         if old is not None:
-            room[..., : self.length, :] = old[..., self._start : self._stop, :]
-        return room
+            memory[..., : self.length, :] = old[..., self._start : self._stop, :]
+        return memory
 
     def _held(self) -> tuple[Any, Any]:
         k, v = (_locked(x[..., self._start : self._stop, :]) for x in (self._k, self._v))
         return k, v
 
     def _check(self, k: Array, v: Array) -> None:
-        """Refuse keys and values that do not fit each other or what is held."""
+        """Refuse keys and values that do not fit each other or the cache."""
         for name, x in (("k", k), ("v", v)):
             check_float_array(name, x)
             if x.ndim < 2:

@@ -28,7 +28,7 @@ def rerope_attention(
 
     leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are
     computed, which costs twice as much, and keys are rotated again when they leave the window, so a cache has to
-    store them unrotated. Arrays, `scale` and what is returned are as for `attention`.
+    store them unrotated. Arrays, `scale` and results are as for `attention`.
 
     Args:
         q, k, v: floats, *not* rotated; the queries are the last q_len of the k_len positions.

@@ -1,4 +1,4 @@
-"""The clinic: say what somebody's rotation is, and what is wrong with it; broken ones are kept here, once."""
+"""The clinic: diagnosis of anybody's rotation, and a collection of broken ones, kept once."""
 
 from rope_edu.clinic.broken import BROKEN, right
 from rope_edu.clinic.diagnosis import Diagnosis, diagnose

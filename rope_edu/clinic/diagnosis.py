@@ -32,7 +32,7 @@ COARSE = {"bfloat16": 0.01, "float16": 0.002}  # relative error of frequencies, 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    r"""Description of a black box, and the mistakes found in it; `print` it. What cannot be told is None.
+    r"""Description of a black box, and the mistakes found in it; `print` it. None: a fact that cannot be told.
 
     Attributes:
         is_rotation: True if it turns pairs of features by angles that grow with the position.
@@ -108,7 +108,7 @@ class Diagnosis:
 def diagnose(
     function: Rotation, head_dim: int, *, against: RopeSpec | None = None, takes: str = "seq head_dim"
 ) -> Diagnosis:
-    r"""Probe anybody's rotation as a black box, and say which one it is and what is wrong with it.
+    r"""Diagnosis of anybody's rotation, probed as a black box: which one it is, and its mistakes.
 
     Unit vectors go in, so a matrix comes out for every position, and everything is read from these: pairs from
     the entries that are not 0, angles from each block, frequencies by following the angles to position 2¹⁷,

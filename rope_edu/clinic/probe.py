@@ -53,7 +53,7 @@ class Probe:
         return result
 
     def _failure(self, error: BaseException, x: np.ndarray, positions: np.ndarray) -> str:
-        """A sentence that names the call that failed and what was expected of it."""
+        """A sentence that names the call that failed and the result expected."""
         rows = x.shape[self.axes.names.index("seq")]
         where = _listed(np.ravel(positions)[:rows].tolist())
         content = "" if x.any() else " of zeros"
@@ -226,7 +226,7 @@ class _ResultError(ValueError):
 
 
 def _written_over(after: np.ndarray, before: np.ndarray, name: str) -> str:
-    """The first number of an argument that a call changed, with what it was; "" if it changed none."""
+    """The first number of an argument that a call changed, with its value before; "" if it changed none."""
     changed = np.argwhere(after != before)
     if not len(changed):
         return ""

@@ -1,4 +1,4 @@
-r"""rope-edu compare A B: whether two files rotate alike, and what it costs where they do not."""
+r"""rope-edu compare A B: whether two files rotate alike, and the cost where they do not."""
 
 import argparse
 from collections.abc import Iterator
@@ -82,7 +82,7 @@ def compare(wanted: str | Path | Statement, found: str | Path | Statement) -> Co
     A GGUF keeps numbers in float32, so a config beside one is read with its numbers rounded likewise.
 
     Args:
-        wanted, found: a path, or what `read_file` has returned for it.
+        wanted, found: a path, or the Statement that `read_file` has returned for it.
 
     Raises:
         ConfigError: a file could not be read; the sentence says why.

@@ -113,7 +113,7 @@ def _spec_beside(path: Path) -> RopeSpec | None:
 
 
 def _projections(tensors: dict[str, Stored]) -> dict[tuple[str, ...], tuple[str, Stored]]:
-    """Return the projections of q and k, by what their names say in any spelling: layer, q or k, weight or bias."""
+    """Return the projections of q and k, by their names in any spelling: layer, q or k, weight or bias."""
     found = {}
     for name, stored in tensors.items():
         if match := PROJECTION.search(name):

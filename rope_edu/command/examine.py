@@ -1,4 +1,4 @@
-r"""Diagnose a rotation: call it as a black box, and say what it does and what is wrong with it.
+r"""Diagnose a rotation: call it as a black box, and name its layout, frequencies and mistakes.
 
     rope-edu diagnose mymodel:rotate --head-dim 128
     rope-edu diagnose mymodel:rotate --head-dim 128 --base 500000 --layout half_split

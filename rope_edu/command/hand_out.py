@@ -34,7 +34,7 @@ TRIES = (  # a line, its exit status, and what it is about
 
 
 def contents() -> dict[str, bytes]:
-    """Return the files: names, with a folder where they have one, and what they hold."""
+    """Return the files: names, with a folder where they have one, and contents."""
     paths = [path for path in sorted(FOLDER.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
 

@@ -1,6 +1,6 @@
 """Tables of results: text that a test can compare, and HTML that a page or a notebook shows.
 
-They stand in this room because a table is the other way of showing numbers: it takes them as they are and does no
+They are here because a table is the other way of showing numbers: it takes them as they are and does no
 maths.
 """
 

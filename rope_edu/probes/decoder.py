@@ -109,7 +109,7 @@ def as_decoder(made: Any, **facts: Any) -> Decoder:
 
 
 def of_transformers(model: Any) -> Decoder:
-    """Return a causal model of transformers as a Decoder; what is known of it follows from its config."""
+    """Return a causal model of transformers as a Decoder; its attributes follow from its config."""
     import torch
 
     names = {"attention_mask", *inspect.signature(model.forward).parameters}
@@ -177,7 +177,7 @@ def _narrowed(model: Any) -> Any:
 
 
 def _widened(model: Any) -> Any:
-    """Return the model made anew in float32, with the same weights: what was cast by mistake is wide again."""
+    """Return the model made anew in float32, with the same weights: buffers cast by mistake are wide again."""
     import torch
 
     copy = type(model)._from_config(deepcopy(model.config), dtype=torch.float32)

@@ -71,7 +71,7 @@ class DecoderReport:
 def check_decoder(decoder: Any, **facts: Any) -> DecoderReport:
     r"""Ask a decoder for the same logits in many ways, and report where they differ.
 
-    Every check holds the decoder against itself, so no reference is needed; what is wrong in every way of asking
+    Every check holds the decoder against itself, so no reference is needed; a mistake in every way of asking
     is for `diagnose` and `check_model`. A difference counts from 2¹² roundings of float32 on, all in one direction,
     or, in half of the tokens, from eight times the rounding that a narrower type shows against float32.
 
@@ -108,7 +108,7 @@ class _NotApplicableError(Exception):
 
 
 class _Bench:
-    """A decoder, its texts, and what both give."""
+    """A decoder, its texts, and their logits."""
 
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder

@@ -1,4 +1,4 @@
-r"""Kinds of layers of a live model: what its config states of each, and which module or layer is of which."""
+r"""Kinds of layers of a live model: the statements of its config on each, and which module or layer is of which."""
 
 import re
 from collections.abc import Callable

@@ -54,7 +54,7 @@ def check_model(model: Any, config: Any = None) -> ModelReport:
 
     Args:
         model: a `torch.nn.Module`.
-        config: what is wanted: a dict, the path of a config.json, or a preset's name; by default the model's own.
+        config: the rotation wanted: a dict, a path of a config.json or a preset's name; the model's own if None.
 
     Raises:
         ValueError: the config cannot be read, or there is none; the sentence says so.
@@ -149,7 +149,7 @@ class _Probe:
         return *best, words
 
     def hold(self, name: str, label: str | None, given: Any, module: Any) -> None:
-        """Hold a module's cosines and sines against what is wanted."""
+        """Hold a module's cosines and sines against those wanted."""
         readings = self.kinds.candidates(label)
         trained = min((each.trained or each.longest or 2048 for each in readings), default=2048)
         positions = np.array([each for each in LENGTHS if each < min(trained, 2048)])
@@ -191,7 +191,7 @@ class _Probe:
         return {"fix": fix, "chapter": READ}
 
     def buffers(self, name: str, label: str | None, module: Any, reason: str) -> None:
-        """Hold the frequencies that a module keeps against what is wanted, where it cannot be called."""
+        """Hold the frequencies that a module keeps against those wanted, where it cannot be called."""
         for buffer, values in _frequencies(module):
             own, where = values.double().cpu().numpy().ravel(), f"{name}.{buffer}".lstrip(".")
             best = self.nearest(where, label, partial(_off_ladder, own), f"as numbers: {reason}")
@@ -206,7 +206,7 @@ class _Probe:
             self.faults.append(Fault(where, words, found, wanted, pair=pair, **cause))
 
     def remembered(self, given: Any, kind: Any, positions: np.ndarray, trained: int) -> dict[str, Any] | None:
-        """Return what a long text leaves behind, or None."""
+        """Return the traces that a long text leaves, or None."""
         before, between = given(positions), np.append(positions, 2 * trained - 1)
         first = given(between)
         chapter = {"chapter": "Stretch the frequencies"}
@@ -229,7 +229,7 @@ class _Probe:
         return None
 
     def hold_table(self, where: str, rows: np.ndarray) -> None:
-        """Hold a stored table, a row for each position, against what is wanted."""
+        """Hold a stored table, a row for each position, against the one wanted."""
         positions = np.array([each for each in LENGTHS if each < len(rows)])
         values = rows[positions]
         label, probe = self.kinds.of_module(where), f"{len(rows)} rows of a table"

@@ -82,7 +82,7 @@ class Seen:
 
 
 def check(model: Any, kinds: Kinds) -> tuple[list[Fault], list[str], list[str]]:
-    """Return the faults of queries and keys, what was probed, and notes."""
+    """Return the faults of queries and keys, the places probed, and notes."""
     import torch
 
     try:
@@ -245,7 +245,7 @@ def _comes_out_in_halves(seen: Seen, spec: RopeSpec) -> bool:
 
 
 def _explained(seen: Seen, spec: RopeSpec, kinds: Kinds, still: bool) -> tuple[str, str, str]:
-    """Return what was found instead, the fix and the chapter."""
+    """Return the finding, the fix and the chapter."""
     width = seen.rows.shape[1]
     if spec.head_dim > width:
         fix = f"State head_dim in the config, or make heads of {spec.head_dim} features."

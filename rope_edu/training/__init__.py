@@ -1,4 +1,4 @@
-"""The book's own training room: tasks, training, rules to beat, readings of trained models, models of the page.
+"""The book's own training: tasks, training, rules to beat, readings of trained models, models of the page.
 
 Needs ``pip install "rope-edu[torch]"``; the library does not import it.
 """

@@ -1,7 +1,7 @@
 """One self-contained script for each figure, from the small modules in ``js/``.
 
-Four rooms import one way: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and controls), ``maths``
-(the library's functions again) and ``figures``. Each module becomes a function that returns its exports, so a name
+Four folders import one way: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and controls),
+``maths`` (the library's functions again) and ``figures``. Each module becomes a function that returns its exports, so a name
 belongs to its module alone; the functions stand in order of need. Nothing generated is stored, so nothing generated
 can be stale.
 """
@@ -27,8 +27,8 @@ GIVEN = re.compile(r"(?<=[{,] )(\w+): \1(?=,| \})")  # what a module returns und
 @cache
 def source(name: str) -> str:
     """Return the text of ``js/<name>.js``, or of data as a module; FileNotFoundError names what does not exist."""
-    room, _, file = name.partition("/")
-    if room == "data" and file in DATA:
+    folder, _, file = name.partition("/")
+    if folder == "data" and file in DATA:
         value = json.dumps(DATA[file](), ensure_ascii=False, separators=(",", ":"))
         return f"export const {file.upper()} = {value};\n"
     return (JS / f"{name}.js").read_text(encoding="utf-8")

@@ -1,14 +1,14 @@
 """Read a script of ``js/``: its names in and out, and its body as that of a function.
 
 A script is not parsed: an ``import`` or ``export`` at the start of a line has one of the ``FORMS``. Any other is
-refused with its file and line, and so is an import that points the wrong way through the ``ROOMS``.
+refused with its file and line, and so is an import that points the wrong way through the ``FOLDERS``.
 """
 
 import posixpath
 import re
 from dataclasses import dataclass, field
 
-ROOMS = (
+FOLDERS = (
     "data",
     "lib",
     "maths",
@@ -94,13 +94,13 @@ def _import(module: Module, found: re.Match, line: int) -> str:
 
 
 def _resolved(name: str, path: str, line: int) -> str:
-    """Return the module that ``name`` imports as ``path``, which must stand in a room that it may know."""
+    """Return the module that ``name`` imports as ``path``, from a folder that it may know."""
     where = f"js/{name}.js:{line}"
     if not path.startswith(".") or not path.endswith(".js"):
         raise BundleError(f'{where}: import a file of js/, such as "../lib/pen.js", not "{path}"')
     other = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)).removesuffix(".js")
     own = name.partition("/")[0]
-    known = [room for room in ROOMS[: ROOMS.index(own) + 1] if room != "figures"]
+    known = [folder for folder in FOLDERS[: FOLDERS.index(own) + 1] if folder != "figures"]
     if other.partition("/")[0] not in known:
         raise BundleError(f"{where}: {own} may import from {', '.join(known)}, not {path}")
     return other

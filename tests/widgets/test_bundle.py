@@ -12,7 +12,7 @@ from panels import RULES as RULED
 from rope_edu.plots import style
 from rope_edu.widgets import LiveFigure, Question, _bundle
 from rope_edu.widgets._data import DATA
-from rope_edu.widgets._modules import ROOMS, BundleError, constant, read
+from rope_edu.widgets._modules import FOLDERS, BundleError, constant, read
 from rope_edu.widgets.maths import stretch
 
 FIGURES = sorted(LiveFigure.figures)
@@ -68,11 +68,11 @@ def test_every_other_script_and_all_data_serve_a_figure():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_imports_go_one_way(name):
-    own = ROOMS.index(name.partition("/")[0])
+    own = FOLDERS.index(name.partition("/")[0])
     for needed, _, _ in _bundle.module(name).needs:
-        room = ROOMS.index(needed.partition("/")[0])
+        room = FOLDERS.index(needed.partition("/")[0])
         assert room <= own
-        assert (room, own) != (ROOMS.index("figures"),) * 2
+        assert (room, own) != (FOLDERS.index("figures"),) * 2
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith("figures/")])
