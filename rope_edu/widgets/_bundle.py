@@ -1,9 +1,9 @@
 """One self-contained script for each figure, from the small modules in ``js/``.
 
 Four folders import one way: ``data`` (written from Python, see ``_data``), ``lib`` (drawing and controls),
-``maths`` (the library's functions again) and ``figures``. Each module becomes a function that returns its exports, so a name
-belongs to its module alone; the functions stand in order of need. Nothing generated is stored, so nothing generated
-can be stale.
+``maths`` (the library's functions again) and ``figures``. Each module becomes a function that returns its exports,
+so a name belongs to its module alone; the functions are in order of need. Nothing generated is stored, so nothing
+generated can be stale.
 """
 
 import json
