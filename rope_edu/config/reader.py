@@ -93,21 +93,17 @@ def rope_from_config(
     Both spellings are read: `rope_theta` and `rope_scaling` (transformers 4) and `rope_parameters` (5), one for all
     layers or one for each type of layer; partial widths, MLA's `qk_rope_head_dim`, second bases, sections, layers
     without position. A file that does not state its rotation unmistakably is refused: no default base for a
-    stretched model, no key that no rule uses. The result depends on the arguments alone, not on texts read before.
+    stretched model, no key that no rule uses. The layout is the architecture's own where it is known, else
+    "half_split". The result depends on the arguments alone, not on texts read before.
+
+    ConfigError, a ValueError, names the field and the value: an unknown rope_type, a missing field, a wrong type or
+    range, two fields that contradict each other, a key that no rule uses. OSError if the file cannot be read.
 
     Args:
         config: the file's content as a dict, its path, or the path of the folder that holds it.
         layer_type: the layers, where they rotate differently: "full_attention", "sliding_attention", … as in the
             file; "nope" for layers without position that the file gives no name.
         seq_len: tokens of the text now, for "dynamic" and "longrope". Default: no more than the trained length.
-
-    Returns:
-        A RopeSpec; the layout is the architecture's own where it is known, else "half_split".
-
-    Raises:
-        ConfigError: a ValueError that names the field and the value: an unknown rope_type, a missing field, a
-            wrong type or range, two fields that contradict each other, a key that no rule uses.
-        OSError: the file cannot be read.
 
     >>> llama = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "rope_theta": 500000.0}
     >>> rope_from_config(llama)

@@ -14,15 +14,10 @@ ERNIE = "ernie4_5_vl_moe_text"  # the one model_type whose order of sections no 
 def to_config(rotation: Reading | RopeSpec, *, spelling: int = 5) -> dict[str, Any]:
     r"""Write the fields of a config.json that state a rotation; `rope_from_config` reads them as an equal spec.
 
-    Rules that depend on the length of the text are read back equal at the length for which they were read.
-
-    Args:
-        rotation: a Reading; or a bare RopeSpec of plain RoPE, on the whole head or a part of it. A spec does not
-            hold its rule, so that one of another kind cannot be written.
-        spelling: 5 for `rope_parameters` with the base inside, 4 for `rope_scaling` and `rope_theta` beside it.
-
-    Raises:
-        ValueError: `spelling` is neither 4 nor 5, or a bare spec is not plain RoPE.
+    Rules that depend on the length of the text are read back equal at the length for which they were read. Spelling
+    5 is `rope_parameters` with the base inside, 4 is `rope_scaling` and `rope_theta` beside it. A bare spec must be
+    plain RoPE, on the whole head or a part of it, since it does not hold its rule. ValueError if it is another, or
+    if `spelling` is neither 4 nor 5.
 
     >>> to_config(plain_rope(4, layout="half_split"))["rope_parameters"]
     {'rope_type': 'default', 'rope_theta': 10000.0}

@@ -40,17 +40,11 @@ def cos_and_sin(angles: Any, x: Any, factor: float = 1.0) -> tuple[Any, Any]:
 
 
 def rotate_by_cos_sin(x: Any, cos: Any, sin: Any, layout: str, out: Any | None = None) -> Any:
-    r"""Rotate x, which fits, by cosines and sines that are there already: what `apply_rope` ends in.
+    r"""x, which fits, rotated by +angle, by cosines and sines that are there: in the dtype of x, or `out` if given.
 
-    Args:
-        x: floats `(…, seq, head_dim)`.
-        cos, sin: `(…, seq, pairs)`, in the dtype to calculate in, of the kind and on the device of x.
-        layout: "interleaved" or "half_split".
-        out: where to write; may be x.
-
-    Returns:
-        Rotated by +angle, in the dtype of x; `out` if given. A large x goes block by block, so that what is
-        made on the way stays in the cache, unless a gradient or a compiler follows.
+    x holds floats, `(…, seq, head_dim)`; cos and sin, `(…, seq, pairs)`, are in the dtype to calculate in, of the
+    kind and on the device of x; `out` may be x. A large x goes block by block, so that what is made on the way
+    stays in the cache, unless a gradient or a compiler follows.
 
     >>> rotate_by_cos_sin(np.array([3.0, 4.0]), np.array([0.0]), np.array([1.0]), "interleaved").tolist()
     [-4.0, 3.0]
@@ -104,13 +98,14 @@ def _rotate_blocks(x: Any, cos: Any, sin: Any, layout: str, out: Any, max_elemen
     if size <= max_elements or x.ndim == 1:
         out[...] = _turned_in_place(x, cos, sin, layout)
         return
-    each = size // len(x)
-    has_axis = cos.ndim == x.ndim
-    for start in range(0, len(x), max(1, max_elements // each)):
-        rows = slice(start, start + max_elements // each) if each <= max_elements else start
-        cos_sin_rows = rows if has_axis and len(cos) > 1 else slice(None) if each <= max_elements else 0
-        part = (cos[cos_sin_rows], sin[cos_sin_rows]) if has_axis else (cos, sin)
-        _rotate_blocks(x[rows], part[0], part[1], layout, out[rows], max_elements)
+    count = max_elements // (size // len(x))  # entries of the first axis in a block; 0: less than one
+    for start in range(0, len(x), max(1, count)):
+        rows = slice(start, start + count) if count else start
+        part = cos, sin
+        if cos.ndim == x.ndim:
+            cos_sin_rows = rows if len(cos) > 1 else slice(None) if count else 0
+            part = cos[cos_sin_rows], sin[cos_sin_rows]
+        _rotate_blocks(x[rows], *part, layout, out[rows], max_elements)
 
 
 def _turned_in_place(x: Any, cos: Any, sin: Any, layout: str) -> Any:
@@ -145,7 +140,7 @@ def _turn_pairs(wide: Any, cos: Any, sin: Any, layout: str) -> None:
     """Turn pairs of any layout; torch adds a product to another in one pass."""
     pairs = cos.shape[-1]
     if layout == "half_split" and 2 * pairs == wide.shape[-1] and not isinstance(wide, np.ndarray):
-        first, second = wide.chunk(2, -1)
+        first, second = wide.chunk(2, -1)  # in half the time of two slices
     else:
         first, second = (wide[..., members] for members in pair_slices(2 * pairs, layout))
     product = first * sin

@@ -170,10 +170,9 @@ def _as_angles(angles: ArrayLike) -> Any:
 def _fit_angles(x: Any, angles: Any, whole_head: bool = False) -> Any:
     """Return `angles` as float64 of the kind of `x`, once both are known to fit together."""
     check_floats("x", x)
-    if type(angles) is not type(x) or dtype_name(angles) != "float64" or angles.device != x.device:
+    alike = type(angles) is type(x) and dtype_name(angles) == "float64" and angles.device == x.device
+    if not alike or angles.ndim == 0:
         angles = as_kind_of(_as_angles(angles), like=x)
-    elif angles.ndim == 0:
-        _as_angles(angles)  # refuses
     check_rotatable(x, angles.shape, whole_head)
     return angles
 

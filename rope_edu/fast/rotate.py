@@ -30,6 +30,9 @@ def rotate(
     uses as many threads as torch does (for NumPy one). Without it array operations go block by block, with a
     megabyte or two of scratch. The backward pass is the same rotation by −θ and keeps only the cosines and sines.
 
+    ValueError if q, k or `out` does not fit, `out` overlaps in part or is given where a gradient is wanted,
+    positions are said twice, or `compiled=True` cannot be.
+
     Args:
         q, k: floats `(…, seq, head_dim)`, NumPy or torch, each with its own number of heads; 2 · pairs ≤ head_dim,
             the tail passes unchanged.
@@ -40,10 +43,6 @@ def rotate(
         out: where to write, like q, or a pair of them with k; `out=q` or `out=(q, k)` rotates in place.
         compiled: None takes the kernel where it can be: numba is installed, numbers lie in main memory, features
             side by side, and no graph is traced. True asks for it, and says what is missing; False leaves it out.
-
-    Raises:
-        ValueError: q, k or `out` does not fit, `out` overlaps in part or is given where a gradient is wanted,
-            positions are said twice, or `compiled=True` cannot be.
 
     >>> import math, numpy as np
     >>> from rope_edu.fast import RotaryTable

@@ -20,11 +20,8 @@ class CosSinRows:
     r"""A cos θ and a sin θ for each position and pair: float64 for float64, float32 for all that is narrower.
 
     `RotaryTable.cos_sin` hands out views of what it keeps, so do not write into them; `cos_sin_from_angles` makes
-    others. They rotate arrays of their own kind, on their own device.
-
-    Args:
-        layout: "interleaved" or "half_split".
-        rows: `(…, seq, 2, pairs)`, copied if there are gaps: the cosines of a position, then its sines.
+    others. They rotate arrays of their own kind, on their own device. The rows are `(…, seq, 2, pairs)`, copied if
+    there are gaps: the cosines of a position, then its sines.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[0.0, math.pi / 2]], like=np.ones(1)).as_complex().round(3).tolist()  # 1 and i
@@ -127,14 +124,10 @@ def cos_sin_from_angles(
 
         a cos θ and a sin θ,   taken in float64 and rounded once
 
-    Args:
-        angles: radians `(…, seq, pairs)`, NumPy or torch.
-        like: an array of the kind, the device and the dtype that will be rotated.
-        layout, attention_factor: as for `apply_rope`.
-
-    Raises:
-        ValueError: `angles` are not real, have no axis of positions or require a gradient (`apply_rope` is there
-            for learned ones), `like` is not of floats, or another argument is out of range.
+    The angles are radians `(…, seq, pairs)`, NumPy or torch, and `like` is an array of the kind, the device and the
+    dtype that will be rotated; the others are as for `apply_rope`. ValueError if angles are not real, have no axis
+    of positions or require a gradient (`apply_rope` is there for learned ones), if `like` is not of floats, or if
+    another argument is out of range.
 
     >>> import math, numpy as np
     >>> cos_sin_from_angles([[math.pi]], like=np.ones(1), layout="half_split").cos.tolist()

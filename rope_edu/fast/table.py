@@ -38,13 +38,9 @@ class RotaryTable:
     A table is no module and holds no buffer: `module.to(bfloat16)` does not reach it. Threads may share one.
     Under torch.compile it keeps nothing and takes the sines in the graph; for speed hand `cos_sin(…)` in.
 
-    Args:
-        rope: a RopeSpec, which says all; or radians per token `(pairs,)`, finite, copied.
-        layout, attention_factor: for bare frequencies, "interleaved" and 1 unless given.
-
-    Raises:
-        ValueError: `rope` requires a gradient (use `apply_rope`) or is no such spec or frequencies, or an argument
-            is out of range or says otherwise than the spec.
+    `rope` is a RopeSpec, which says all; or radians per token `(pairs,)`, finite, copied, with which the layout is
+    "interleaved" and `attention_factor` 1 unless given. ValueError if it is neither or requires a gradient (use
+    `apply_rope`), or if an argument is out of range or says otherwise than the spec.
 
     >>> import math
     >>> table = RotaryTable([math.pi / 2, 0.0])

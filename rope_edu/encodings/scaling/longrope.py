@@ -51,9 +51,9 @@ def longrope(
     short = _check_divisors("short_factor", short_factor, len(frequencies))
     long = _check_divisors("long_factor", long_factor, len(frequencies))
     divisors = long if check_positive_int("length", length) > trained_length else short
-    if attention_factor is None and trained_length == 1:
-        raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")
     if attention_factor is None:
+        if trained_length == 1:
+            raise ValueError("trained_length must be at least 2: the rule divides by its logarithm; got 1")
         attention_factor = math.sqrt(1 + math.log(factor) / math.log(trained_length))
     return RopeSpec(frequencies / divisors, attention_factor, layout, head_dim, "longrope")
 
