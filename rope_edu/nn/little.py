@@ -1,7 +1,5 @@
 r"""A model of two layers on which `check_model` is shown: right as it is, and wrong where it is asked to be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch
