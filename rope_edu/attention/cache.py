@@ -19,13 +19,9 @@ class KVCache:
     not write into them yourself (NumPy refuses). Where gradients must flow (a torch key or value that requires
     them), arrays are joined instead.
 
-    Args:
-        capacity: most tokens that it may hold, or None for no limit.
-        block: tokens by which its memory grows.
-        when_full: "error", or "evict": the next token pushes out the oldest.
-
-    Raises:
-        ValueError: `capacity` or `block` is not a whole number ≥ 1, or `when_full` is misspelt.
+    A cache holds at most `capacity` tokens (None: no limit), and its memory grows by `block` tokens. `when_full`
+    is "error", or "evict": the next token pushes out the oldest. ValueError if `capacity` or `block` is not a
+    whole number ≥ 1, or if `when_full` is misspelt.
 
     >>> import numpy as np
     >>> cache, token = KVCache(capacity=2, when_full="evict"), np.ones((1, 1, 4))
@@ -71,12 +67,9 @@ class KVCache:
         The oldest leave before anything is returned. So of a chunk that evicts, only the last query has
         the whole window of `capacity` tokens; append one token at a time for an exact sliding window.
 
-        Args:
-            k, v: floats `(…, heads, new, head_dim)`, rotated by their own positions, and `(…, heads, new, v_dim)`.
-
-        Raises:
-            ValueError: `k` and `v` do not fit each other or the cache, or there is no room for them.
-                The cache is then as it was.
+        `k` are floats `(…, heads, new, head_dim)`, rotated by their own positions; `v` are
+        `(…, heads, new, v_dim)`. ValueError if they do not fit each other or the cache, or if there is no room
+        for them; the cache is then as it was.
 
         Chapter 11.
         """
@@ -93,11 +86,7 @@ class KVCache:
         return self._held()
 
     def evict(self, n: int) -> None:
-        r"""Forget the `n` oldest tokens; positions go on counting.
-
-        Raises:
-            ValueError: `n` is not a whole number from 0 to `length`.
-        """
+        """Forget the `n` oldest tokens, 0 to `length` (else ValueError); positions go on counting."""
         if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n <= self.length:
             raise ValueError(f"n must be a whole number from 0 to the {self.length} tokens held, got {n!r}")
         self._start += int(n)

@@ -24,13 +24,9 @@ def attention_scores(q: Array, k: Array, *, scale: float | None = None) -> Any:
 
         scores_{mn} = scale · ⟨q_m, k_n⟩,   scale = 1/√head_dim unless given
 
-    Args:
-        q, k: floats `(…, q_len, head_dim)` and `(…, k_len, head_dim)`, already rotated if RoPE is used.
-        scale: a finite number; models that multiply logits (YaRN, DeepSeek) pass their own.
-
-    Raises:
-        ValueError: `q` or `k` is not of floats, has fewer than 2 axes or does not fit the other, or `scale` is not
-            finite.
+    `q` and `k` are floats `(…, q_len, head_dim)` and `(…, k_len, head_dim)`, already rotated if RoPE is used.
+    Models that multiply logits (YaRN, DeepSeek) pass their own `scale`. ValueError if `q` or `k` is not of floats,
+    has fewer than 2 axes or does not fit the other, or if `scale` is not finite.
 
     >>> q, k = np.array([[2.0, 0.0, 0.0, 0.0]]), np.eye(4)[:2]
     >>> attention_scores(q, k).tolist()  # 2/√4 and 0/√4
@@ -47,10 +43,8 @@ def causal_mask(q_len: int, k_len: int) -> np.ndarray:
 
         mask_{mn} is True   ⇔   n ≤ m + (k_len − q_len)
 
-    The queries are the last `q_len` of the `k_len` positions; with a KV cache, the new ones.
-
-    Raises:
-        ValueError: a length is not a whole number ≥ 1, or there are more queries than keys.
+    The queries are the last `q_len` of the `k_len` positions; with a KV cache, the new ones. ValueError if a length
+    is not a whole number ≥ 1, or if there are more queries than keys.
 
     >>> causal_mask(2, 4).astype(int).tolist()  # positions 2 and 3 look back
     [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -70,10 +64,7 @@ def softmax(x: Array, axis: int = -1) -> Any:
         softmax(x)_j = e^{x_j − max x} / Σ_k e^{x_k − max x}
 
     `axis` is the one whose weights sum to 1. A row of −∞ only (all masked) gives zeros, not NaN: a query that may
-    attend to nothing takes nothing.
-
-    Raises:
-        ValueError: `x` is not of floats.
+    attend to nothing takes nothing. ValueError if `x` is not of floats.
 
     >>> softmax(np.array([0.0, math.log(3.0), -math.inf])).round(3).tolist()  # 1 : 3 : 0
     [0.25, 0.75, 0.0]
@@ -113,13 +104,9 @@ def attention(
         bias: added to the scaled scores, broadcast to `(…, q_len, k_len)`; NumPy will do for torch.
         mask: bool, True = may attend, broadcast likewise (`causal_mask`).
 
-    Returns:
-        `(output, weights)`: `(…, q_len, v_dim)` and `(…, q_len, k_len)`; a row that may attend to nothing
-        has zeros in both.
-
-    Raises:
-        ValueError: as for `attention_scores`, `v` and `k` differ in length, or `bias` or `mask` do not
-            broadcast to the scores, or `mask` is not bool.
+    Returns `(output, weights)`, `(…, q_len, v_dim)` and `(…, q_len, k_len)`; a row that may attend to nothing has
+    zeros in both. ValueError as for `attention_scores`, or if `v` and `k` differ in length, `bias` or `mask` does
+    not broadcast to the scores, or `mask` is not bool.
 
     >>> q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[1.0], [3.0]])
     >>> attention(q, k, v, mask=causal_mask(2, 2))[0].tolist()  # the first sees itself, the last the mean

@@ -135,9 +135,8 @@ class Rotary(PositionEncoding):
             positions `(…, seq, n_axes)`.
         layout, attention_factor: for bare frequencies, "interleaved" and 1 unless given; a spec has its own.
 
-    Raises:
-        ValueError: an argument is out of range or contradicts the spec; when it rotates, a head has another
-            width than the spec says.
+    ValueError if an argument is out of range or contradicts the spec; when it rotates, if a head has another width
+    than the spec says.
 
     >>> import math
     >>> Rotary([math.pi / 2]).rotate_k(np.array([[[1.0, 0.0]]]), [1]).round(3).tolist()

@@ -3,8 +3,6 @@ r"""MLA's decoupled key: content from a small latent, position from a narrow key
 import math
 from typing import Any
 
-from array_api_compat import array_namespace
-
 from rope_edu.arrays import Array
 from rope_edu.attention.dot_product import attention_scores
 from rope_edu.encodings.validation import check_finite_number, check_float_array
@@ -21,14 +19,9 @@ def decoupled_scores(
     query, ⟨q_m, U c_n⟩ = ⟨Uᵀ q_m, c_n⟩, so that only c is stored. A rotation between them depends on m − n and
     cannot move. So position goes into a second key, narrow, rotated, and stored once for all heads.
 
-    Args:
-        q, k: content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`.
-        q_turned, k_turned: the second part, rotated, `(…, heads, q_len, d′)` and, shared by the heads,
-            `(…, k_len, d′)`.
-        scale: a finite number; DeepSeek's YaRN multiplies it by mscale².
-
-    Raises:
-        ValueError: widths or leading axes do not fit, or an argument is not of floats.
+    `q` and `k` are content, floats `(…, heads, q_len, d)` and `(…, heads, k_len, d)`; `q_turned` and `k_turned` are
+    already rotated, `(…, heads, q_len, d′)` and, shared by the heads, `(…, k_len, d′)`. DeepSeek's YaRN multiplies
+    `scale` by mscale². Errors are those of `attention_scores`.
 
     >>> import numpy as np
     >>> one = np.ones((2, 1, 3))  # two heads, one token
@@ -38,9 +31,9 @@ def decoupled_scores(
     Source: DeepSeek-V2, arXiv 2405.04434, §2.1.3, eq. 14–18. Chapter 19.
     Plain form: `rope_edu.plain.decoupled_scores`.
     """
-    check_float_array("k_turned", k_turned)
+    xp = check_float_array("k_turned", k_turned)
     if scale is None:
         scale = 1 / math.sqrt(q.shape[-1] + q_turned.shape[-1])
     scale = check_finite_number("scale", scale)
-    shared = array_namespace(k_turned).expand_dims(k_turned, axis=-3)  # (…, 1, k_len, d′)
+    shared = xp.expand_dims(k_turned, axis=-3)  # (…, 1, k_len, d′)
     return attention_scores(q, k, scale=scale) + attention_scores(q_turned, shared, scale=scale)

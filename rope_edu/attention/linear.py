@@ -36,8 +36,7 @@ def elu_plus_one(x: Any) -> Any:
 
         φ(x) = elu(x) + 1 = x + 1 for x > 0,  e^x otherwise
 
-    Raises:
-        ValueError: `x` is not of floats.
+    ValueError if `x` is not of floats.
 
     >>> import numpy as np
     >>> elu_plus_one(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
@@ -75,7 +74,6 @@ def linear_attention(
     Args:
         q, k, v: floats `(…, q_len, d)`, `(…, k_len, d)` and `(…, k_len, d_v)`, not rotated.
         angles: radians `(seq, pairs)` or broadcastable, for both q and k; None: no position.
-        layout: "interleaved" or "half_split".
         feature_map: φ, floats of any shape -> not negative, last axis may change; applied before the rotation.
         causal: whether a token sees only itself and earlier tokens.
         chunk: tokens that are compared directly with each other before they enter the state; changes time
@@ -83,12 +81,9 @@ def linear_attention(
         return_state: whether the state after the last key is returned too, for `linear_attention_step` to go on
             from: a prompt is read as a whole, its continuation token by token.
 
-    Returns:
-        `(…, q_len, d_v)`, dtype and kind of `q` (halves are calculated in float32), zeros where a denominator is 0.
-        With return_state a tuple of that and a LinearState, in float32 for halves.
-
-    Raises:
-        ValueError: arrays that do not fit, `chunk` is not a whole number ≥ 1, or `layout` is misspelt.
+    Returns `(…, q_len, d_v)`, dtype and kind of `q` (halves are calculated in float32), zeros where a denominator
+    is 0. With return_state a tuple of that and a LinearState, in float32 for halves. ValueError if arrays do not
+    fit, `chunk` is not a whole number ≥ 1, or `layout` is neither "interleaved" nor "half_split".
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((2, 2)), np.zeros((2, 2)), np.array([[1.0], [3.0]])
@@ -132,17 +127,10 @@ def linear_attention_step(
 
         kv ← kv + (R_n φ(k_n)) v_nᵀ,   norm ← norm + φ(k_n),   output = kvᵀ (R_n φ(q_n)) / ⟨norm, φ(q_n)⟩
 
-    Returns `(output, state)`: `(…, d_v)` in the dtype of `q`, and a new state (the old one is not changed), in
-    float32 for halves.
-
-    Args:
-        q, k, v: floats of one token, `(…, d)`, `(…, d)` and `(…, d_v)`, not rotated.
-        state: of the step before; None at the start.
-        angles: radians `(pairs,)` or broadcastable, of this token; None: no position.
-        layout, feature_map: as for `linear_attention`.
-
-    Raises:
-        ValueError: arrays that do not fit each other or the state, or `layout` is misspelt.
+    `q`, `k` and `v` are floats of one token, `(…, d)`, `(…, d)` and `(…, d_v)`, not rotated; `angles` are its
+    radians, `(pairs,)` or broadcastable; `state` is that of the step before, None at the start. Returns
+    `(output, state)`: `(…, d_v)` in the dtype of `q`, and a new state (the old one is not changed), in float32 for
+    halves. Everything else is as for `linear_attention`. ValueError also if the arrays do not fit the state.
 
     >>> import numpy as np
     >>> token, state = np.zeros(2), None

@@ -17,8 +17,7 @@ _NO_POSITION = NoPosition()
 def split_heads(x: Array, n_heads: int) -> Any:
     r"""Features cut into heads, `(…, seq, n·d)` -> `(…, n, seq, d)`; a view where the library allows one.
 
-    Raises:
-        ValueError: `x` has fewer than 2 axes, or its width is no multiple of `n_heads`.
+    ValueError if `x` has fewer than 2 axes, or if its width is no multiple of `n_heads`.
 
     >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()  # one token, two heads
     [[[1, 2]], [[3, 4]]]
@@ -41,8 +40,7 @@ def _split(x: Any, n_heads: int) -> Any:
 def merge_heads(x: Array) -> Any:
     r"""Heads put side by side again, `(…, n, seq, d)` -> `(…, seq, n·d)`: the inverse of `split_heads`.
 
-    Raises:
-        ValueError: `x` has fewer than 3 axes.
+    ValueError if `x` has fewer than 3 axes.
 
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
     [[1, 2, 3, 4]]
@@ -83,7 +81,6 @@ def multi_head_attention(
         w_q, w_k: `(n_heads · head_dim, d_model)` and `(n_kv_heads · head_dim, d_model)`, rows are outputs as in
             torch's Linear.
         w_v, w_o: `(n_kv_heads · v_dim, d_model)` and `(d_out, n_heads · v_dim)`.
-        n_heads: heads of queries.
         n_kv_heads: heads of keys and values, a divisor of `n_heads`; each serves a run of neighbouring query heads
             (grouped queries). Default: `n_heads`.
         encoding: for the four doors. Default: `NoPosition()`.
@@ -92,9 +89,8 @@ def multi_head_attention(
         causal: whether a token sees only itself and earlier tokens.
         cache: of this layer; stores the new keys and values, and supplies all of them.
 
-    Raises:
-        ValueError: shapes that do not fit, or a cache without the causal mask or with an encoding that changes
-            old keys.
+    ValueError if shapes do not fit, or for a cache without the causal mask or with an encoding that changes old
+    keys.
 
     >>> x, w = np.array([[1.0, 0.0], [0.0, 1.0]]), np.eye(2)
     >>> output, weights = multi_head_attention(x, 0 * w, w, w, w, n_heads=1)

@@ -28,19 +28,17 @@ def rerope_attention(
 
     leak = ∞ is ReRoPE, ρ = min(r, w): all keys beyond the window look equally far. Two sets of scores are
     computed, which costs twice as much, and keys are rotated again when they leave the window, so a cache has to
-    store them unrotated. Arrays, `scale` and results are as for `attention`.
+    store them unrotated. Arrays, `scale` and results are as for `attention`, but q and k are *not*
+    rotated; the queries are the last q_len of the k_len positions. `rope` is a RopeSpec, or frequencies
+    `(pairs,)`.
 
     Args:
-        q, k, v: floats, *not* rotated; the queries are the last q_len of the k_len positions.
-        rope: as for `Rotary`: a RopeSpec, or frequencies `(pairs,)`.
         window: w in tokens, at least 1; a text of at most w + 1 tokens gets plain RoPE.
         leak: factor by which positions beyond the window are squeezed, at least 1; 1 is plain RoPE.
         scale: the released code also multiplies each query by its length's max(1, ln(m + 1) / ln L); scale `q`
             for that.
 
-    Raises:
-        ValueError: `window` is not a whole number ≥ 1, `leak` is below 1, there are more queries than keys, or
-            as for `attention`.
+    ValueError if there are more queries than keys, for a `window` or `leak` out of range, or as for `attention`.
 
     >>> import numpy as np
     >>> q = k = np.array([[1.0, 0.0]] * 4)  # equal tokens, a quarter turn each

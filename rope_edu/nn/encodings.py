@@ -97,15 +97,10 @@ def _tensor_like(like: Tensor, numbers: Any) -> Tensor:
 class RotaryModule(Encoding):
     r"""Rotation of queries and keys by a RopeSpec: the library's `Rotary` as a module.
 
-    `RotaryEmbedding` is the same in one class that needs nothing else of this library.
-
-    Args:
-        rope: a RopeSpec of any rule, kept as the attribute `rope`; or frequencies in radians per token, `(pairs,)`.
-        layout: "interleaved" or "half_split", for bare frequencies; a spec has its own.
-
-    Raises:
-        ValueError: the frequencies require a gradient ("learned-rotary" learns them), `layout` contradicts the
-            spec, or as for `RopeSpec`.
+    `RotaryEmbedding` is the same in one class that needs nothing else of this library. `rope` is a RopeSpec of any
+    rule, kept as the attribute `rope`; or frequencies in radians per token, `(pairs,)`, of this `layout`,
+    "interleaved" unless given. ValueError if the frequencies require a gradient ("learned-rotary" learns them),
+    `layout` contradicts the spec, or as for `RopeSpec`.
 
     >>> RotaryModule([math.pi / 2]).rotate_k(torch.tensor([[1.0, 0.0]]), range(1, 2)).round(decimals=3).tolist()
     [[0.0, 1.0]]
@@ -295,7 +290,6 @@ def make_encoding(
 
     Args:
         encoding: one of `ENCODINGS`, or "dynamic-ntk"; or a RopeSpec of any rule.
-        d_model, n_heads: features of the model, heads of a layer.
         head_dim: width of a head; d_model / n_heads if not given.
         max_len: rows of a learned table: the longest text, in training or testing.
         options: those of `OPTIONS[encoding]` alone: `base` of sinusoids and rotations; `layout` of
@@ -303,8 +297,7 @@ def make_encoding(
             part of the pairs that rotate; `shaw_distance` of "shaw", tokens; `trained_length` (max_len if not
             given) and `factor` of "dynamic-ntk".
 
-    Raises:
-        ValueError: an unknown encoding or option, a number out of range, or a spec for heads of another width.
+    ValueError for an unknown encoding or option, a number out of range, or a spec for heads of another width.
 
     >>> make_encoding("rotary", d_model=8, n_heads=2)
     RotaryModule(<RopeSpec "rope": 2 pairs, 1 … 0.01 rad/token, interleaved>)

@@ -83,16 +83,10 @@ class Block(nn.Module):
 class TinyTransformer(nn.Module):
     r"""A decoder-only transformer, from tokens to the logits of every next token.
 
-    Args:
-        vocab_size: tokens are 0 … vocab_size − 1.
-        encoding: a name of `ENCODINGS` (or "dynamic-ntk"), or a RopeSpec for heads of d_model / n_heads features.
-        d_model, n_layers, n_heads: sizes; n_heads divides d_model.
-        d_ff: hidden units between attentions; 4 · d_model if not given.
-        max_len: rows of a learned table of positions; the other encodings have no such cap.
-        encoding_options: those that `OPTIONS` lists for the name, such as `base`.
-
-    Raises:
-        ValueError: a size, a name or an option is not allowed.
+    Tokens are 0 … vocab_size − 1. `encoding` and its options are as for `make_encoding`, with heads of
+    d_model / n_heads features; n_heads divides d_model. Only a learned table limits the length, to `max_len`.
+    `d_ff` counts the hidden units between attentions, 4 · d_model if not given. ValueError if a size, a name or an
+    option is not allowed.
 
     >>> _ = torch.manual_seed(0)
     >>> model = TinyTransformer(10, d_model=16, n_layers=1)
@@ -142,11 +136,8 @@ class TinyTransformer(nn.Module):
         r"""Logits of every next token, `(…, seq, vocab_size)`, for tokens `(…, seq)`.
 
         With a cache, of `new_cache`, these are the tokens after those that it holds; it takes in their keys and
-        values.
-
-        Raises:
-            ValueError: a token is not in the vocabulary, the text is longer than a learned table, or the encoding
-                does not allow a cache. (Tokens are not checked while compiling.)
+        values. ValueError if a token is not in the vocabulary, the text is longer than a learned table, or the
+        encoding does not allow a cache. (Tokens are not checked while compiling.)
         """
         self._check_tokens(tokens)
         if cache is not None:
@@ -178,14 +169,10 @@ class TinyTransformer(nn.Module):
     ) -> Tensor:
         r"""Texts continued by `n` tokens, `(…, seq + n)`, the given tokens first.
 
-        Args:
-            tokens: ints `(…, seq)`, at least one in each row.
-            temperature: 0 takes the likeliest token; above, tokens are drawn by softmax(logits / temperature).
-            seed: of the draws.
-            use_cache: whether keys and values are kept, where the encoding allows it, rather than computed anew.
-
-        Raises:
-            ValueError: `n` or `temperature` is out of range, or as for `forward`.
+        `tokens` are ints `(…, seq)`, at least one in each row. Temperature 0 takes the likeliest token; above it,
+        tokens are drawn by softmax(logits / temperature), from `seed`. `use_cache` keeps keys and values, where the
+        encoding allows it, rather than computing them anew. ValueError if `n` or `temperature` is out of range, or
+        as for `forward`.
         """
         check_positive_int("n", n)
         if not (isinstance(temperature, int | float) and 0 <= temperature < float("inf")):

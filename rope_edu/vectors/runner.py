@@ -37,10 +37,7 @@ class Result:
 
 
 def load(name: str) -> list[dict[str, Any]]:
-    r"""Cases of a file, as dicts of plain lists and numbers.
-
-    Args:
-        name: one of `FILES`, such as "rotate"; any other is a ValueError.
+    r"""Cases of a file of `FILES`, as dicts of plain lists and numbers; any other name is a ValueError.
 
     >>> load("rotate")[0]["name"]
     'one pair, interleaved'
@@ -67,9 +64,8 @@ def run(function: Callable[..., object], *, width: str = "float64", cases: str =
             positions `(axes, seq)` and one argument more, `axes`, the coordinate of each pair; "shift", where x are
             keys that were rotated, and `shift` takes the place of positions: by how many tokens they move.
 
-    Raises:
-        ValueError: `width` or `cases` is misspelt, or the function cannot be called in this way. An exception that
-            the function raises is a failure of the case, not an error.
+    ValueError if `width` or `cases` is misspelt, or the function cannot be called in this way. An exception that
+    the function raises is a failure of the case, not an error.
 
     >>> from rope_edu import apply_rope, inv_freq, rope_angles
     >>> def mine(x, positions, *, layout, rotary_dim, base, attention_factor):
