@@ -118,9 +118,9 @@ class Part:
 
     values: dict[str, Any]
     start: str = ""
-    paths: dict[str, str] = field(default_factory=dict)  # of fields that stand elsewhere
+    paths: dict[str, str] = field(default_factory=dict)  # of fields that are elsewhere
     apart: bool = False  # holds for some layers only: the fields beside it may differ
-    added: Collection[str] = ()  # fields that do not stand in the object itself
+    added: Collection[str] = ()  # fields that are not in the object itself
 
     def __post_init__(self) -> None:
         stated = {key: value for key, value in self.values.items() if value is not None}

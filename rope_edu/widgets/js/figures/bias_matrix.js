@@ -19,7 +19,7 @@ function followed({ scheme, head, length, query, num_buckets, max_distance, clip
   return { causal, curve, keys, weights, entry, last: scheme === "shaw" ? 2 * clip : num_buckets - 1 };
 }
 
-/** Where the parts stand: the matrix, and the curve and the weights beside or under it. */
+/** Where the parts are: the matrix, and the curve and the weights beside or under it. */
 function places(width) {
   const narrow = width < 520;
   const side = narrow ? Math.min(width - 44, 380) : Math.min(300, Math.round(width * 0.46));

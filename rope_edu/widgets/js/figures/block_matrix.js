@@ -37,7 +37,7 @@ function rotated({ position, head_dim, base, pairing, row: j }) {
   return { d: head_dim, x, matrix, out: applyRope(x, angles, pairing), j, rows, ...kept, followed: rows[j] };
 }
 
-/** Where the cells stand: the matrix with x and the result at `ends`, and five columns, all of one height. */
+/** Where the cells are: the matrix with x and the result at `ends`, and five columns, all of one height. */
 function grid(width, { head_dim, form }) {
   const left = 22;
   const narrow = width < 430;

@@ -290,7 +290,7 @@ const TITLES = [
   [phrase`Line 6: the score is the real part;`, phrase`it sees the distance m − n only`],
 ];
 
-/** Where the parts stand: the chart beside the plane, or below it. */
+/** Where the parts are: the chart beside the plane, or below it. */
 function plan(width) {
   if (width < 540)
     return {

@@ -94,7 +94,7 @@ const wordsOf = memo((state, width) => {
   };
 });
 
-/** Where the parts stand: words, the names of the marks in lines, the chart, and words again. */
+/** Where the parts are: words, the names of the marks in lines, the chart, and words again. */
 function plan(state, width) {
   const { above, below } = wordsOf(state, width);
   const [{ reading }] = readState(state);

@@ -40,7 +40,7 @@ function compare({ sentence, rearranged, look, causal, layers }) {
 
 const NAMES = 54; // pixels beside the weights
 
-/** Where the parts stand below the sentences: the plane, and the weights beside it or below, if they are shown. */
+/** Where the parts are below the sentences: the plane, and the weights beside it or below, if they are shown. */
 function plan(width, state, { shows }) {
   const tall = width < 520;
   const rows = tall ? 176 : 142; // of the two sentences
@@ -57,7 +57,7 @@ function plan(width, state, { shows }) {
   return { tall, top, side, table, height: rows + (tall ? side + below + 106 : 22 + Math.max(side + 32, 16 + below)) };
 }
 
-/** Where the words of both sentences stand. */
+/** Where the words of both sentences are. */
 function seats(width, tall, { first, second }) {
   const [x0, size, h] = tall ? [2, 12, 28] : [84, 14, 30];
   const [top, bottom] = tall ? [20, 110] : [8, 88];

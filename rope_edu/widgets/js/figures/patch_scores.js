@@ -24,7 +24,7 @@ const seen = memo(({ scheme, row, column, head_dim, base, direction }) => {
   return { byHeight, byWidth, scores: patchScores([row, column], PLACES, [byHeight, byWidth]) };
 });
 
-/** Where the parts stand: the patches, their scale, the pairs beside or under them. */
+/** Where the parts are: the patches, their scale, the pairs beside or under them. */
 function places(width) {
   const narrow = width < 520;
   const side = Math.min(380, narrow ? width - 44 : Math.round(width * 0.56));

@@ -43,7 +43,7 @@ const degrees = (angle) => `${fmt(360 * turnsOf(angle), Math.abs(angle) < 1 ? 1 
 
 const isWide = (width) => width >= 560;
 
-/** Where the parts stand: in one column, or the plane beside the others. */
+/** Where the parts are: in one column, or the plane beside the others. */
 function plan(width, { small, shows }) {
   if (small) return planSmall(width, shows);
   if (isWide(width)) {

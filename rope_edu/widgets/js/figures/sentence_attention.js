@@ -65,7 +65,7 @@ function seenOf({ start, encoding, ...text }) {
 const HEADER = 92; // above a square's cells: its title and the columns' words
 const TURN = 62; // degrees, of those words
 
-/** Where the parts stand: the two squares beside each other, or one above the other. */
+/** Where the parts are: the two squares beside each other, or one above the other. */
 function plan(width, count) {
   const tall = width < 520;
   const names = tall ? 68 : 78;

@@ -163,7 +163,7 @@ function legend({ against, seeds, encoding }, width) {
   return legendOf([...PLACES, GUESSING, ...(seeds > 1 ? [SEED] : []), ...beside], width - 4);
 }
 
-/** Where the parts stand: losses beside the answers by place, or above them; below are the head and its pairs. */
+/** Where the parts are: losses beside the answers by place, or above them; below are the head and its pairs. */
 function plan(width, state) {
   const top = legend(state, width).height + 32;
   const isWide = width >= 560;

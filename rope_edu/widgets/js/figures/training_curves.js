@@ -56,7 +56,7 @@ const stacked = (width) => width < 520;
 
 const legend = (/** @type {any[]} */ chosen, width) => inLines(chosen, width - 2, { sample: 32, bold: true });
 
-/** Where the parts stand: curves and tests, side by side or one under the other. */
+/** Where the parts are: curves and tests, side by side or one under the other. */
 function places(width, { all, chosen }) {
   const narrow = stacked(width);
   const tall = ROW * all.length;

@@ -28,7 +28,7 @@ export function bodyOf(config, notes) {
 const familyOf = (body, otherwise) =>
   checked("model_type", body.path("model_type"), own(body.values, "model_type") ?? otherwise);
 
-/** An object with what stands outside it. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
+/** An object with the fields outside it. @type {(outer: Part, inner: Part, nest: string, notes: Notes) => Part} */
 function inherited(outer, inner, nest, notes) {
   const [values, paths] = [{ ...inner.values }, /** @type {Record<string, string>} */ ({})];
   for (const name of [...THETAS, "rope_parameters", "rope_scaling"]) {

@@ -114,9 +114,9 @@ export class Part {
   /**
    * @param {Record<string, any>} values
    * @param {string} [start]
-   * @param {Record<string, string>} [paths] of fields that stand elsewhere
+   * @param {Record<string, string>} [paths] of fields that are elsewhere
    * @param {boolean} [apart] holds for some layers only: the fields beside it may differ
-   * @param {string[]} [added] fields that do not stand in the object itself
+   * @param {string[]} [added] fields that are not in the object itself
    */
   constructor(values, start = "", paths = {}, apart = false, added = []) {
     this.values = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
