@@ -10,9 +10,13 @@ CPU_BUILDS := https://download.pytorch.org/whl/cpu
 ANSWERS := import urllib.request; urllib.request.urlopen("$(CPU_BUILDS)/torch/", timeout=5)
 offer_cpu = $(shell command -v nvidia-smi >/dev/null 2>&1 || { $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && echo "--extra-index-url $(CPU_BUILDS)"; })
 
-# The library's own tests, whose reach `make coverage` measures, and all others that need no built book
-LIBRARY := rope_edu $(addprefix tests/,plain encodings attention config clinic vectors fast nn probes command)
-REST := $(addprefix tests/,check makers training typing widgets) $(wildcard tests/test_*.py)
+# The three packages are installed together, as each needs the one before it at its own version
+PROJECTS := requirements.txt pyproject.toml doctor/pyproject.toml book/pyproject.toml
+EDITABLE := --editable . --editable ./doctor
+
+# The tests of library and doctor, whose reach `make coverage` measures, and all others that need no built book
+LIBRARY := rope_edu doctor/rope_doctor tests/library tests/doctor
+REST := book/rope_book tests/book tests/typing $(wildcard tests/test_*.py)
 
 # A test in a browser waits a sixth of its time: three for two cores keep both busy
 BROWSERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
@@ -20,9 +24,9 @@ BROWSERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 # A page that a loaded machine draws late fails its test: what failed is tried once more, alone, and fails if it is wrong.
 # Nothing is tried again after a run that did not reach its end.
 AGAIN = echo "These failed, and are tried once more with the machine to themselves:" && \
-	$(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none tests/book
+	$(BIN)/python -m pytest -v --last-failed --last-failed-no-failures none tests/pages
 
-.PHONY: help book serve check test cells pages coverage library lint types style order scripts notebooks bench dist versions walk weekly address clean
+.PHONY: help book serve lab check test cells pages coverage library lint types style order scripts notebooks bench dist versions walk weekly address clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -30,8 +34,14 @@ help:  ## say what there is
 book: .venv/book  ## build the book into _build/html (needs no torch)
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
 
-serve: book  ## build the book, serve it on localhost and print the address
-	$(BIN)/python book/tools/serve.py $(BUILT)
+serve: .venv/book  ## build the book, serve it on localhost and print the address
+	@echo "Building the book: about a minute the first time, seconds after a change."
+	@mkdir -p _build
+	@$(BIN)/jupyter-book build . -n -W --keep-going -q > _build/build.log 2>&1 || { cat _build/build.log; exit 1; }
+	@$(BIN)/python book/tools/serve.py $(BUILT)
+
+lab: .venv/lab  ## open the notebooks in JupyterLab
+	$(BIN)/jupyter lab notebooks
 
 check: lint  ## lint, and the tests of what changed since main (ROOM=config for one room): two minutes
 	$(BIN)/python tests/of_change.py $(ROOM)
@@ -42,7 +52,7 @@ test check library coverage: export OMP_NUM_THREADS ?= 1
 test: lint  ## everything that CI runs
 	$(BIN)/python -m pytest -n auto --dist worksteal $(LIBRARY) $(REST)
 	$(MAKE) --no-print-directory -j 2 cells pages
-	$(BIN)/python -m pytest -n $(BROWSERS) --dist loadgroup tests/book || { [ $$? -eq 1 ] && $(AGAIN); }
+	$(BIN)/python -m pytest -n $(BROWSERS) --dist loadgroup tests/pages || { [ $$? -eq 1 ] && $(AGAIN); }
 
 cells:
 	$(BIN)/python -m pytest -n auto --dist loadfile --nbval notebooks
@@ -54,7 +64,7 @@ coverage: .venv/test  ## the lines and branches of the library that its tests re
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(LIBRARY)
 
 library: .venv/test  ## the tests of the library alone: no browser, no notebook, any system
-	$(BIN)/python -m pytest -n auto $(LIBRARY) tests/check
+	$(BIN)/python -m pytest -n auto $(LIBRARY) tests/book/check
 
 lint: .venv/test  ## check format, style, the types of Python and scripts, and the order of rooms
 	$(MAKE) --no-print-directory -j 2 types style order scripts
@@ -89,13 +99,13 @@ versions: .venv/book  ## put earlier versions beside the built book, from the zi
 
 walk: .venv/test  ## open every page from a folder, in every engine of this machine: ten minutes
 	$(BIN)/jupyter-book build . -n -W --keep-going -q
-	EVERY_PAGE=1 $(BIN)/python -m pytest -n auto --dist loadgroup tests/book/test_offline.py tests/book/test_pages.py -k "offline or zh"
+	EVERY_PAGE=1 $(BIN)/python -m pytest -n auto --dist loadgroup tests/pages/test_offline.py tests/pages/test_pages.py -k "offline or zh"
 
 weekly: .venv/test  ## look outside: every link, and the census against the newest transformers (REPORT=file.md)
 	$(BIN)/python book/tools/weekly.py $(REPORT)
 
-address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI=1]; REPO= for none, REPO=git as git's remote
-	$(PYTHON) book/tools/address.py $(if $(filter command,$(origin REPO)),--repo "$(REPO)") $(if $(SITE),--site "$(SITE)") $(if $(PYPI),--pypi)
+address:  ## give the book its address: REPO=owner/name [SITE=https://…] [PYPI=1] [REF=tag]; REPO= for none, REPO=git as git's remote
+	$(PYTHON) book/tools/address.py $(if $(filter command,$(origin REPO)),--repo "$(REPO)") $(if $(SITE),--site "$(SITE)") $(if $(PYPI),--pypi) $(if $(REF),--ref "$(REF)")
 
 clean:  ## remove the built book and the environment
 	rm -rf _build .venv
@@ -104,16 +114,23 @@ clean:  ## remove the built book and the environment
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv .venv
 
-.venv/book: requirements.txt pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[book]"
+.venv/book: $(PROJECTS) | .venv/pyvenv.cfg
+	@echo "Installing what builds the book into .venv: a minute or two, 600 MB."
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(EDITABLE) --editable "./book[site]"
 	touch $@
 
-.venv/test: requirements.txt pyproject.toml | .venv/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) --editable ".[test]"
+.venv/test: $(PROJECTS) | .venv/pyvenv.cfg
+	@echo "Installing what the tests need into .venv: about three minutes, 3 GB."
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) $(EDITABLE) --editable "./book[test]"
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python $(AXE)
 	$(BIN)/python book/tools/html_manager.py
-	touch $@ .venv/book
+	touch $@ .venv/book .venv/lab
+
+.venv/lab: $(PROJECTS) | .venv/pyvenv.cfg
+	@echo "Installing JupyterLab, PyTorch and the three packages into .venv: about two minutes, LAB_MEGABYTES."
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(offer_cpu) $(EDITABLE) --editable "./book[notebooks]"
+	touch $@
 
 .venv/release: .venv/book
-	$(BIN)/python -m pip install --quiet --constraint requirements.txt --editable ".[release]"
+	$(BIN)/python -m pip install --quiet --constraint requirements.txt $(EDITABLE) --editable "./book[release]"
 	touch $@

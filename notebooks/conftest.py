@@ -20,7 +20,7 @@ HAS_TOOLS = (
     TOOLS.is_dir()
 )  # a copy of the notebooks alone is compared without its plots
 STILL = "image/svg+xml"  # drawn by a browser when the notebook was written
-PANELS = "application/vnd.rope-edu.panels+json"
+PANELS = "application/vnd.rope-book.panels+json"
 WATCH = f"import sys; sys.path.append({str(TOOLS)!r}); import panels; panels.watch(); del sys, panels"
 if HAS_TOOLS:
     sys.path.append(str(TOOLS))

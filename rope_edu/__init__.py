@@ -1,14 +1,18 @@
-"""Positional encodings step by step: the library of the book *RoPE, Turn by Turn*.
+"""Positional encodings step by step: the reference library of the book *RoPE, Turn by Turn*.
 
-Begin with `rope_edu.plain`: the whole subject as functions of at most ten lines, to be read from top to bottom. The
-names here are those that a reader of the book needs; others are imported from their packages: `rope_edu.encodings`,
-`rope_edu.attention`, `rope_edu.config`, `rope_edu.clinic`, `rope_edu.fast`. These need NumPy and array-api-compat;
-torch, matplotlib and ipywidgets are imported by the packages that use them, not here.
+plain/       every encoding, rule and attention as a function of at most ten lines, without checks: begin here
+arrays.py    the types of arrays, of any library that follows the array API standard
+encodings/   numbers about position: the same formulas, checked, for any array
+fast/        the same rotation at the speed of copying
+attention/   queries and keys combined: softmax attention, position in its four doors, heads, a cache
+nn/          PyTorch: a rotary embedding to take home, and the encodings as modules
+
+The names here are those that a reader of the book needs; all others are imported from their rooms. The library
+needs NumPy and array-api-compat; `rope_edu.nn` imports torch, and the first rotation of `rope_edu.fast` numba.
 """
 
-from rope_edu import attention, clinic, encodings, fast, plain
+from rope_edu import attention, encodings, fast, plain
 from rope_edu.attention import KVCache, Rotary, causal_mask, multi_head_attention, softmax
-from rope_edu.config import rope_from_config
 from rope_edu.encodings import (
     RopeSpec,
     alibi_bias,
@@ -41,7 +45,6 @@ __all__ = [
     "apply_rope",
     "attention",
     "causal_mask",
-    "clinic",
     "dynamic_ntk",
     "encodings",
     "fast",
@@ -56,7 +59,6 @@ __all__ = [
     "plain_rope",
     "position_interpolation",
     "rope_angles",
-    "rope_from_config",
     "sinusoidal",
     "softmax",
     "t5_bucket",

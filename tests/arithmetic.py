@@ -16,8 +16,12 @@ from pathlib import Path
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("encodings", "attention", "config", "clinic", "vectors", "fast", "nn", "check")
-LIBRARY = ["rope_edu", *(f"tests/{room}" for room in ROOMS)]
+LIBRARY = [
+    *("rope_edu", "doctor/rope_doctor", "book/rope_book"),
+    *(f"tests/library/{room}" for room in ("encodings", "attention", "fast", "nn")),
+    *(f"tests/doctor/{room}" for room in ("test_precision.py", "config", "clinic", "vectors")),
+    "tests/book/check",
+]
 VECTOR_INSTRUCTIONS = " ".join(name for name in __cpu_dispatch__ if __cpu_features__[name])
 SETTINGS = {
     "plain": {  # no vector instructions beyond those that every x86-64 has, one thread

@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ALWAYS = ["tests/test_import.py"]
-BROWSER = ("book/assets", "book/extensions", "tests/book")
+BROWSER = ("book/assets", "book/extensions", "tests/pages")
+HOUSES = {"library": "rope_edu", "doctor": "doctor/rope_doctor", "book": "book/rope_book"}
 
 
 def changed() -> list[str]:
@@ -29,23 +30,34 @@ def git(*arguments: str) -> subprocess.CompletedProcess[str]:
 def suites_of(path: str) -> list[str]:
     """Return the tests of one changed path: those of its room, or those that stand beside nothing else.
 
-    >>> suites_of("rope_edu/config/reader.py"), suites_of("notebooks/04_rotate_one_pair.ipynb")
-    (['tests/config', 'rope_edu/config'], ['tests/test_notebooks.py', 'notebooks/04_rotate_one_pair.ipynb'])
+    >>> suites_of("doctor/rope_doctor/config/reader.py")
+    ['tests/doctor/config', 'doctor/rope_doctor/config']
+    >>> suites_of("notebooks/04_rotate_one_pair.ipynb")
+    ['tests/test_notebooks.py', 'notebooks/04_rotate_one_pair.ipynb']
     """
-    parts = path.split("/")
-    if parts[0] in ("rope_edu", "tests") and len(parts) > 2 and parts[1] not in ("book", "colab"):
-        room = parts[1]
-        known = [f"tests/{room}", f"tests/test_{room}.py", f"rope_edu/{room}"]
-        return [name for name in known if (ROOT / name).exists()]
-    if parts[0] == "tests" and parts[-1].startswith("test_") and len(parts) == 2:
+    for house, package in HOUSES.items():
+        for above in (f"{package}/", f"tests/{house}/"):
+            if path.startswith(above):
+                room = path.removeprefix(above).partition("/")[0].removesuffix(".py")
+                return of_room(house, room.removeprefix("test_"))
+    if path.startswith("tests/test_"):
         return [path]
     if path.endswith(".ipynb"):
         return ["tests/test_notebooks.py", path]
     if path.startswith("book/makers"):
-        return ["tests/makers"]
-    if path in ("README.md", "Makefile", "pyproject.toml", "CONTRIBUTING.md", "CHANGELOG.md"):
+        return ["tests/book/makers"]
+    if path in ("README.md", "Makefile", "CONTRIBUTING.md", "CHANGELOG.md") or path.endswith(
+        "pyproject.toml"
+    ):
         return ["tests/test_readme.py"]
     return []
+
+
+def of_room(house: str, room: str) -> list[str]:
+    """Return the tests and the code of one room that are there."""
+    known = [f"tests/{house}/{room}", f"tests/{house}/test_{room}.py"]
+    known += [f"{HOUSES[house]}/{room}", f"{HOUSES[house]}/{room}.py"]
+    return [name for name in known if (ROOT / name).exists()]
 
 
 def run(title: str, *command: str) -> bool:
@@ -56,10 +68,13 @@ def run(title: str, *command: str) -> bool:
 
 def main(rooms: list[str]) -> int:
     """Run the tests of the rooms named, or of all that changed; return 0 if they pass."""
-    paths = [f"rope_edu/{room}/__init__.py" for room in rooms] or changed()
-    if missing := [room for room in rooms if not (ROOT / "rope_edu" / room).is_dir()]:
-        sys.exit(f"ROOM must be a folder of rope_edu, got {', '.join(missing)}")
-    chosen = list(dict.fromkeys(ALWAYS + [test for path in paths for test in suites_of(path)]))
+    paths = [] if rooms else changed()
+    named = {room: [test for house in HOUSES for test in of_room(house, room)] for room in rooms}
+    if missing := [room for room, tests in named.items() if not tests]:
+        sys.exit(f"ROOM must be a folder of one of {', '.join(HOUSES.values())}, got {', '.join(missing)}")
+    wanted = [test for path in paths for test in suites_of(path)]
+    wanted += [test for tests in named.values() for test in tests]
+    chosen = list(dict.fromkeys(ALWAYS + wanted))
     notebooks = [test for test in chosen if test.endswith(".ipynb")]
     tests = [test for test in chosen if not test.endswith(".ipynb")]
     pytest = (sys.executable, "-m", "pytest", "-q", "-n", "auto")
@@ -67,7 +82,7 @@ def main(rooms: list[str]) -> int:
     if notebooks:
         passed.append(run("notebooks", *pytest, "--dist", "loadfile", "--nbval", *notebooks))
     if any(path.startswith(BROWSER) or path.endswith(".md") for path in paths):
-        print("Pages changed: `make book`, then `python -m pytest tests/book` are theirs.")
+        print("Pages changed: `make book`, then `python -m pytest tests/pages` are theirs.")
     return 0 if all(passed) else 1
 
 

@@ -112,7 +112,7 @@ def test_without_an_address_no_place_has_a_link_to_one(root):
 def test_a_site_is_named_wherever_a_reader_looks_for_it(root):
     address.move(root, ELSEWHERE)
     site = ELSEWHERE.site
-    for name in ("_config.yml", "pyproject.toml", "CITATION.cff", ".zenodo.json", "README.md"):
+    for name in ("_config.yml", *address.PYPROJECTS, "CITATION.cff", ".zenodo.json", "README.md"):
         assert site in (root / name).read_text(encoding="utf-8"), name
     assert yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["html"]["baseurl"] == site
     chooser = yaml.safe_load((root / ".github/ISSUE_TEMPLATE/config.yml").read_text(encoding="utf-8"))
@@ -130,20 +130,46 @@ def test_notebooks_stay_in_order(root, there):
 
 @pytest.mark.parametrize("extra", [[], ["torch"]])
 def test_a_setup_cell_without_an_address_says_how_to_install_what_is_missing(extra):
-    tries = "".join(f"    import {name}\n\n" for name in extra) + "    import rope_edu\n"
+    tries = "".join(f"    import {name}\n\n" for name in extra) + "    import rope_book\n"
     cell = f"# Setup. Old.\ntry:\n{tries}except ModuleNotFoundError:\n    old\nimport math\n"
-    source = address.setup(cell, Address(), "0.1.0").replace("rope_edu\n", "a_room_that_is_not_there\n")
+    source = address.setup(cell, Address(), "0.1.0").replace(
+        "import rope_book\n", "import a_room_that_is_not_there\n"
+    )
     with pytest.raises(
         ModuleNotFoundError, match=r"a_room_that_is_not_there is not installed: .*pip install"
     ) as told:
         exec(source.replace("import torch\n", "import math\n"), {})
-    assert f"..[{','.join(['widgets', *extra])}]" in str(told.value)
+    assert str(told.value).endswith('.. ../doctor "../book[torch]"' if extra else ".. ../doctor ../book")
     assert source.endswith("\nimport math\n")
 
 
+@pytest.mark.parametrize("ref", ["main", "v0.1.0"])
+def test_before_a_release_a_setup_cell_installs_all_three_packages_of_one_commit(ref):
+    tries = "    import rope_book\n    import torch\n"
+    cell = f"# Setup. Old.\ntry:\n{tries}except ModuleNotFoundError:\n    old\nimport math\n"
+    source = address.setup(cell, Address("ada/book", ref=ref), "0.1.0")
+    wanted = re.findall(
+        r'"([\w\[\]-]+) @ git\+https://github\.com/ada/book@([\w.]+)(?:#subdirectory=(\w+))?"', source
+    )
+    assert wanted == [
+        ("rope-edu", ref, ""),
+        ("rope-doctor", ref, "doctor"),
+        ("rope-book[torch]", ref, "book"),
+    ]
+    assert "    import torch\nimport math" in source
+
+
+def test_links_and_cells_name_the_commit_that_is_asked_for(root):
+    assert address.main(["--repo", "ada/book", "--ref", "0a1b2c3"], root) == 0
+    assert address.read(root) == Address("ada/book", ref="0a1b2c3")
+    text = (root / "notebooks" / "04_rotate_one_pair.ipynb").read_text(encoding="utf-8")
+    assert "blob/0a1b2c3/notebooks/04_rotate_one_pair.ipynb" in text
+    assert text.count("@0a1b2c3") == 3
+
+
 def test_a_released_library_is_installed_by_its_minor_number():
-    cell = "# Setup. Old.\ntry:\n    import rope_edu\nexcept ModuleNotFoundError:\n    old\nimport math\n"
-    assert '%pip install -q "rope-edu[widgets]==0.3.*"' in address.setup(cell, ELSEWHERE, "0.3.1")
+    cell = "# Setup. Old.\ntry:\n    import rope_book\nexcept ModuleNotFoundError:\n    old\nimport math\n"
+    assert '%pip install -q "rope-book==0.3.*"' in address.setup(cell, ELSEWHERE, "0.3.1")
 
 
 def test_the_deposit_says_what_the_citation_says():
@@ -157,7 +183,9 @@ def test_the_deposit_says_what_the_citation_says():
     assert deposit["creators"] == cff["authors"]
 
 
-@pytest.mark.parametrize("wrong", ["--repo=one", "--repo=a/b/c", "--site=https://x.example", "--pypi"])
+@pytest.mark.parametrize(
+    "wrong", ["--repo=one", "--repo=a/b/c", "--site=https://x.example", "--pypi", "--ref=v1"]
+)
 def test_an_address_that_is_none_is_refused_and_nothing_is_written(root, wrong, capsys):
     before = state(root)
     assert address.main([wrong], root) == 2
@@ -184,6 +212,7 @@ def test_the_address_is_taken_from_gits_remote_when_asked(root):
         ([], ""),
         (["REPO="], ' --repo ""'),
         (["REPO=a/b", "SITE=https://x.example", "PYPI=1"], ' --repo "a/b" --site "https://x.example" --pypi'),
+        (["REPO=git", "REF=v0.1.0"], ' --repo "git" --ref "v0.1.0"'),
     ],
 )
 def test_make_hands_on_what_is_typed(typed, meant):

@@ -161,6 +161,7 @@ def copy(tmp_path) -> Path:
         "book/glossary.md",
         "notebooks/04_rotate_one_pair.ipynb",
     ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     for path in FILES:
         if (tmp_path / chinese.original(path).relative_to(ROOT)).is_file():

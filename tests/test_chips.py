@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 import nbformat
 import pytest
 
-from rope_edu.widgets import LiveFigure
+from rope_book.widgets import LiveFigure
 
-from .widgets.v8 import Scripts
+from .book.widgets.v8 import Scripts
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[▶ ([^\]]+)\]\(#(live=[^)\s]+)\)")

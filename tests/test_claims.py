@@ -64,7 +64,7 @@ def test_every_claim_is_asked_once_in_its_part_before_its_experiment():
             claims.append(0)
             asked.append(0)
         claims[-1] += bool(re.match(r"### \d+\. ", cell.source))
-        if cell.source.startswith("from rope_edu.widgets import Question"):
+        if cell.source.startswith("from rope_book.widgets import Question"):
             asked[-1] += len(re.findall(r'"23-[\w-]+"', cell.source))
         elif re.search(r"decide\(\s*\d+,", cell.source):
             assert asked[-1] >= claims[-1]

@@ -21,7 +21,7 @@ import students
 from docutils import nodes
 from py_mini_racer import MiniRacer
 
-from rope_edu.widgets import LiveFigure
+from rope_book.widgets import LiveFigure
 
 NOTEBOOKS = sorted((dist.ROOT / "notebooks").glob("*.ipynb"))
 PAGE = """<article class="bd-article"><section><h1>Turns<a class="headerlink" href="#turns">#</a></h1>

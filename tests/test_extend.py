@@ -9,8 +9,8 @@ import pytest
 import traitlets
 from py_mini_racer import MiniRacer
 
-from rope_edu.check import Checker, Exercise, exercise
-from rope_edu.widgets import _bundle
+from rope_book.check import Checker, Exercise, exercise
+from rope_book.widgets import _bundle
 
 PAGE = (Path(__file__).resolve().parents[1] / "book" / "extend.md").read_text(encoding="utf-8")
 
@@ -78,7 +78,7 @@ def test_a_model_is_an_entry_that_the_reader_reads():
 def test_every_file_that_the_page_names_is_there():
     root = Path(__file__).resolve().parents[1]
     named = set(re.findall(r"`((?:book|rope_edu|tests)/[\w/.]+|[A-Z]+\.md|_toc\.yml)`", PAGE))
-    new = {"rope_edu/widgets/one_hand.py", "rope_edu/widgets/js/figures/one_hand.js"}
-    new |= {"rope_edu/check/chapter_NN.py", "tests/check/cases/chapter_25.py"}
+    new = {"book/rope_book/widgets/one_hand.py", "book/rope_book/widgets/js/figures/one_hand.js"}
+    new |= {"book/rope_book/check/chapter_NN.py", "tests/book/check/cases/chapter_25.py"}
     assert len(named) > 8
     assert [name for name in sorted(named - new) if not (root / name).exists()] == []

@@ -11,8 +11,9 @@ import words as words_of
 import yaml
 
 from notebooks import KEPT, tidied
-from rope_edu import apply_rope, inv_freq, plain, rope_angles, widgets
-from rope_edu.widgets._questions import questions
+from rope_book import widgets
+from rope_book.widgets._questions import questions
+from rope_edu import apply_rope, inv_freq, plain, rope_angles
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

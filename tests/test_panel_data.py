@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from panel_data import PIXELS, Panels
 from panels import panels
 
-from rope_edu import plots
+from rope_book import plots
 
 HEIGHTS = np.array([1.0, 3.0, 2.0])
 FIELD = np.linspace(0, 1, 12).reshape(3, 4)

@@ -19,7 +19,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from rope_edu.check import allow
+from rope_book.check import allow
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 NOTEBOOKS = [path for path in NOTEBOOKS if not path.name.startswith(("00_", "P"))]  # a page has no parameters

@@ -4,76 +4,105 @@ import re
 import shutil
 import subprocess
 import sys
-import textwrap
 import threading
 import tomllib
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import rope_edu
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-    "optional-dependencies"
-]
-BLOCKS = re.findall(r"(?:^ {6}.*\n|^\n(?= {6}))+", README, flags=re.MULTILINE)
-EXAMPLES = [block for block in map(textwrap.dedent, BLOCKS) if "import " in block]
+PACKAGES = {"rope_edu": ROOT, "rope_doctor": ROOT / "doctor", "rope_book": ROOT / "book"}
+CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_readme_has_its_two_examples():
-    assert len(EXAMPLES) == 2
+def test_the_readme_can_be_read_in_three_minutes():
+    assert len(README.split()) <= 600
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split()) <= 1300
+    assert len((ROOT / "book" / "decisions.md").read_text(encoding="utf-8").split()) <= 2500
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.split("from ")[-1].split()[0])
-def test_an_example_runs_when_it_is_pasted(example):
-    names = {}
-    exec(example, names)
+def test_its_twenty_lines_are_rope():
+    (code,) = CODE.findall(README)
+    names: dict = {}
+    exec(code, names)
+    q, k, angles = names["q"], names["k"], names["rope_angles"](np.arange(16) + 100, names["inv_freq"](64))
+    far = names["apply_rope"](q, angles) @ names["apply_rope"](k, angles).T
+    np.testing.assert_allclose(far, names["scores"], atol=1e-11)  # 64 terms of size 10, angles to 115 rad
+    ours = rope_edu.apply_rope(q, rope_edu.rope_angles(range(16), rope_edu.inv_freq(64)))
+    np.testing.assert_allclose(names["apply_rope"](q, names["angles"]), ours, atol=1e-13)
+
+
+def test_its_picture_is_there_light_and_dark():
+    pictures = re.findall(r'(?:srcset|src)="([^"]+)"', README)
+    assert pictures == [".github/rail-dark.svg", ".github/rail-light.svg"]
+    assert all((ROOT / name).read_text(encoding="utf-8").startswith("<svg") for name in pictures)
+
+
+def test_what_it_says_of_folders_is_there_in_a_dozen_lines():
+    named = re.findall(r"^ {4}(\w+/) {2,}\S", README.partition("## Where things are")[2], re.MULTILINE)
+    assert 5 <= len(named) <= 12
+    assert all((ROOT / name).is_dir() for name in named)
+
+
+def test_every_link_within_the_repository_leads_somewhere():
+    for page in (README, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page):
+            assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_readme_of_a_wheel_has_no_link_that_breaks_elsewhere(package):
+    folder = PACKAGES[package]
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (folder / project["readme"]).read_text(encoding="utf-8")
+    assert text.startswith(f"# {project['name']}\n")
+    assert not re.search(r"\]\((?!https?:)|(?:src|href)=\"(?!https?:)", text)
+
+
+def test_the_readme_of_the_library_runs_when_it_is_pasted():
+    names: dict = {}
+    for code in CODE.findall((ROOT / "rope_edu" / "README.md").read_text(encoding="utf-8")):
+        exec(code, names)
     assert names["q"].shape == names["k"].shape == (8, 16, 64)
 
 
-def mapped() -> list[str]:
-    """Paths that the file map names, by its indents."""
-    lines = re.findall(r"^ {4}( *)([\w./]+) {2,}\S", README.partition("## Where things are")[2], re.MULTILINE)
-    paths, folders = [], {}
-    for indent, name in lines:
-        folders[len(indent)] = name.rstrip("/")
-        paths.append("/".join(folders[depth] for depth in sorted(folders) if depth <= len(indent)))
-        folders = {depth: folder for depth, folder in folders.items() if depth <= len(indent)}
-    return paths
+@pytest.mark.parametrize("folder", ["doctor", "book"])
+def test_what_a_folders_readme_names_is_there(folder):
+    text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"^ {4}([\w./]+(?:/|\.py)) {2,}\S", text, re.MULTILINE)
+    assert len(named) >= 7
+    assert all((ROOT / folder / name).exists() for name in named), named
 
 
-@pytest.mark.parametrize("path", mapped())
-def test_what_the_file_map_names_is_there(path):
-    assert (ROOT / path).exists()
+@pytest.mark.parametrize("room", ["rope_edu", "doctor/rope_doctor", "book/rope_book"])
+def test_the_docstring_of_a_package_names_each_of_its_rooms(room):
+    folder = ROOT / room
+    named = set(re.findall(r"^(\w+)(?:/|\.py) ", (folder / "__init__.py").read_text("utf-8"), re.MULTILINE))
+    there = {
+        path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert named == there - {"__init__", "__main__"}
 
 
-def test_the_file_map_has_every_module_of_the_library():
-    library = ("plain", "encodings", "attention", "config", "clinic", "vectors", "fast", "nn")
-    for room in (*library, "probes", "command"):
-        for file in (ROOT / "rope_edu" / room).glob("*.py"):
-            assert file.stem == "__init__" or f"rope_edu/{room}/{file.name}" in mapped(), file.name
-
-
-def test_every_extra_that_is_named_exists():
-    named = {extra for extras in re.findall(r'"\.\[([a-z,]+)\]"', README) for extra in extras.split(",")}
-    assert {"notebooks", "book", "test"} <= named
-    assert named <= set(EXTRAS)
-
-
-def test_the_extra_for_notebooks_brings_what_opens_them():
-    assert any(package.startswith("jupyterlab") for package in EXTRAS["notebooks"])
+@pytest.mark.parametrize("folder", ["makers", "tools", "extensions"])
+def test_the_readme_of_a_folder_of_scripts_has_a_line_for_each(folder):
+    there = {path.name for path in (ROOT / "book" / folder).glob("*.py")} - {"__init__.py"}
+    text = (ROOT / "book" / folder / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^- `(\w+\.py)`", text, re.MULTILINE)) == there
 
 
 def test_every_make_target_that_is_named_exists():
     targets = set(
         re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     )
-    named = set(re.findall(r"(?:`|^ {4})make ([a-z]+)", README, re.MULTILINE))
-    assert {"serve", "test", "bench"} <= named <= targets
-    listed = re.search(r"Makefile +(help · .+)", README)[1].split(" · ")
-    assert targets - {"all"} <= set(listed) | {"help"}
-    assert set(listed) <= targets
+    pages = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:`|^ {4})make ([a-z]+)", pages, re.MULTILINE))
+    assert {"serve", "test", "lab", "check"} <= named <= targets
 
 
 class Index(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""What the library hands out as a record stays as it was handed out."""
+"""What library and doctor hand out as a record stays as it was handed out."""
 
 import dataclasses
 import importlib
@@ -6,15 +6,18 @@ import pkgutil
 
 import pytest
 
-ROOMS = ("encodings", "attention", "config", "clinic", "vectors", "probes", "command")
+ROOMS = (
+    *("rope_edu.encodings", "rope_edu.attention"),
+    *(f"rope_doctor.{room}" for room in ("config", "clinic", "vectors", "probes", "command")),
+)
 GROWING = {"Table", "_Probe", "Pairs", "Clock"}  # filled step by step, inside their rooms
 
 
 def records():
-    """Return every dataclass of the library by the names of its module and its own."""
+    """Return every dataclass of library and doctor by the names of its module and its own."""
     found = {}
     for room in ROOMS:
-        package = importlib.import_module(f"rope_edu.{room}")
+        package = importlib.import_module(room)
         for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if each.name.endswith("__main__"):
                 continue

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from dist import ROOT
 
+from rope_book.widgets import LiveFigure
 from rope_edu import inv_freq, wavelength
-from rope_edu.widgets import LiveFigure
 
 SPEC = importlib.util.spec_from_file_location("teach", ROOT / "book" / "extensions" / "teach.py")
 teach = importlib.util.module_from_spec(SPEC)

@@ -3,7 +3,7 @@
 A notebook's output that holds a live figure becomes a slot: a still picture with its words as alt text, which the
 page loader (``book/assets/live.js``) replaces by the figure. A link in the text to a state of it, ``#live=…``,
 finds the slot also where no script runs. Any other widget keeps its picture and says where to run it. Scripts and
-style come from ``rope_edu.widgets``: one cached file with what figures share, and one for each figure.
+style come from ``rope_book.widgets``: one cached file with what figures share, and one for each figure.
 """
 
 import base64
@@ -23,9 +23,9 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from rope_edu.check.in_page import in_page
-from rope_edu.widgets import LiveFigure, Question
-from rope_edu.widgets._bundle import page_script, shared_script, style
+from rope_book.check.in_page import in_page
+from rope_book.widgets import LiveFigure, Question
+from rope_book.widgets._bundle import page_script, shared_script, style
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -130,7 +130,7 @@ class Exercises(SphinxPostTransform):
 def in_slot_with(asked: dict) -> list[nodes.Node]:
     """Return a slot that carries the state of its exercise."""
     state = {
-        "state": {"_anywidget_id": "rope_edu.widgets.question.Question", "questions": [asked], "given": {}}
+        "state": {"_anywidget_id": "rope_book.widgets.question.Question", "questions": [asked], "given": {}}
     }
     held = html.escape(json.dumps(state, ensure_ascii=False), quote=True)
     text = f'<div class="live-slot" data-state="{held}"></div>\n<!-- scripts of Question -->'
@@ -173,7 +173,7 @@ class ReviewDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a slot, and the state that the page loader needs to find it."""
-        state = json.dumps({"state": {"review": {"state": {"_anywidget_id": "rope_edu.Review"}}}})
+        state = json.dumps({"state": {"review": {"state": {"_anywidget_id": "rope_book.Review"}}}})
         script = nodes.raw(text=f'<script type="{STATE}">{state}</script>', format="html")
         return [script, *in_slot("review", "Review", [nodes.paragraph(text=REVIEW, classes=["live-note"])])]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from sphinx.application import Sphinx
 
-PANELS = "application/vnd.rope-edu.panels+json"
+PANELS = "application/vnd.rope-book.panels+json"
 EDGE = r'stroke="var\(--rl-text\)" stroke-width="0.8"'
 SPINE = re.compile(rf'<path d="M ([\d.]+) ([\d.]+) L ([\d.]+) ([\d.]+)" fill="none" {EDGE}[^>]*/>')
 MARK = re.compile(rf'<use x="([\d.]+)" y="([\d.]+)" {EDGE} href="#id\d+" />(<text[^>]*>(.*?)</text>)?')

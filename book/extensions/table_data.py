@@ -13,12 +13,12 @@ import yaml
 
 path.append(str(Path(__file__).resolve().parents[1]))  # book/, where the makers of data are
 from makers import census
-from rope_edu.vectors import FILES, load
+from rope_doctor.vectors import FILES, load
 
 ROOT = Path(__file__).resolve().parents[2]
 METHODS = ROOT / "book" / "data" / "methods.yml"
 NOTEBOOKS = ROOT / "notebooks"
-RELEASED = ROOT / "tests" / "config" / "released.json"
+RELEASED = ROOT / "tests" / "doctor" / "config" / "released.json"
 
 
 @dataclass(frozen=True)

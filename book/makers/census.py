@@ -26,7 +26,7 @@ from pathlib import Path
 DATA = Path(__file__).resolve().parents[1] / "data"
 CENSUS = DATA / "census.json"
 BY_HAND = DATA / "census_by_hand.json"
-FORMAT = "rope_edu census 2"
+FORMAT = "rope_book census 2"
 EVERY = "every rule of transformers"  # in place of their names:
 EVERY_RULE = ("linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
 COMPARED = (

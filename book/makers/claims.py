@@ -28,17 +28,18 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-import rope_edu
+import rope_book
 from makers.runs import RunsFile, describe_machine
+from rope_book.training import TrainingConfig, make_task, train
+from rope_book.training.loop import make_model, score
+from rope_book.training.transformer import TinyTransformer
 from rope_edu.attention import linear_attention, merge_heads, split_heads
 from rope_edu.encodings import alibi_bias, inv_freq, rope_angles, t5_bucket
 from rope_edu.fast import RotaryTable, rotate
-from rope_edu.nn import TinyTransformer, make_encoding
-from rope_edu.training import TrainingConfig, make_task, train
-from rope_edu.training.loop import make_model, score
+from rope_edu.nn import make_encoding
 
-FORMAT = "rope_edu claims 1"
-DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "claims.json"
+FORMAT = "rope_book claims 1"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "claims.json"
 TABLES = {
     "times": ("length", "way"),
     "rows": ("task", "seed", "offset"),

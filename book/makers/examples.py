@@ -1,4 +1,4 @@
-r"""Make the files that `rope-edu examples` hands out: python -m makers.examples, from book/.
+r"""Make the files that `rope-doctor examples` hands out: python -m makers.examples, from book/.
 
 A GGUF is written by the gguf package's own writer, with the keys of llama.cpp's converter, and a checkpoint by the
 safetensors package. Each is as small as the command can read.
@@ -13,11 +13,11 @@ import gguf
 import numpy as np
 from safetensors.numpy import save
 
+from rope_doctor.config import preset, read_config
 from rope_edu import inv_freq
-from rope_edu.config import preset, read_config
 from rope_edu.encodings.layouts import convert_projection
 
-FOLDER = Path(__file__).resolve().parents[2] / "rope_edu" / "command" / "examples"
+FOLDER = Path(__file__).resolve().parents[2] / "doctor" / "rope_doctor" / "command" / "examples"
 LLAMA = preset("Llama 3.1 8B").config
 LITTLE = {
     "model_type": "llama",

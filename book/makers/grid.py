@@ -10,7 +10,7 @@ are never reported. Then the best of each, by its loss on tuning texts of the tr
 seeds 0, 1, … and tested. Nothing is chosen by looking at longer texts.
 
 Stop it at any time (Ctrl-C, or a kill): the file is whole after every run, and the same command goes on with the
-runs that it lacks. Read the file with `rope_edu.results.load_grid`.
+runs that it lacks. Read the file with `rope_book.results.load_grid`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import rope_edu
+import rope_book
 from makers.runs import RunsFile, describe_machine, side_by_side
+from rope_book.results.grid import FORMAT, RUN_OF, best_setting
+from rope_book.training.loop import TrainingConfig, TrainingResult, train
+from rope_book.training.tasks import make_task
 from rope_edu.nn.encodings import ENCODINGS, OPTIONS
-from rope_edu.results.grid import FORMAT, RUN_OF, best_setting
-from rope_edu.training.loop import TrainingConfig, TrainingResult, train
-from rope_edu.training.tasks import make_task
 
 GRID_TASKS = ("copy", "back", "recall", "clock", "text")
 SIZES = {
@@ -40,7 +40,7 @@ WITH_PARAMETERS = ("learned", "shaw", "t5", "learned-rotary")
 TUNING_SEEDS = (1000,)  # the reported seeds count from 0
 VARIES = ("task", "encoding", "seed", "steps", "learning_rate", "own_rate", "evaluate_on", "length", "device",
           "checkpoint_every")  # fmt: skip
-DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "grid.json"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "grid.json"
 
 
 def make_config(

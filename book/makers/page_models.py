@@ -4,7 +4,7 @@ r"""Train the models that run in the page, round them to 8 bits, and write them 
     PYTHONPATH=book python -m makers.page_models text --out mine.json
 
 A model that the file already has, trained with the same configuration, is kept: the same command goes on where it
-was stopped. Read the file with `rope_edu.results.load_page_models`, run a model with `rope_edu.training.restore`.
+was stopped. Read the file with `rope_book.results.load_page_models`, run a model with `rope_book.training.restore`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import torch
 
-import rope_edu
-from rope_edu.nn.transformer import TinyTransformer
-from rope_edu.results.page_models import FORMAT, UNCOUNTED, packed, unpacked
-from rope_edu.training.loop import TEST_SEED, TrainingConfig, answer_loss, train, write_atomically
-from rope_edu.training.tasks import Batch, make_task
+import rope_book
+from rope_book.results.page_models import FORMAT, UNCOUNTED, packed, unpacked
+from rope_book.training.loop import TEST_SEED, TrainingConfig, answer_loss, train, write_atomically
+from rope_book.training.tasks import Batch, make_task
+from rope_book.training.transformer import TinyTransformer
 
 SHARED = {"n_heads": 2, "device": "cpu", "points": 1, "rows": 16, "test_rows": 16}
 CONFIGS = (
@@ -35,7 +35,7 @@ TEXTS = 4  # rows that the page tests
 LONGEST = 16  # times the trained length
 REFERENCE = 256  # rows behind `reached`
 BASE = 10_000.0
-DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "page_models.json"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "page_models.json"
 
 
 def describe_model(config: TrainingConfig, trained: TinyTransformer) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Each engine starts from the same weights and reads the same texts, in float64; additions come in another order, and
 training makes the last bit large. So single runs may part, and the shares of right answers must still be drawn from
-one distribution. Writes ``book/data/page_seeds.json``, of which ``tests/makers`` recomputes a part.
+one distribution. Writes ``book/data/page_seeds.json``, of which ``tests/book/makers`` recomputes a part.
 """
 
 import json
@@ -16,10 +16,10 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from rope_edu.training.loop import TrainingConfig, answer_loss, learning_rate, make_optimizer  # noqa: E402
-from rope_edu.widgets.maths import page_training as page  # noqa: E402
-from tests.widgets.torch_training import SETTINGS, batch_of, make_model  # noqa: E402
-from tests.widgets.v8 import Scripts, scripts  # noqa: E402
+from rope_book.training.loop import TrainingConfig, answer_loss, learning_rate, make_optimizer  # noqa: E402
+from rope_book.widgets.maths import page_training as page  # noqa: E402
+from tests.book.widgets.torch_training import SETTINGS, batch_of, make_model  # noqa: E402
+from tests.book.widgets.v8 import Scripts, scripts  # noqa: E402
 
 RESULTS = ROOT / "book" / "data" / "page_seeds.json"
 ENCODINGS = ("rotary", "learned", "t5")

@@ -15,11 +15,11 @@ from dataclasses import replace
 
 import torch
 
+from rope_book.training.loop import TEST_SEED, answer_loss
+from rope_book.training.reading import Reading, read_with
+from rope_book.training.tasks import Task
+from rope_book.training.transformer import TinyTransformer
 from rope_edu.encodings import RopeSpec, completes_turn, plain_rope
-from rope_edu.nn.transformer import TinyTransformer
-from rope_edu.training.loop import TEST_SEED, answer_loss
-from rope_edu.training.reading import Reading, read_with
-from rope_edu.training.tasks import Task
 
 WINDOWS, MASKS = (8, 16, 24), (17, 33, 66)
 GAPS = 8  # lengths of a gap, over which its scores are averaged

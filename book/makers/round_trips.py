@@ -6,7 +6,7 @@ r"""Save and load the config of every architecture of transformers that rotates,
 A config is made of an architecture's defaults, and of each of four rules. From it, from its dict, from the file
 that it saves, and from the file that this one saves, the rotary module of the architecture is made, whose
 frequencies and attention factor must be the same. The same config is also written as version 4 wrote it, with
-`rope_theta` and `rope_scaling`, and `rope_edu`'s reader is asked what the saved file says.
+`rope_theta` and `rope_scaling`, and `rope_doctor`'s reader is asked what the saved file says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "round_trips.json"
-FORMAT = "rope_edu round trips 1"
+FORMAT = "rope_book round trips 1"
 PICTURES = re.compile(r"vision|visual|audio|image|video|patch|speech|codec|2d|3d|siglip|sam|detr", re.I)
 ROTARY = re.compile("Rotary|RoPE|Rope")
 BASE, TRAINED = 123_456.0, 512
@@ -143,7 +143,7 @@ def outcome(module: Any, wanted: State, make: Callable[[], Any]) -> str:
 
 def reader(wanted: State, config: Any) -> str:
     """Return how our reader's frequencies of the saved file compare, whatever their order."""
-    from rope_edu.config.files import read_kinds
+    from rope_doctor.config.files import read_kinds
 
     try:
         specs = [each.spec for each in read_kinds(json.loads(config.to_json_string()))]

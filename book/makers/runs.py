@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 import rope_edu
-from rope_edu.training.loop import pick_device, write_atomically
+from rope_book.training.loop import pick_device, write_atomically
 
 
 class RunsFile:

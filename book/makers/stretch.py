@@ -16,7 +16,7 @@ alone. The same weights are then read otherwise, without training: `makers.readi
 fine-tuned once more, each with a rate chosen from four, on tuning texts as long as those that it is tuned on.
 
 Stop it at any time: the file is whole after every run, and the same command goes on with those that it lacks.
-Read the file with `rope_edu.results.load_stretch`.
+Read the file with `rope_book.results.load_stretch`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,14 @@ import numpy as np
 import torch
 from torch import nn
 
+import rope_book
 import rope_edu
 from makers.readings import FEW_KEYS, READINGS, score_readings
 from makers.runs import RunsFile, describe_machine, side_by_side
+from rope_book.results.stretch import FORMAT, RUN_OF, TABLES, TUNING_OF
+from rope_book.training.loop import TrainingConfig, make_model, score, train
+from rope_book.training.tasks import make_task
+from rope_book.training.transformer import TinyTransformer
 from rope_edu.encodings import RopeSpec, plain_rope, rope_angles
 from rope_edu.encodings.scaling import (
     abf,
@@ -49,12 +54,8 @@ from rope_edu.encodings.scaling import (
     yarn,
 )
 from rope_edu.nn.encodings import Encoding, Positions, RotaryModule
-from rope_edu.nn.transformer import TinyTransformer
-from rope_edu.results.stretch import FORMAT, RUN_OF, TABLES, TUNING_OF
-from rope_edu.training.loop import TrainingConfig, make_model, score, train
-from rope_edu.training.tasks import make_task
 
-DEFAULT_OUT = Path(rope_edu.__file__).parent / "results" / "stretch.json"
+DEFAULT_OUT = Path(rope_book.__file__).parent / "results" / "stretch.json"
 STRETCHED_TASKS = ("text", "copy", "needle")
 LEARNING_RATES = (1e-3, 3e-3, 1e-2)
 TUNED_RATES = (1e-3, 3e-3)  # of a fine-tune

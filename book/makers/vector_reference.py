@@ -1,7 +1,7 @@
 r"""An independent form of the vectors: plain loops over Python's numbers, none of the library's code.
 
-Formulas are written from the papers, one pair at a time. `tests/vectors` holds the library to the files, and the
-files are written from here.
+Formulas are written from the papers, one pair at a time. `tests/doctor/vectors` holds the library to the files, and
+the files are written from here.
 """
 
 from __future__ import annotations

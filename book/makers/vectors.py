@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-import rope_edu.vectors
+import rope_doctor.vectors
 from makers import vector_reference as reference
 from makers import vectors_beyond as beyond
 from makers.hostile_configs import CONFIGS, ROTATIONS
-from rope_edu.clinic import BROKEN
-from rope_edu.config import ConfigError, rope_from_config
+from rope_doctor.clinic import BROKEN
+from rope_doctor.config import ConfigError, rope_from_config
 from rope_edu.encodings.spec import RopeSpec
 
-HERE = Path(rope_edu.vectors.__file__).parent
+HERE = Path(rope_doctor.vectors.__file__).parent
 FORMAT = "rope vectors 1"
 ROFORMER = "RoFormer, arXiv 2104.09864, eq. 34"
 YARN = "YaRN, arXiv 2309.00071, §3.4 (attention factor)"

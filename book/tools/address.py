@@ -4,11 +4,13 @@
     python book/tools/address.py --repo owner/name                on GitHub
     python book/tools/address.py --repo git                       as git's remote `origin` says
     python book/tools/address.py --repo owner/name --site https://… --pypi
+    python book/tools/address.py --repo git --ref v0.1.0          links and setup cells name a tag or a commit
     python book/tools/address.py --repo ""                        no address
 
-`_config.yml` is the one source: `repository: url`, `html: baseurl` for the site, and `repository: released` where
-the library is on PyPI. Everything else follows from it. Without an address there is no button and no link to one,
-and the setup cell of a notebook says how to install the library. A second run changes nothing. Needs Python alone.
+`_config.yml` is the one source: `repository: url`, `repository: branch` for the branch, tag or commit, `html:
+baseurl` for the site, and `repository: released` where the packages are on PyPI. Everything else follows from it.
+Without an address there is no button and no link to one, and the setup cell of a notebook says how to install the
+packages. A second run changes nothing. Needs Python alone.
 """
 
 import argparse
@@ -33,17 +35,23 @@ LEFT_OUT = {
     ".hypothesis",
     ".ruff_cache",
     ".mypy_cache",
+    "build",
 }
+PYPROJECTS = ("pyproject.toml", "doctor/pyproject.toml", "book/pyproject.toml")
 SITE_IN_README = re.compile(r"^(?:\[An interactive book\]\([^)]*\)|An interactive book) on ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the book is: a repository of GitHub, its site, and whether PyPI has the library; all may be missing."""
+    """Where the book is: a repository of GitHub, its site, whether PyPI has the packages; all may be missing.
+
+    `ref` is the branch, tag or commit that links open and that setup cells install.
+    """
 
     slug: str = ""
     site: str = ""
     released: bool = False
+    ref: str = "main"
 
     @property
     def repository(self) -> str:
@@ -52,7 +60,7 @@ class Address:
 
     def colab(self, notebook: str) -> str:
         """Return the address that opens a notebook in Colab."""
-        return f"{COLAB}/github/{self.slug}/blob/main/notebooks/{notebook}"
+        return f"{COLAB}/github/{self.slug}/blob/{self.ref}/notebooks/{notebook}"
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,8 @@ IN_CHINESE_INDEX = Sentence(
     "有一份书的拷贝，就能在 Jupyter 里打开每一章；第一个单元格会说明缺什么。",
 )
 IN_README = Sentence(
-    "each chapter has a Colab link at its top; locally, make the environment as above and",
-    "make the environment as above and",
+    "each has a Colab link at its top; locally, `make lab` opens them in JupyterLab.",
+    "`make lab` opens them in JupyterLab.",
 )
 
 
@@ -119,9 +127,8 @@ def value(config: str, key: str) -> str:
 def read(root: Path) -> Address:
     """Return the address that ``_config.yml`` states."""
     config = (root / "_config.yml").read_text(encoding="utf-8")
-    return Address(
-        slug_of(value(config, "url")), value(config, "baseurl"), value(config, "released") == "true"
-    )
+    released = value(config, "released") == "true"
+    return Address(slug_of(value(config, "url")), value(config, "baseurl"), released, value(config, "branch"))
 
 
 def with_line(text: str, under: str, key: str, line: str) -> str:
@@ -135,6 +142,7 @@ def config(text: str, address: Address) -> str:
     there = str(bool(address.slug)).lower()
     for key, new in {
         "url": address.repository or '""',
+        "branch": address.ref,
         "colab_url": COLAB if address.slug else '""',
         "use_repository_button": there,
         "use_issues_button": there,
@@ -145,7 +153,7 @@ def config(text: str, address: Address) -> str:
 
 
 def pyproject(text: str, address: Address) -> str:
-    """Return ``pyproject.toml`` with the addresses that PyPI shows."""
+    """Return the ``pyproject.toml`` of a package with the addresses that PyPI shows."""
     text = re.sub(r"\[project\.urls\]\n(?:\w+ = .*\n)+\n", "", text)
     urls = {
         "Homepage": address.site,
@@ -232,29 +240,44 @@ def front(source: str, notebook: str, address: Address) -> str:
 
 
 def setup(source: str, address: Address, version: str) -> str:
-    """Return a setup cell that installs what is missing, or says how to."""
+    """Return a setup cell that installs what is missing, all three packages at one commit, or says how to."""
     head = re.match(
         r"# Setup\..*\ntry:\n(?P<tries>(?:    import \w+\n|\n)+)except ModuleNotFoundError.*\n(?:    .*\n)+",
         source,
     )
     if head is None:
         raise ValueError(f"a setup cell begins otherwise: {source[:80]!r}")
-    others = [name for name in re.findall(r"import (\w+)", head["tries"]) if name != "rope_edu"]
-    names, extras = " or ".join(["rope_edu", *others]), ",".join(["widgets", *others])
+    others = [name for name in re.findall(r"import (\w+)", head["tries"]) if name != "rope_book"]
+    names, extras = " or ".join(["rope_book", *others]), f"[{','.join(others)}]" if others else ""
     if address.slug:
         says = f" (Colab has {' and '.join(others)})" if others else ""
         where = f"Where {names} is missing{'' if others else ' (Colab)'}, this installs it{says}."
-        wheel = f"=={version.rpartition('.')[0]}.*" if address.released else f" @ git+{address.repository}"
-        otherwise = f'except ModuleNotFoundError:\n    %pip install -q "rope-edu[{extras}]{wheel}"\n'
+        otherwise = f"except ModuleNotFoundError:\n{installs(address, version, extras)}"
         otherwise += "".join(f"    import {name}\n" for name in others)
     else:
         where = f"Where {names} is missing, this says how to install it."
+        how = "in the folder notebooks, run %pip install .. ../doctor "
+        how = f"""'{how}"../book{extras}"'""" if extras else f'"{how}../book"'
         otherwise = (
             "except ModuleNotFoundError as missing:\n"
-            f"""    how = 'in the folder notebooks, run %pip install "..[{extras}]"'\n"""
+            f"    how = {how}\n"
             '    raise ModuleNotFoundError(f"{missing.name} is not installed: {how}") from None\n'
         )
     return f"# Setup. {where}\ntry:\n{head['tries']}{otherwise}{source[head.end() :]}"
+
+
+def installs(address: Address, version: str, extras: str) -> str:
+    """Return the lines of a setup cell that install the packages: released ones, else those of one commit."""
+    if address.released:
+        return f'    %pip install -q "rope-book{extras}=={version.rpartition(".")[0]}.*"\n'
+    source = f"git+{address.repository}@{address.ref}"
+    wanted = {
+        "rope-edu": "",
+        "rope-doctor": "#subdirectory=doctor",
+        f"rope-book{extras}": "#subdirectory=book",
+    }
+    lines = [f'"{name} @ {source}{folder}"' for name, folder in wanted.items()]
+    return "    %pip install -q " + " \\\n        ".join(lines) + "\n"
 
 
 def notebook(text: str, name: str, address: Address, version: str) -> str:
@@ -277,7 +300,7 @@ def places(address: Address, version: str) -> dict[str, Callable[[str], str]]:
     """Return {file: what makes its text right}."""
     return {
         "_config.yml": lambda text: config(text, address),
-        "pyproject.toml": lambda text: pyproject(text, address),
+        **{name: lambda text: pyproject(text, address) for name in PYPROJECTS},
         "CITATION.cff": lambda text: citation(text, address),
         "CHANGELOG.md": lambda text: changelog(text, address),
         "README.md": lambda text: readme(text, address),
@@ -348,7 +371,8 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         "--repo", help="owner/name on GitHub, `git` for its remote, or nothing for no address"
     )
     parser.add_argument("--site", help="https://… of the published pages")
-    parser.add_argument("--pypi", action="store_true", help="the library is on PyPI")
+    parser.add_argument("--pypi", action="store_true", help="the packages are on PyPI")
+    parser.add_argument("--ref", default="main", help="the branch, tag or commit to open and install (main)")
     parser.add_argument("--check", action="store_true", help="change nothing; say what is out of step")
     given = parser.parse_args(arguments)
     before = read(root)
@@ -356,9 +380,9 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         address = before
         if given.repo is not None:
             slug = slug_of(remote(root) if given.repo == "git" else given.repo)
-            address = Address(slug, site_of(given.site or ""), given.pypi)
-        elif given.site or given.pypi:
-            raise ValueError("--site and --pypi need --repo")
+            address = Address(slug, site_of(given.site or ""), given.pypi, given.ref)
+        elif given.site or given.pypi or given.ref != "main":
+            raise ValueError("--site, --pypi and --ref need --repo")
         changed = [path.relative_to(root).as_posix() for path in changes(root, address)]
     except ValueError as error:
         print(error, file=sys.stderr)

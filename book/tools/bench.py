@@ -169,8 +169,8 @@ def training(browser: Browser) -> None:
     """Print the training steps a second of the page's engine for three sizes, beside torch on one thread."""
     import torch
 
-    from rope_edu.widgets._bundle import DATA
-    from tests.widgets.torch_training import SETTINGS, losses
+    from rope_book.widgets._bundle import DATA
+    from tests.book.widgets.torch_training import SETTINGS, losses
 
     page, steps = browser.new_page(), 40
     for name, size in TRAINS.items():

@@ -1,10 +1,10 @@
 """Measure what rotating costs: python book/tools/bench_rotation.py [--quick].
 
-The results go to rope_edu/results/rotation.json, after five minutes of a quiet machine. Everything is a ratio to
-copying the same numbers: the contestants take turns, one call each, a ratio is taken in every round, and the median
-of these is kept. Time is processor time of one thread, so that other work on the machine counts less. Twice over:
-with the allocator as it is, and with one that keeps what it has, which takes the cost of getting fresh pages out.
-What is measured is written down part by part, so that a run that was stopped goes on where it was. `--quick`
+The results go to book/rope_book/results/rotation.json, after five minutes of a quiet machine. Everything is a ratio
+to copying the same numbers: the contestants take turns, one call each, a ratio is taken in every round, and the
+median of these is kept. Time is processor time of one thread, so that other work on the machine counts less. Twice
+over: with the allocator as it is, and with one that keeps what it has, which takes the cost of getting fresh pages
+out. What is measured is written down part by part, so that a run that was stopped goes on where it was. `--quick`
 measures less.
 """
 
@@ -30,12 +30,12 @@ from rotation_peers import Peer, assert_same_turn, installed
 from torch.profiler import ProfilerActivity, profile
 from tqdm import tqdm
 
+from rope_book.results.rotation import FORMAT
 from rope_edu import apply_rope, inv_freq, rope_angles
 from rope_edu.encodings import LAYOUTS
 from rope_edu.fast import RotaryTable, rotate, rotate_
-from rope_edu.results.rotation import FORMAT
 
-RESULTS = Path(__file__).resolve().parents[2] / "rope_edu" / "results" / "rotation.json"
+RESULTS = Path(__file__).resolve().parents[2] / "book" / "rope_book" / "results" / "rotation.json"
 HEAD_DIM = 128
 HEADS = {512: 8, 4096: 32, 32_768: 8}  # in the cache; a usual text; a long one, where the table counts
 DTYPES = ("float32", "bfloat16")

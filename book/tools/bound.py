@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 
-from rope_edu.widgets._bundle import style
+from rope_book.widgets._bundle import style
 
 FORMULA = re.compile(r"<mjx-container.*?</mjx-container>", re.DOTALL)
 MATHML = re.compile(r"<math.*?</math>", re.DOTALL)

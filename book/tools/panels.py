@@ -2,7 +2,7 @@
 
 ``watch()``, called in a kernel before a notebook runs, gives every figure that a cell shows a second form beside
 the PNG: the mime type ``PANELS``, a list of SVGs. Every panel is laid out anew at ``WIDTH``, the width of a phone,
-so that panels wrap and no text falls under 11 px; it may grow from there. Colours of ``rope_edu.plots.style``
+so that panels wrap and no text falls under 11 px; it may grow from there. Colours of ``rope_book.plots.style``
 become the CSS variables of the live figures, so that dark, print and forced colours follow. Fields stay pixels.
 """
 
@@ -21,9 +21,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 from traitlets import ObjectName, Unicode
 
-from rope_edu.plots import style
+from rope_book.plots import style
 
-PANELS = "application/vnd.rope-edu.panels+json"
+PANELS = "application/vnd.rope-book.panels+json"
 WIDTH = 3.2  # inches: 320 px at 100 px an inch
 FLAT, TALL = 0.72, 1.6  # a panel's height is between these many widths
 ROOM = 1.3  # inches: at least so high is what is inside the axes

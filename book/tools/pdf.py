@@ -191,7 +191,7 @@ def terms(leaves: Iterable[bound.Leaf]) -> list[str]:
 
 def models(root: Path) -> list[str]:
     """Return the names of the models that the library knows."""
-    path = root / "rope_edu" / "config" / "presets.json"
+    path = root / "doctor" / "rope_doctor" / "config" / "presets.json"
     return [preset["name"] for preset in json.loads(path.read_text(encoding="utf-8"))["presets"]]
 
 

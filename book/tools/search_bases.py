@@ -8,11 +8,11 @@ Some minutes on one core, most of them for a million tokens.
 import json
 from pathlib import Path
 
+from rope_book.results.base_bound import BASES, CONTEXTS, FORMAT, WIDTHS
 from rope_edu.encodings import first_negative_distance, inv_freq, smallest_base
-from rope_edu.results.base_bound import BASES, CONTEXTS, FORMAT, WIDTHS
 
 FARTHEST = 4_194_304  # tokens; farther than any first negative distance of these bases
-RESULT = Path(__file__).resolve().parents[2] / "rope_edu" / "results" / "base_bound.json"
+RESULT = Path(__file__).resolve().parents[2] / "book" / "rope_book" / "results" / "base_bound.json"
 
 
 def search() -> dict:

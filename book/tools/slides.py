@@ -23,8 +23,8 @@ import yaml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from rope_edu.widgets import LiveFigure
-from rope_edu.widgets._questions import question
+from rope_book.widgets import LiveFigure
+from rope_book.widgets._questions import question
 
 ROOT, BUILT = outline.ROOT, outline.BUILT
 DATA = ROOT / "book" / "data" / "slides.yml"

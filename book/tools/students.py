@@ -19,12 +19,14 @@ ROOT = Path(__file__).resolve().parents[2]
 SOLVED = "solution"
 README = """# RoPE, Turn by Turn: the notebooks for a class
 
-Install the library once, from the wheel that came with these notebooks:
+Install the three wheels that came with these notebooks, once:
 
-    python -m pip install "rope_edu-VERSION-py3-none-any.whl[widgets]" jupyterlab
+    python -m pip install jupyterlab rope_edu-VERSION-py3-none-any.whl
+    python -m pip install rope_doctor-VERSION-py3-none-any.whl
+    python -m pip install rope_book-VERSION-py3-none-any.whl
 
-Then `jupyter lab notebooks`. Exercises have stubs; `check` replies to every attempt. Chapters 13 and A3 also need
-PyTorch.
+Then `jupyter lab notebooks`. Exercises have stubs; `check` replies to every attempt. Chapters 13, 18, 19, 24 and A3
+also need PyTorch: `python -m pip install torch tqdm`.
 The answers to *Predict, then try* are folded below each question; the solutions of exercises are in the book.
 """
 

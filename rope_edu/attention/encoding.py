@@ -8,17 +8,17 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.cos_sin import (
-    cos_and_sin,
-    rotate_by_cos_sin,
-    tensors_for_autograd,
-    torch_transform_active,
-)
 from rope_edu.encodings.frequencies import rope_angles
 from rope_edu.encodings.rotary import check_rotatable
 from rope_edu.encodings.spec import RopeSpec, check_width, pair_positions, rope_parts
 from rope_edu.encodings.validation import as_finite, as_kind_of, check_floats, dtype_name
 from rope_edu.encodings.xpos import xpos_scale
+from rope_edu.fast.cos_sin import (
+    cos_and_sin,
+    rotate_by_cos_sin,
+    tensors_for_autograd,
+    torch_transform_active,
+)
 
 
 class RotatesByTable(Protocol):

@@ -12,7 +12,6 @@ from rope_edu.encodings.decay import *
 from rope_edu.encodings.frequencies import *
 from rope_edu.encodings.layouts import *
 from rope_edu.encodings.partial import *
-from rope_edu.encodings.precision import *
 from rope_edu.encodings.relative import *
 from rope_edu.encodings.rotary import *
 from rope_edu.encodings.scaling import *

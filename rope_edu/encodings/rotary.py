@@ -11,7 +11,6 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.cos_sin import cos_and_sin, rotate_by_cos_sin
 from rope_edu.encodings.layouts import check_layout, pair_slices
 from rope_edu.encodings.validation import (
     as_kind_of,
@@ -23,6 +22,7 @@ from rope_edu.encodings.validation import (
     compute_dtype,
     dtype_name,
 )
+from rope_edu.fast.cos_sin import cos_and_sin, rotate_by_cos_sin
 
 __all__ = ["apply_rope", "rotate_as_complex", "rotate_by_matrix", "rotate_pair", "rotation_matrix"]
 

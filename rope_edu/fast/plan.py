@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rope_edu.encodings.cos_sin import is_compiling
 from rope_edu.encodings.validation import (
     address,
     check_kind,
@@ -16,6 +15,7 @@ from rope_edu.encodings.validation import (
     shares_memory,
     strides_in_bytes,
 )
+from rope_edu.fast.cos_sin import is_compiling
 from rope_edu.fast.rows import CosSinRows
 
 SHARED = 2**21  # bytes of cosines and sines that one head after the other reads from the cache
@@ -112,7 +112,7 @@ def make_plan(x: Any, out: Any, cos_sin: CosSinRows) -> Plan | str:
     try:
         from rope_edu.fast import kernels  # here, as numba takes half a second
     except ImportError as error:
-        return f'compiled=True needs numba, pip install "rope-edu[fast]": {error}'
+        return f"compiled=True needs numba, pip install numba: {error}"
     new = torch.empty_like if torch else np.empty_like
     out, size = new(x) if out is None else out, x.itemsize
     x_steps, out_steps, row_steps = map(strides_in_bytes, (x, out, cos_sin.rows))

@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.cos_sin import rotate_by_cos_sin, torch_transform_active
+from rope_edu.fast.cos_sin import rotate_by_cos_sin, torch_transform_active
 from rope_edu.fast.plan import Task, check_apart, plan_for
 from rope_edu.fast.rows import CosSinRows, GivesCosSin, rows_for
 

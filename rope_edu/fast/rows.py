@@ -5,7 +5,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.cos_sin import cos_and_sin
 from rope_edu.encodings.layouts import check_layout
 from rope_edu.encodings.validation import (
     address,
@@ -14,6 +13,7 @@ from rope_edu.encodings.validation import (
     check_float_array,
     check_positive_number,
 )
+from rope_edu.fast.cos_sin import cos_and_sin
 
 
 class CosSinRows:

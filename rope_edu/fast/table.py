@@ -8,7 +8,6 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
 from rope_edu.arrays import Array, ArrayLike
-from rope_edu.encodings.cos_sin import is_compiling
 from rope_edu.encodings.spec import RopeSpec, pair_positions, rope_parts
 from rope_edu.encodings.validation import (
     as_kind_of,
@@ -17,6 +16,7 @@ from rope_edu.encodings.validation import (
     values_known,
     wide_dtype,
 )
+from rope_edu.fast.cos_sin import is_compiling
 from rope_edu.fast.rotate import rotate
 from rope_edu.fast.rows import CosSinRows, cos_sin_from_angles
 

@@ -1,4 +1,4 @@
-"""The notebooks run in Colab: its packages, the setup cell as it stands, a wheel of this working tree.
+"""The notebooks run in Colab: its packages, the setup cell as it stands, a bare repository of this tree.
 
 `python -m pytest tests/colab` makes an environment with the pins beside this file, as a Colab notebook finds
 it. It takes Python 3.13, which Colab has, where `python3.13` is on the PATH and torch can be had for it, else
@@ -31,14 +31,14 @@ CPU_BUILDS = [
     "--timeout",
     "10",
 ]
-BRINGS = {"rope-edu", "array-api-compat"}  # all that the setup cell may add
+BRINGS = {"rope-edu", "rope-doctor", "rope-book", "array-api-compat"}  # all that the setup cell may add
 
 pytestmark = pytest.mark.timeout(1800)
 
 
 @dataclass
 class Colab:
-    """An environment as Colab has it, without rope_edu: its Python, and whether torch is there."""
+    """An environment as Colab has it, without our packages: its Python, and whether torch is there."""
 
     python: Path
     torch: str | None
@@ -103,28 +103,35 @@ def colab(tmp_path_factory) -> Colab:
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory) -> Path:
-    """Build a wheel of the working tree, and leave no trace in it."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    shutil.copytree(ROOT / "rope_edu", source / "rope_edu", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", "rope_edu_pytest.py"):
-        shutil.copy(ROOT / name, source)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, source]
-    subprocess.run(command, check=True)
-    return next(target.glob("rope_edu-*.whl"))
+def repository(tmp_path_factory) -> str:
+    """Commit the working tree to a bare repository of its own; return its address, with the commit."""
+    tree, bare = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("bare") / "book.git"
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    git = ["git", "-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+    subprocess.run([*git, "init", "--quiet", "--initial-branch=main"], cwd=tree, check=True)
+    subprocess.run([*git, "add", "--all"], cwd=tree, check=True)
+    subprocess.run([*git, "commit", "--quiet", "--message=the working tree"], cwd=tree, check=True)
+    subprocess.run([*git, "clone", "--quiet", "--bare", tree, bare], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], cwd=tree, capture_output=True, text=True, check=True)
+    return f"{bare.as_uri()}@{head.stdout.strip()}"
 
 
-def setup_cells(wheel: Path) -> dict[str, str]:
-    """Return the setup cell of each notebook by name, with the wheel in place of the repository."""
+def setup_cells(repository: str) -> dict[str, str]:
+    """Return the setup cell of each notebook by name, with the bare repository in place of GitHub's."""
     cells = {}
-    anywhere = address.Address("owner/name")  # a book without an address has cells that install nothing
+    url, _, commit = repository.rpartition("@")
+    anywhere = address.Address("owner/name", ref=commit)  # without an address a cell installs nothing
     for path in NOTEBOOKS:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if "setup" in cell["metadata"].get("tags", []):
                 source = address.setup("".join(cell["source"]), anywhere, "0.0.0")
-                source, found = re.subn(r'@ git\+https://[^"]+', f"@ {wheel.as_uri()}", source)
-                assert found == 1, f"{path.name} installs from somewhere else"
-                cells[path.name] = source
+                assert source.count(f"git+{anywhere.repository}@{commit}") == 3, path.name
+                cells[path.name] = source.replace(anywhere.repository, url)
     return cells
 
 
@@ -132,18 +139,18 @@ def needs_torch(path: Path) -> bool:
     return "import torch" in path.read_text(encoding="utf-8")
 
 
-def test_without_an_address_the_setup_cell_says_what_to_do(colab, wheel):
+def test_without_an_address_the_setup_cell_says_what_to_do(colab, repository):
     colab.run("-m", "pip", "uninstall", "--quiet", "--yes", *BRINGS)
-    for source in {address.setup(cell, address.Address(), "") for cell in setup_cells(wheel).values()}:
+    for source in {address.setup(cell, address.Address(), "") for cell in setup_cells(repository).values()}:
         ran = colab.run("-m", "IPython", "--no-banner", "-c", source)
         assert re.search(r"is not installed: .*%pip install", ran.stdout + ran.stderr)
 
 
 @pytest.fixture(scope="session")
-def installed(colab, wheel) -> dict[str, tuple[dict, dict]]:
-    """Run every setup cell that asks for something else, each in an environment without rope_edu."""
+def installed(colab, repository) -> dict[str, tuple[dict, dict]]:
+    """Run every setup cell that asks for something else, each in an environment without ours."""
     changes = {}
-    for name, source in setup_cells(wheel).items():
+    for name, source in setup_cells(repository).items():
         asks = re.search(r"%pip install.*", source)[0]
         if asks in changes or (needs_torch(ROOT / "notebooks" / name) and not colab.torch):
             continue
@@ -155,7 +162,7 @@ def installed(colab, wheel) -> dict[str, tuple[dict, dict]]:
     return changes
 
 
-def test_the_setup_cell_adds_the_library_and_changes_nothing_of_the_hosts(installed):
+def test_the_setup_cell_adds_the_three_packages_and_changes_nothing_of_the_hosts(installed):
     assert installed
     for asks, (before, after) in installed.items():
         assert set(after) - set(before) == BRINGS, asks

@@ -1,0 +1,121 @@
+"""Exercises of chapter 3: bias by distance."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rope_book.check.answers import Answer, array, number, numbers, of_function
+from rope_book.check.exercise import Verdict, close, judges
+from rope_edu.encodings import alibi_slopes, shaw_index, t5_bucket
+
+DISTANCES = (0, 15, 16, 32, 64, 1000)  # tokens back, for T5's decoder
+
+
+def _buckets(distances: Any, num_buckets: int = 32, max_distance: int = 128) -> np.ndarray:
+    """Give the causal buckets of distances (tokens back)."""
+    return t5_bucket(
+        -np.asarray(distances), bidirectional=False, num_buckets=num_buckets, max_distance=max_distance
+    )
+
+
+@judges("3.1")
+def _sorts_by_hand(answer: object) -> Verdict:
+    """Judge exercise 3.1: the buckets of six distances in a decoder."""
+    answer = numbers(
+        answer, len(DISTANCES), f"The answer is a list of {len(DISTANCES)} buckets, one for each distance."
+    )
+    expected = _buckets(DISTANCES)
+    if close(answer, t5_bucket(-np.asarray(DISTANCES), bidirectional=True)):
+        return "Those are the buckets of an encoder, where each side has 16. A decoder has 32 for the past."
+    if close(answer, [0, 15, 16, 22, 27, 31]):
+        return "Round down: a bucket's number is what is reached, 16 + ⌊…⌋."
+    if close(answer[-1], 32):
+        return "There are 32 buckets, from 0 to 31: nothing goes beyond the last."
+    wrong = [d for d, a, b in zip(DISTANCES, answer, expected, strict=True) if not close(a, b)]
+    return True if not wrong else f"Look again at distance {wrong[0]}."
+
+
+@judges("3.2")
+@of_function
+def _finds_first_distance(first: Answer) -> Verdict:
+    """Judge exercise 3.2: the smallest distance of every causal bucket, for three tables."""
+    for size, far in ((32, 128), (16, 100), (24, 200)):
+        buckets = _buckets(np.arange(far + 1), size, far)
+        for bucket in range(size):
+            expected = int(np.flatnonzero(buckets == bucket)[0])
+            seen = number(first(bucket, size, far), "It must return one distance.")
+            if not close(seen, expected):
+                case = f"first_distance({bucket}, {size}, {far}) should be {expected}, not {seen}."
+                last = bucket < size - 1 and close(seen, int(np.flatnonzero(buckets == bucket)[-1]))
+                return case + _why_not_first(seen, expected, last)
+    return True
+
+
+def _why_not_first(seen: float, expected: int, last: bool) -> str:
+    """Say why a bucket may begin elsewhere, if that is known."""
+    if seen % 1:
+        return " A distance is whole: round up."
+    if last:
+        return " That is the last distance of the bucket."
+    return " Round up: below the bound the bucket has not begun." if seen == expected - 1 else ""
+
+
+@judges("3.3")
+def _has_six_slopes(answer: object) -> Verdict:
+    """Judge exercise 3.3: ALiBi's slopes of six heads, in the published order."""
+    expected = alibi_slopes(6)
+    answer = np.array(numbers(answer, 6, "The answer is six numbers."))
+    if close(answer, expected):
+        return True
+    if close(answer, -np.log2(expected)) or close(answer, np.log2(expected)):
+        return "Those are the exponents: the slopes are 2 to the power of minus these."
+    if close(answer, alibi_slopes(8)[:6]):
+        return "Those are the first six of eight heads; six heads begin with the slopes of four."
+    if close(answer, 2.0 ** (-8 * np.arange(1, 7) / 6)):
+        return "That is the paper's formula with H = 6; the released code never uses an H that is no power of two."
+    if close(np.sort(answer), np.sort(expected)):
+        return "The slopes are right, their order is not: the power of two first, then what is borrowed."
+    wrong = [
+        h for h, (seen, right) in enumerate(zip(answer, expected, strict=True), 1) if not close(seen, right)
+    ]
+    return f"Look again at the slope of head {wrong[0]}."
+
+
+@judges("3.4")
+@of_function
+def _finds_where_it_goes_blind(blind_from: Answer) -> Verdict:
+    """Judge exercise 3.4: the first distance whose weight is below 1 % of the neighbour's."""
+    for slope in (0.5, 0.25, 0.1, 1 / 64, 1 / 256):
+        expected = math.floor(1 + math.log(100) / slope) + 1
+        seen = number(blind_from(slope), "It must return one distance.")
+        if not close(seen, round(seen.real)):
+            return "A distance is whole: the first one beyond the bound."
+        if close(seen, math.floor(1 + 2 / slope) + 1) or close(seen, math.floor(2 / slope) + 1):
+            return "The weights are powers of e, not of 10: take the natural logarithm."
+        if close(seen, expected - 1):
+            return f"For slope {slope:.4g} one short: count from the query, not from its neighbour."
+        if not close(seen, expected):
+            return f"For slope {slope:.4g} the first such distance is {expected}, not {seen}."
+    return True
+
+
+@judges("3.5")
+@of_function
+def _builds_index(index: Answer) -> Verdict:
+    """Judge exercise 3.5: Shaw's index matrix for several lengths and K."""
+    for length, clip in ((4, 2), (9, 3), (5, 8), (7, 1)):
+        expected = shaw_index(length, length, clip)
+        seen = array(
+            index(length, clip), (length, length), f"For length {length} it is {length} × {length} rows."
+        )
+        unclipped = np.arange(length)[None] - np.arange(length)[:, None] + clip
+        if close(seen, expected.T):
+            return "Rows and columns are swapped: a row is a query, and keys to its left come first."
+        if close(seen, expected - clip):
+            return "Those are clipped relative positions; a table has no negative rows."
+        if not close(seen, expected) and close(seen, unclipped):
+            return f"Beyond K = {clip} tokens all distances share one row: clip first."
+        if not close(seen, expected):
+            return f"It differs for length {length} and K = {clip}."
+    return True

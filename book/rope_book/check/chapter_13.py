@@ -1,0 +1,82 @@
+"""Exercises of chapter 13: curves, and longer texts."""
+
+from collections.abc import Sequence
+
+from rope_book.check.answers import Answer, number, of_function, row
+from rope_book.check.exercise import Verdict, close, judges
+
+STEPS = (0, 50, 100, 150, 200, 250)
+
+
+def _stays(steps: Sequence[int], accuracy: Sequence[float], level: float) -> int | None:
+    """Return the first step from which on every accuracy is at least the level, or None."""
+    below = [n for n, share in enumerate(accuracy) if share < level]
+    first = below[-1] + 1 if below else 0
+    return steps[first] if first < len(steps) else None
+
+
+@judges("13.1")
+@of_function(or_none=True)
+def _waits_for_the_last_rise(settled: Answer) -> Verdict:
+    """Judge exercise 13.1 on curves that rise, fall back, start high, never arrive, or touch the level."""
+    curves = (
+        (0.1, 0.4, 0.92, 0.95, 0.97, 0.99),
+        (0.1, 0.95, 0.6, 0.7, 0.93, 0.94),
+        (0.95, 0.96, 0.97, 0.9, 0.96, 0.99),
+        (0.1, 0.2, 0.3, 0.4, 0.5, 0.6),
+        (0.1, 0.95, 0.95, 0.95, 0.95, 0.2),
+    )
+    for accuracy in curves:
+        found, right = settled(list(STEPS), list(accuracy), 0.9), _stays(STEPS, accuracy, 0.9)
+        found = None if found is None else number(found, "It must return one step, or None.")
+        if found == right and (found is None) == (right is None):
+            continue
+        if found is not None and right is not None and found in range(1, 6) and STEPS[int(found)] == right:
+            return f"{found} counts the points; the step there is {right}."
+        case = f"steps {list(STEPS)}, accuracies {list(accuracy)}, level 0.9"
+        if right is not None and found is not None and found < right:
+            return f"For {case} you gave {found}; but the curve falls below 0.9 again after that."
+        return f"For {case} you gave {found}, expected {right}."
+    return True
+
+
+@judges("13.2")
+@of_function
+def _counts_new_places(at_new_places: Answer) -> Verdict:
+    """Judge exercise 13.2 on texts in which old and new places are answered differently."""
+    cases = (
+        ([True] * 4 + [False, True, False, False], 4),
+        ([False, True, True, False, True], 2),
+        ([True] * 6, 3),
+    )
+    for right, trained in cases:
+        found = number(at_new_places(list(right), trained), "It must return one number, the share.")
+        new = right[trained:]
+        if close(found, sum(new) / len(new), 1e-9):
+            continue
+        case = f"right = {right}, trained = {trained}"
+        if close(found, sum(new), 1e-9):
+            return f"{found:g} is how many are right: divide by the number of new places."
+        if close(found, sum(right) / len(right), 1e-9):
+            return f"For {case} {found:g} is the share at all places: the first {trained} are not new."
+        if close(found, sum(right[trained + 1 :]) / max(1, len(right) - trained - 1), 1e-9):
+            return f"Places count from 0, so a text of {trained} tokens ends at place {trained - 1}."
+        return f"For {case} you gave {found:g}, expected {sum(new) / len(new):g}."
+    return True
+
+
+@judges("13.3")
+def _hardly_a_third(answer: object) -> Verdict:
+    """Judge exercise 13.3: 32 right answers and 96 guesses among 16 letters."""
+    of_all, of_new = row(answer, 2, "The answer is two numbers: the share of all, and of the new places.")
+    of_all = number(of_all, "The share of all is one number.")
+    of_new = number(of_new, "The share at the new places is one number.")
+    if close(of_new, 0):
+        return "Guessing is right now and then: how often, among 16 letters?"
+    if not close(of_new, 1 / 16, 6e-4):
+        return f"At the new places the model guesses among 16 letters: {of_new:g} is not that chance."
+    if close(of_all, 0.25, 1e-3):
+        return "0.25 is what it knows; the guesses at the other 96 places add to it."
+    if not close(of_all, 38 / 128, 1e-3):
+        return f"The new places are right. {of_all:g} is not the share of 32 right answers and 96 guesses in 128."
+    return True

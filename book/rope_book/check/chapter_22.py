@@ -1,0 +1,125 @@
+"""Exercises of chapter 22: diagnose a rotation."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+from rope_book.check.answers import Answer, array, number, of_function, truth
+from rope_book.check.exercise import Verdict, against, close, judges, slip_of
+from rope_doctor.clinic import BROKEN, right
+from rope_edu.encodings import apply_rope, inv_freq, plain_rope, rope_angles
+
+SPEC = plain_rope(8)
+RELATIVE = {
+    "right": True,
+    "table_of_other_layout": False,
+    "turns_backwards": True,
+    "uneven_gain": False,
+    "other_base": True,
+    "sine_missing": False,
+    "counts_from_one": True,
+    "table_ends": False,
+    "rolls_features": False,
+    "other_layout": True,
+}
+NAMES = ("right", "sine_missing", "minus_sign_missing", "cos_and_sin_swapped", "table_of_other_layout")
+
+
+def _box(name: str, base: float = 10_000.0) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Make the rotation of a name, which takes lists as well."""
+    spec = plain_rope(8, base)
+    rotate = right(spec) if name == "right" else BROKEN[name](spec)
+    return lambda x, positions: rotate(np.array(x, dtype=np.float64), np.array(positions))
+
+
+@judges("22.1")
+@of_function
+def _sees_relativity(is_relative: Answer) -> Verdict:
+    """Judge exercise 22.1 on rotations that are relative and on such that are not."""
+    for name, relative in RELATIVE.items():
+        found = truth(is_relative(_box(name)), "It must return True or False.")
+        if found == relative:
+            continue
+        if name == "table_ends":
+            return (
+                "It took a rotation whose table ends at 600 tokens for relative: try starts from 0 to 700, "
+                "each with a distance above 0."
+            )
+        if relative:
+            return f"It took {name} for not relative. Equal up to rounding is equal."
+        return f"It took {name} for relative: are its scores really equal at several starts?"
+    return True
+
+
+@judges("22.2")
+@of_function
+def _reads_the_base(base_of: Answer) -> Verdict:
+    """Judge exercise 22.2 on four bases, both ways round."""
+    for base, sign in product((10_000.0, 500_000.0, 777.0, 1.5e6), (1, -1)):
+        found = number(base_of(_turning(base, sign)), "It must return one number, the base.")
+        if close(found / base, 1.0, 1e-4):
+            continue
+        slips = {
+            " That is θ_1, the angle of pair 1: solve θ_1 = b^(−2/8) for b.": base**-0.25,
+            " The exponent of pair 1 is −2/8.": base**0.5,
+            " Pair 0 turns by 1 radian whatever the base: look at pair 1.": 1.0,
+        }
+        case = f"For base {base:,.0f}{'' if sign == 1 else ', turning clockwise'} it returned {found:,.6g}."
+        return case + slip_of(abs(found), slips, tol=1e-4, ratio=True)
+    return True
+
+
+def _turning(base: float, sign: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Make an interleaved rotation that turns either way round."""
+    angles = inv_freq(8, base)
+    return lambda x, positions: apply_rope(
+        np.array(x, dtype=np.float64), sign * rope_angles(np.array(positions), angles)
+    )
+
+
+@judges("22.3")
+@of_function
+def _names_it(name_it: Answer) -> Verdict:
+    """Judge exercise 22.3 on five rotations and two bases."""
+    for base in (10_000.0, 300.0):
+        for name in NAMES:
+            found = name_it(_box(name, base))
+            if not isinstance(found, str) or found not in NAMES:
+                return f"It must return one of {', '.join(NAMES)}; it returned {found!r}."
+            if found != name:
+                return f"It took {name} (base {base:g}) for {found}.{_why_not_name(name, found)}"
+    return True
+
+
+def _why_not_name(name: str, found: str) -> str:
+    """Say which entries tell the two apart."""
+    if name == "cos_and_sin_swapped" and found == "right":
+        return " That turns too: is the entry on the diagonal the cosine of 1 radian?"
+    if name == "table_of_other_layout" and found == "right":
+        return " Are the two entries on the diagonal of a block equal?"
+    if name == "minus_sign_missing" and found == "right":
+        return " Which sign has the entry right of the diagonal?"
+    return ""
+
+
+@judges("22.4")
+@of_function
+def _slides(slide: Answer) -> Verdict:
+    """Judge exercise 22.4 on keys at scattered positions."""
+    keys, rotate = np.random.default_rng(22).normal(size=(5, 8)), right(SPEC)
+    places = np.array([40, 41, 57, 300, 1000])
+    cached = rotate(keys, places)
+    for dropped in (40, 7):
+        before = cached.copy()
+        found = array(slide(cached, dropped, SPEC.inv_freq), (5, 8), "The keys keep their shape, (rows, 8).")
+        if not np.array_equal(cached, before):
+            return "It changes the keys that it was given: return new ones."
+        onward = "That turns them on by what was dropped: their new positions are smaller."
+        slips = {onward: rotate(keys, places + dropped), "They are as they were.": before}
+        otherwise = f"With {dropped} dropped, a key at 300 must come out as one at {300 - dropped}."
+        if (
+            verdict := against(found, rotate(keys, places - dropped), slips, otherwise, tol=1e-9)
+        ) is not True:
+            return verdict
+    return True

@@ -1,0 +1,230 @@
+"""Exercises, the way in which the chapters' ones are found, and the replies that a reader sees."""
+
+import copy
+import functools
+import importlib
+import pkgutil
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from rope_book.check.answers import Reply, number, of_function, plain
+
+Verdict = bool | str | EllipsisType  # right or wrong; wrong and why; not answered yet
+Judge = Callable[[Any], Verdict]
+Known = tuple[Any, Mapping[str, Any], str]  # the right answer, known mistakes, words for any other
+HERE = Path(__file__).parent
+JUDGES: dict[str, Judge] = {}  # filled by the modules chapter_NN when they are imported
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: its id, the judge of an answer, hints from faint to plain, and its lesson.
+
+    `right(answer)` returns True or False, or a sentence that says what is wrong; it reads the answer with
+    `rope_book.check.answers`, whose Reply ends the judging. Whatever else it raises is shown to the reader: it
+    is the answer's own error, since a judge calls the function that it was given.
+    """
+
+    id: str
+    right: Judge
+    hints: tuple[str, ...]
+    shows: str = ""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Z]?\d+\.\d+", self.id):
+            raise ValueError(f"id must be chapter.number, such as '4.1', got {self.id!r}")
+        if not self.hints:
+            raise ValueError(f"hints of exercise {self.id} must have at least one hint, got none")
+
+
+class Checker:
+    """Replies to answers; it counts failures, so that each one earns the next hint."""
+
+    def __init__(self, exercises: tuple[Exercise, ...] | None = None) -> None:
+        """Check the given exercises, or those of all chapters (found at the first call)."""
+        self._exercises = None if exercises is None else _by_id(exercises)
+        self._failures: Counter[str] = Counter()
+
+    @property
+    def exercises(self) -> dict[str, Exercise]:
+        """Every exercise by its id."""
+        if self._exercises is None:
+            self._exercises = _by_id(find_exercises())
+        return self._exercises
+
+    def __call__(self, exercise_id: str, answer: object) -> None:
+        r"""Print whether `answer` is right; if it is not, one hint more than the last time.
+
+        Arguments: `exercise_id` "chapter.number"; `answer` whatever the exercise asks for.
+        Raises: ValueError for an unknown exercise. An error in the answer is printed, not raised.
+
+        >>> doubled = Exercise("1.1", lambda f: f(4) == 8, hints=("Try 2 * x.",), shows="Doubling.")
+        >>> Checker((doubled,))("1.1", lambda x: x + 1)
+        Exercise 1.1: not yet.
+        Hint 1 of 1: Try 2 * x.
+        >>> Checker((doubled,))("1.1", lambda x: x + x)
+        Exercise 1.1: correct. Doubling.
+        """
+        if exercise_id not in self.exercises:
+            known = ", ".join(self.exercises)
+            raise ValueError(f"exercise must be one of {known}; got {exercise_id!r}")
+        exercise = self.exercises[exercise_id]
+        print(f"Exercise {exercise.id}: {self._reply(exercise, answer)}")
+
+    def reset(self) -> None:
+        """Forget all failures: the next one earns the first hint again."""
+        self._failures.clear()
+
+    def _reply(self, exercise: Exercise, answer: object) -> str:
+        """Judge the answer and put the verdict into words."""
+        verdict = ... if _is_stub(answer) else _judge(exercise, answer)
+        if verdict is ...:
+            return "replace the ... with your answer and run this cell again."
+        if verdict is True:
+            return f"correct. {exercise.shows}".rstrip()
+        self._failures[exercise.id] += 1
+        stage = min(self._failures[exercise.id], len(exercise.hints))
+        reason = f" {verdict}" if verdict else ""
+        return f"not yet.{reason}\nHint {stage} of {len(exercise.hints)}: {exercise.hints[stage - 1]}"
+
+
+def judges(exercise_id: str) -> Callable[[Judge], Judge]:
+    """Decorator that makes a function the judge of an exercise.
+
+    Raises: ValueError where the exercise has a judge already.
+    """
+
+    def note(judge: Judge) -> Judge:
+        if exercise_id in JUDGES:
+            raise ValueError(f"exercise ids must differ, got {exercise_id!r} twice")
+        JUDGES[exercise_id] = judge
+        return judge
+
+    return note
+
+
+@functools.cache
+def find_exercises() -> tuple[Exercise, ...]:
+    """Exercises of all chapters, in order: judges from the modules `chapter_NN`, words from hints.toml."""
+    for module in pkgutil.iter_modules([str(HERE)]):
+        if module.name.startswith("chapter_"):
+            importlib.import_module(f"rope_book.check.{module.name}")
+    words = tomllib.loads((HERE / "hints.toml").read_text(encoding="utf-8"))
+    if alone := set(words) ^ set(JUDGES):
+        raise ValueError(f"an exercise needs a judge and hints; {', '.join(sorted(alone))} has only one")
+    return tuple(Exercise(name, JUDGES[name], tuple(of["hints"]), of["shows"]) for name, of in words.items())
+
+
+def close(a: object, b: object, tol: float = 1e-6) -> bool:
+    """Tell whether two numbers, lists or arrays have one shape and differ by at most `tol` everywhere.
+
+    Answers come in all forms: what is no number, has another shape or holds NaN is not close.
+
+    >>> close([1, 2], np.array([1.0, 2.0])), close([1, 2], [[1, 2]]), close("1", 1)
+    (True, False, False)
+    """
+    try:
+        a, b = (np.asarray(plain(x)) for x in (a, b))
+        return a.shape == b.shape and bool(np.all(np.abs(a - b) <= tol))
+    except (TypeError, ValueError):  # ragged lists, words, None
+        return False
+
+
+def slip_of(
+    found: Any, slips: Mapping[str, Any], otherwise: str = "", *, tol: float = 1e-6, ratio: bool = False
+) -> str:
+    """Say which known mistake gives what was found, or say `otherwise`.
+
+    Arguments: `slips` the sentence about a mistake -> what the mistake gives; `tol` as of `close`, with `ratio`
+    for found / slip against 1.
+
+    >>> slip_of(3.0, {"That is the inverse.": 1 / 3, "Add the one.": 3}, "It is not 4.")
+    'Add the one.'
+    """
+    return next((why for why, slip in slips.items() if _same(found, slip, tol, ratio)), otherwise)
+
+
+def against(
+    found: Any,
+    right: Any,
+    slips: Mapping[str, Any],
+    otherwise: str,
+    *,
+    tol: float = 1e-6,
+    ratio: bool = False,
+) -> Verdict:
+    """Tell whether what was found is right; if it is not, say what `slip_of` says.
+
+    >>> against(4, 4, {}, "It is not 4.")
+    True
+    """
+    return _same(found, right, tol, ratio) or slip_of(found, slips, otherwise, tol=tol, ratio=ratio)
+
+
+def of_cases(
+    cases: Iterable[tuple], ask: str = "It must return one number.", *, tol: float = 1e-6, ratio: bool = False
+) -> Callable[[Callable[..., Known]], Judge]:
+    """Make a judge of functions that return one number; what is decorated knows the answer to each case.
+
+    It is given what was found and the arguments of a case, and returns what `against` needs.
+
+    >>> @of_cases([(1,), (4,)])
+    ... def doubled(found, x):
+    ...     return 2 * x, {"That is the square.": x * x}, f"{found} is not twice {x}."
+    >>> doubled(lambda x: x + 1), doubled(lambda x: 2 * x)
+    ('5 is not twice 4.', True)
+    """
+
+    def make(known: Callable[..., Known]) -> Judge:
+        @of_function
+        @functools.wraps(known)
+        def judged(called: Callable[..., Any]) -> Verdict:
+            for case in cases:
+                found = number(called(*copy.deepcopy(case)), ask)
+                if (verdict := against(found, *known(found, *case), tol=tol, ratio=ratio)) is not True:
+                    return verdict
+            return True
+
+        return judged
+
+    return make
+
+
+def _same(found: Any, value: Any, tol: float, ratio: bool) -> bool:
+    """Tell whether what was found is near a value, or its ratio to it near 1."""
+    return close(found / value, 1, tol) if ratio else close(found, value, tol)
+
+
+def _by_id(exercises: tuple[Exercise, ...]) -> dict[str, Exercise]:
+    """Index exercises by id, and refuse two with the same."""
+    index: dict[str, Exercise] = {}
+    for exercise in exercises:
+        if exercise.id in index:
+            raise ValueError(f"exercise ids must differ, got {exercise.id!r} twice")
+        index[exercise.id] = exercise
+    return index
+
+
+def _is_stub(answer: object) -> bool:
+    """Tell whether the answer is `...`, or a tuple, list or set with `...` left in it."""
+    return answer is ... or (isinstance(answer, tuple | list | set) and any(map(_is_stub, answer)))
+
+
+def _judge(exercise: Exercise, answer: object) -> Verdict:
+    """Ask the exercise for its verdict; an error that the answer raises becomes part of the reply."""
+    try:
+        verdict = exercise.right(answer)
+    except Reply as reply:
+        return reply.verdict
+    except Exception as error:  # whatever a reader's function may raise
+        message = re.sub(r" at 0x[0-9a-f]+", "", str(error))  # addresses change from run to run
+        return f"Your answer raised {type(error).__name__}: {message}"
+    return verdict if isinstance(verdict, str) or verdict is ... else bool(verdict)

@@ -1,0 +1,45 @@
+"""Pictures: functions that take numbers and an `ax`, draw, and return the `ax`; and `Table`. No maths here."""
+
+from rope_book.plots.figures import (
+    angle_chart,
+    attention_matrix,
+    bands,
+    bars,
+    curves,
+    heatmap,
+    vectors,
+)
+from rope_book.plots.style import (
+    DIVERGING,
+    KEY,
+    NEUTRAL,
+    POSITION,
+    QUERY,
+    RULES,
+    SCORE,
+    SEQUENTIAL,
+    SMALL,
+    VALUE,
+)
+from rope_book.plots.tables import Table
+
+__all__ = [
+    "DIVERGING",
+    "KEY",
+    "NEUTRAL",
+    "POSITION",
+    "QUERY",
+    "RULES",
+    "SCORE",
+    "SEQUENTIAL",
+    "SMALL",
+    "VALUE",
+    "Table",
+    "angle_chart",
+    "attention_matrix",
+    "bands",
+    "bars",
+    "curves",
+    "heatmap",
+    "vectors",
+]

@@ -1,0 +1,45 @@
+r"""Results of runs that take too long for a notebook, and how to read them; needs NumPy only.
+
+`grid.json`, `stretch.json`, `claims.json` and `page_models.json` are written by the makers of these names in
+`book/makers`, `rotation.json` by `book/tools/bench_rotation.py`, `base_bound.json` by `book/tools/search_bases.py`.
+`predictions.md` and `stretch_predictions.md` were written before the runs that they are about.
+"""
+
+from rope_book.results.base_bound import MODELS, PUBLISHED, BaseSearch, load_base_bound
+from rope_book.results.claims import load_claims
+from rope_book.results.grid import (
+    Grid,
+    GridRun,
+    Spread,
+    best_setting,
+    load_grid,
+    load_predictions,
+    sign_flip_p,
+    spread,
+)
+from rope_book.results.page_models import PageModel, load_page_models
+from rope_book.results.rotation import Rotation, load_rotation
+from rope_book.results.stretch import Stretch, load_stretch, load_stretch_predictions
+
+__all__ = [
+    "MODELS",
+    "PUBLISHED",
+    "BaseSearch",
+    "Grid",
+    "GridRun",
+    "PageModel",
+    "Rotation",
+    "Spread",
+    "Stretch",
+    "best_setting",
+    "load_base_bound",
+    "load_claims",
+    "load_grid",
+    "load_page_models",
+    "load_predictions",
+    "load_rotation",
+    "load_stretch",
+    "load_stretch_predictions",
+    "sign_flip_p",
+    "spread",
+]

@@ -1,0 +1,74 @@
+r"""How large the base must be: what the search found for many bases and contexts, and what others publish.
+
+`python book/tools/search_bases.py` searches again (some minutes on one core) and writes base_bound.json.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rope_book.results.files import parse, read
+
+FORMAT = "rope_book base bound 1"
+WIDTHS = (64, 96, 128, 256)
+CONTEXTS = (1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 1_048_576)
+BASES = np.geomspace(1e3, 1e8, 251).round()
+PUBLISHED = dict(zip(CONTEXTS, (4.3e3, 1.6e4, 2.7e4, 8.4e4, 3.1e5, 6.4e5, 2.1e6, 7.8e6, 5.1e8), strict=True))
+"""Smallest base for a context, head of 128: Men 2024, arXiv 2405.14591, the table of lower bounds."""
+
+
+class Model(NamedTuple):
+    """What a model's config.json says of plain RoPE: base, rotated features, longest text it is sold for."""
+
+    name: str
+    base: float
+    rotary_dim: int
+    context: int
+    source: str
+
+
+_HUB = "https://huggingface.co"
+MODELS = tuple(
+    Model(name, base, rotary_dim, context, f"{_HUB}/{path}/blob/main/config.json")
+    for name, base, rotary_dim, context, path in (
+        ("Llama 2 7B", 1e4, 128, 4096, "meta-llama/Llama-2-7b-hf"),
+        ("Phi-3-mini 4k", 1e4, 96, 4096, "microsoft/Phi-3-mini-4k-instruct"),
+        ("Gemma 2 9B", 1e4, 256, 8192, "google/gemma-2-9b"),
+        ("Mistral 7B v0.1", 1e4, 128, 32_768, "mistralai/Mistral-7B-v0.1"),
+        ("Llama 3 8B", 5e5, 128, 8192, "meta-llama/Meta-Llama-3-8B"),
+        ("Code Llama 7B", 1e6, 128, 16_384, "codellama/CodeLlama-7b-hf"),
+        ("Mixtral 8x7B", 1e6, 128, 32_768, "mistralai/Mixtral-8x7B-v0.1"),
+        ("Qwen3 8B", 1e6, 128, 40_960, "Qwen/Qwen3-8B"),
+        ("Qwen2.5 7B 1M", 1e7, 128, 1_010_000, "Qwen/Qwen2.5-7B-Instruct-1M"),
+    )
+)
+"""Models without a rule for long texts; each number stands in the config.json that `source` names."""
+
+
+@dataclass(frozen=True)
+class BaseSearch:
+    """What the search found.
+
+    Attributes:
+        bases: `(n,)`, rising.
+        first_negative: rotary_dim -> `(n,)`, the first distance (tokens) with Σ cos(r θ_i) < 0 for each base.
+        smallest: context (tokens) -> the smallest base that keeps the sum from turning negative, head of 128.
+    """
+
+    bases: np.ndarray
+    first_negative: dict[int, np.ndarray]
+    smallest: dict[int, float]
+
+
+def load_base_bound(path: str | Path | None = None) -> BaseSearch:
+    """Read base_bound.json, the committed one unless another is given; ValueError for another format.
+
+    >>> round(load_base_bound().smallest[1024], -1)
+    4290.0
+    """
+    found = parse(read("base_bound.json", path), FORMAT, str(path or "base_bound.json"))
+    distances = {int(width): np.array(row) for width, row in found["first_negative"].items()}
+    smallest = {int(context): base for context, base in found["smallest"].items()}
+    return BaseSearch(np.array(found["bases"]), distances, smallest)

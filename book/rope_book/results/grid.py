@@ -1,0 +1,299 @@
+r"""Read a grid of training runs: every encoding × task × seed, with curves and tests."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rope_book.results.files import numbered, parse, read
+
+FORMAT = "rope_book grid 2"
+CURVE = ("step", "loss", "accuracy", "cpu_seconds")
+TEST = ("length", "loss", "accuracy")
+RUN_OF = ("task", "encoding", "seed", "learning_rate", "own_rate")  # what tells runs apart
+RUN_KEYS = (*RUN_OF, "parameters", "seconds", "curve", "tests")
+
+
+class Spread(NamedTuple):
+    """The middle of some runs, and how far they lie apart."""
+
+    median: float
+    low: float  # the smallest
+    high: float  # the largest
+    lower_quartile: float
+    upper_quartile: float
+    n: int
+
+
+@dataclass(frozen=True)
+class GridRun:
+    """One training run.
+
+    Attributes:
+        task, encoding, seed: which.
+        learning_rate, own_rate: as tuned; the second times the first is the rate of the encoding's own parameters.
+        parameters: numbers trained.
+        seconds: wall time, evaluations included.
+        curve: column -> array: step, loss, accuracy (unseen texts of the training length), cpu_seconds (of
+            training alone).
+        tests: length -> (loss, accuracy); of texts longer than the trained, at their new places alone.
+    """
+
+    task: str
+    encoding: str
+    seed: int
+    learning_rate: float
+    own_rate: float
+    parameters: int
+    seconds: float
+    curve: dict[str, np.ndarray]
+    tests: dict[int, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Grid:
+    r"""All runs of a grid and what they were run with.
+
+    Attributes:
+        meta: versions, machine, date, seconds, and the settings of every task and of tuning.
+        runs: in no particular order.
+        tuning: one dict a tuning run: task, encoding, seed, learning_rate, own_rate, loss (on tuning texts).
+    """
+
+    meta: dict[str, Any]
+    runs: tuple[GridRun, ...]
+    tuning: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Return the tasks, in the order of the settings."""
+        return tuple(name for name in self.meta["tasks"] if any(run.task == name for run in self.runs))
+
+    @property
+    def encodings(self) -> tuple[str, ...]:
+        """Return the encodings, in the order of the settings."""
+        return tuple(
+            name for name in self.meta["encodings"] if any(run.encoding == name for run in self.runs)
+        )
+
+    def test_lengths(self, task: str) -> tuple[int, ...]:
+        """Return the lengths at which a task was tested; the first is the training length."""
+        return tuple(self.select(task)[0].tests)
+
+    def select(self, task: str, encoding: str | None = None) -> list[GridRun]:
+        r"""Return the runs of a task, and of an encoding if given, by seed.
+
+        Raises:
+            ValueError: there is none.
+        """
+        found = [run for run in self.runs if run.task == task and encoding in (None, run.encoding)]
+        if not found:
+            raise ValueError(
+                f"no run of task {task!r} with encoding {encoding!r}: the grid has the tasks "
+                f"{', '.join(self.tasks)} and the encodings {', '.join(self.encodings)}"
+            )
+        return sorted(found, key=lambda run: (run.encoding, run.seed))
+
+    def accuracy(self, task: str, encoding: str, length: int | None = None) -> Spread:
+        """Return the spread over seeds of the accuracy at a test length (the training length if not given)."""
+        return self._tested(task, encoding, length, 1)
+
+    def loss(self, task: str, encoding: str, length: int | None = None) -> Spread:
+        """Return the spread over seeds of the loss at a test length (the training length if not given)."""
+        return self._tested(task, encoding, length, 0)
+
+    def curve(self, task: str, encoding: str, column: str = "accuracy") -> dict[str, np.ndarray]:
+        r"""Return the curve of the runs of one encoding, against steps.
+
+        Returns:
+            step, median, low, high, lower_quartile, upper_quartile, cpu_seconds (median), each `(points,)`.
+
+        Raises:
+            ValueError: there is no such run or column.
+        """
+        if column not in CURVE[1:]:
+            raise ValueError(f"column must be one of {', '.join(CURVE[1:])}, got {column!r}")
+        runs = self.select(task, encoding)
+        rows = [spread(values) for values in np.stack([run.curve[column] for run in runs], axis=1)]
+        names = ("median", "low", "high", "lower_quartile", "upper_quartile")
+        result = {name: np.array([getattr(row, name) for row in rows]) for name in names}
+        seconds = np.median(np.stack([run.curve["cpu_seconds"] for run in runs]), axis=0)
+        return {"step": runs[0].curve["step"], **result, "cpu_seconds": seconds}
+
+    def reached(self, task: str, encoding: str, accuracy: float, column: str = "step") -> list[float]:
+        """Return, for each seed, the first point of the curve with this accuracy: its step or cpu_seconds, or ∞."""
+        values = []
+        for run in self.select(task, encoding):
+            there = np.flatnonzero(run.curve["accuracy"] >= accuracy)
+            values.append(float(run.curve[column][there[0]]) if there.size else float("inf"))
+        return values
+
+    def paired_p(self, task: str, encoding: str, other: str, length: int | None = None) -> float:
+        """Return the p-value of `sign_flip_p` for the accuracies of two encodings, paired by seed."""
+        pair = [{run.seed: run for run in self.select(task, name)} for name in (encoding, other)]
+        seeds = sorted(pair[0].keys() & pair[1].keys())
+        length = self.test_lengths(task)[0] if length is None else length
+        return sign_flip_p([pair[0][s].tests[length][1] - pair[1][s].tests[length][1] for s in seeds])
+
+    def _tested(self, task: str, encoding: str, length: int | None, index: int) -> Spread:
+        runs = self.select(task, encoding)
+        lengths = self.test_lengths(task)
+        length = lengths[0] if length is None else length
+        if length not in lengths:
+            raise ValueError(
+                f"{task!r} was tested at the lengths {', '.join(map(str, lengths))}, got {length!r}"
+            )
+        return spread(run.tests[length][index] for run in runs)
+
+
+def spread(values: Iterable[float]) -> Spread:
+    r"""Return the median, the range and the quartiles of some numbers.
+
+    Raises:
+        ValueError: there are none.
+
+    >>> spread([0.5, 0.9, 0.7])[:3]
+    (0.7, 0.5, 0.9)
+    """
+    values = np.array([float(value) for value in values])
+    if not values.size:
+        raise ValueError("values must hold at least one number, got none")
+    low, q1, median, q3, high = np.percentile(values, (0, 25, 50, 75, 100)).tolist()
+    return Spread(median, low, high, q1, q3, values.size)
+
+
+def sign_flip_p(differences: Iterable[float]) -> float:
+    r"""Return how often chance alone would make paired differences as lopsided as these, two-sided and exact.
+
+    If two encodings do equally well, each difference might as well have the other sign. Of all 2ⁿ choices of
+    signs, count those whose sum is at least as far from 0. What all seeds share (tuned rates, test texts) it
+    does not try.
+
+    Args:
+        differences: one for each seed, 1 to 20 of them.
+
+    Returns:
+        A probability, at least 2 / 2ⁿ unless all differences are 0.
+
+    Raises:
+        ValueError: there are none, or more than 20.
+
+    >>> sign_flip_p([0.1, 0.2, 0.3, 0.1, 0.2, 0.1, 0.3, 0.2])  # eight of eight on one side: 2 in 256
+    0.0078125
+
+    Source: Fisher's randomisation test (The Design of Experiments, 1935, §21). Chapter A3.
+    """
+    values = np.array([float(value) for value in differences])
+    if not 1 <= values.size <= 20:
+        raise ValueError(f"differences must hold 1 to 20 numbers, got {values.size}")
+    sums = np.zeros(1)
+    for value in np.abs(values):
+        sums = np.concatenate((sums + value, sums - value))
+    return float((np.abs(sums) >= abs(values.sum()) - 1e-9 * np.abs(values).sum()).mean())
+
+
+def best_setting(tuning: Iterable[dict], task: str, encoding: str) -> dict[str, float]:
+    r"""Return the learning rates with the lowest mean loss over the tuning seeds.
+
+    Args:
+        tuning: rows with task, encoding, learning_rate, own_rate and loss.
+        task, encoding: which.
+
+    Returns:
+        {"learning_rate": …, "own_rate": …}.
+
+    Raises:
+        ValueError: no row is of this task and encoding.
+
+    >>> row = {"task": "back", "encoding": "t5", "own_rate": 1.0}
+    >>> best_setting([{**row, "learning_rate": rate, "loss": 1 - rate} for rate in (0.1, 0.3)], "back", "t5")
+    {'learning_rate': 0.3, 'own_rate': 1.0}
+
+    Chapter A3.
+    """
+    losses: dict[tuple[float, float], list[float]] = {}
+    for row in tuning:
+        if (row["task"], row["encoding"]) == (task, encoding):
+            losses.setdefault((row["learning_rate"], row["own_rate"]), []).append(row["loss"])
+    if not losses:
+        raise ValueError(f"no tuning run of task {task!r} with encoding {encoding!r}")
+    rate, own = min(losses, key=lambda setting: (np.mean(losses[setting]), setting))
+    return {"learning_rate": rate, "own_rate": own}
+
+
+def load_grid(path: str | Path | None = None) -> Grid:
+    r"""Read a grid of training runs and check it.
+
+    Args:
+        path: of a file that `python -m makers.grid` wrote; the one that comes with the library if None.
+
+    Returns:
+        `Grid`.
+
+    Raises:
+        ValueError: the file is not such a grid, or two of its runs are the same.
+
+    >>> grid = load_grid()
+    >>> grid.accuracy("back", "rotary").n
+    8
+
+    Chapter 13.
+    """
+    return parse_grid(read("grid.json", path), str(path or "grid.json"))
+
+
+def load_predictions() -> dict[int, str]:
+    r"""Return what was expected of the library's grid before its runs were made: number -> sentences.
+
+    >>> load_predictions()[6].split(":")[0]
+    '*clock*, 2×'
+
+    Chapter A3.
+    """
+    return numbered(read("predictions.md"))
+
+
+def parse_grid(text: str, name: str = "grid.json") -> Grid:
+    """Return the grid that a JSON text holds, or raise ValueError."""
+    content = parse(text, FORMAT, name)
+    for key, kind in (("meta", dict), ("runs", list), ("tuning", list)):
+        if not isinstance(content.get(key), kind):
+            raise ValueError(f"{name} must hold {key!r}, a JSON {kind.__name__}")
+    runs = tuple(_parse_run(run, f"{name}, run {n}") for n, run in enumerate(content["runs"]))
+    keys = [(run.task, run.encoding, run.seed) for run in runs]
+    twice = {key for key in keys if keys.count(key) > 1}
+    if twice:
+        raise ValueError(f"{name} holds runs twice: {sorted(twice)}")
+    for n, row in enumerate(content["tuning"]):
+        missing = [key for key in (*RUN_OF, "loss") if key not in row]
+        if missing:
+            raise ValueError(f"{name}, tuning run {n} lacks {', '.join(missing)}")
+    return Grid(content["meta"], runs, tuple(content["tuning"]))
+
+
+def _parse_run(run: dict, where: str) -> GridRun:
+    missing = [key for key in RUN_KEYS if key not in run]
+    if missing:
+        raise ValueError(f"{where} lacks {', '.join(missing)}")
+    curve, tests = np.array(run["curve"], dtype=float), np.array(run["tests"], dtype=float)
+    for key, table, columns in (("curve", curve, CURVE), ("tests", tests, TEST)):
+        if table.ndim != 2 or table.shape[1] != len(columns) or not np.isfinite(table).all():
+            raise ValueError(f"{where}: {key} must be rows of {', '.join(columns)}, all finite")
+        accuracy = table[:, columns.index("accuracy")]
+        if accuracy.min() < 0 or accuracy.max() > 1:
+            raise ValueError(f"{where}: accuracies in {key} must be 0 to 1")
+    if (np.diff(curve[:, 0]) <= 0).any():
+        raise ValueError(f"{where}: the steps of the curve must rise")
+    return GridRun(
+        run["task"],
+        run["encoding"],
+        run["seed"],
+        run["learning_rate"],
+        run["own_rate"],
+        run["parameters"],
+        run["seconds"],
+        {column: curve[:, n] for n, column in enumerate(CURVE)},
+        {int(length): (loss, accuracy) for length, loss, accuracy in tests.tolist()},
+    )

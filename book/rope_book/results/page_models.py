@@ -1,0 +1,115 @@
+r"""Read the trained models that run in the page: weights in 8 bits, and the texts on which the page tests them."""
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rope_book.results.files import parse, read
+
+FORMAT = "rope_book page models 1"
+UNCOUNTED = "\t"  # in the answers: this place does not count
+
+
+@dataclass(frozen=True)
+class PageModel:
+    r"""A trained model, as it runs in the page.
+
+    Attributes:
+        task: name of its task.
+        length: of the training texts, in the task's unit.
+        n_heads, head_dim, base: of its attention and its plain RoPE, half_split.
+        alphabet: a character for each token, the first token's last.
+        texts: rows of tokens, ints `(rows, 1 + 16 · length)`, the first token included.
+        answers: what should come out at each place, −1 where nothing counts; same shape.
+        reached: "accuracy" (share) and "loss" (nats) on other texts of the trained length.
+        config: what it was trained with.
+        weights: name -> float64 array; each is exactly what the page holds.
+    """
+
+    task: str
+    length: int
+    n_heads: int
+    head_dim: int
+    base: float
+    alphabet: str
+    texts: np.ndarray
+    answers: np.ndarray
+    reached: dict[str, float]
+    config: dict[str, Any]
+    weights: dict[str, np.ndarray]
+
+    @property
+    def trained_places(self) -> int:
+        """Places of a row that training reached, the first token's among them."""
+        return self.length + 1
+
+
+def load_page_models(path: str | Path | None = None) -> dict[str, PageModel]:
+    r"""Read the models of the page, or those that you trained.
+
+    Args:
+        path: a file of `python -m makers.page_models`; the committed one if not given.
+
+    Returns:
+        name of the task -> `PageModel`.
+
+    Raises:
+        ValueError: the file is not such a file.
+
+    >>> model = load_page_models()["back"]
+    >>> model.length, sorted(model.weights)[0], model.weights["head.weight"].shape
+    (32, 'blocks.0.attention.w_o.weight', (17, 64))
+
+    Chapter 18.
+    """
+    return {name: _read_model(stored) for name, stored in read_page_models(path)["models"].items()}
+
+
+def read_page_models(path: str | Path | None = None) -> dict[str, Any]:
+    r"""Return the file as it is: what the page is given.
+
+    Raises:
+        ValueError: the file is not such a file.
+    """
+    return parse(read("page_models.json", path), FORMAT, str(path or "page_models.json"))
+
+
+def packed(weight: np.ndarray) -> dict[str, Any]:
+    r"""Round a weight to 8 bits: each row whole numbers of ±127 times a scale of its own, the row's largest / 127.
+
+    Args:
+        weight: `(rows, columns)`, or `(columns,)`, which is one row.
+
+    Returns:
+        shape; scales, float32, and codes, int8, both in base64, little-endian.
+
+    >>> unpacked(packed(np.array([[0.5, -1.27], [0.0, 0.0]]))).round(4).tolist()
+    [[0.5, -1.27], [0.0, 0.0]]
+    """
+    rows = np.atleast_2d(np.asarray(weight, dtype=np.float64))
+    scales = (np.abs(rows).max(axis=1) / 127).astype("<f4")
+    codes = np.round(rows / np.where(scales == 0, 1, scales)[:, None]).clip(-127, 127).astype("i1")
+    text = {"scales": scales.tobytes(), "codes": codes.tobytes()}
+    return {"shape": list(np.shape(weight))} | {k: base64.b64encode(v).decode() for k, v in text.items()}
+
+
+def unpacked(stored: dict[str, Any]) -> np.ndarray:
+    r"""Return what `packed` has rounded, float64."""
+    shape = stored["shape"]
+    scales = np.frombuffer(base64.b64decode(stored["scales"]), "<f4").astype(np.float64)
+    codes = np.frombuffer(base64.b64decode(stored["codes"]), "i1").astype(np.float64)
+    return (codes.reshape(len(scales), -1) * scales[:, None]).reshape(shape)
+
+
+def _read_model(stored: dict[str, Any]) -> PageModel:
+    alphabet = stored["alphabet"]
+    number = {character: token for token, character in enumerate(alphabet)} | {UNCOUNTED: -1}
+    rows = {
+        name: np.array([[number[c] for c in row] for row in stored[name]]) for name in ("texts", "answers")
+    }
+    weights = {name: unpacked(weight) for name, weight in stored["weights"].items()}
+    same = ("task", "length", "n_heads", "head_dim", "base", "reached", "config")
+    return PageModel(**{name: stored[name] for name in same}, alphabet=alphabet, weights=weights, **rows)

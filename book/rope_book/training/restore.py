@@ -1,0 +1,38 @@
+r"""The models that run in the page, as PyTorch modules."""
+
+import torch
+
+from rope_book.results.page_models import PageModel
+from rope_book.training.transformer import TinyTransformer
+from rope_edu.encodings import RopeSpec, plain_rope
+
+
+def restore(
+    model: PageModel, rope: RopeSpec | None = None, *, dtype: torch.dtype = torch.float64
+) -> TinyTransformer:
+    r"""A model of the page as a `TinyTransformer` in evaluation mode, rotating by any rule.
+
+    Args:
+        model: of `load_page_models`.
+        rope: a RopeSpec for heads of `model.head_dim`, half_split; plain RoPE, as in training, if not given.
+        dtype: of the weights.
+
+    Raises:
+        ValueError: the spec is for heads of another width, or pairs other features.
+
+    >>> from rope_book.results import load_page_models
+    >>> page_model = load_page_models()["back"]
+    >>> tokens = torch.tensor(page_model.texts[:1, : page_model.trained_places])
+    >>> answers = restore(page_model)(tokens).argmax(-1)[0, 6:]
+    >>> bool((answers == torch.tensor(page_model.answers[0, 6 : page_model.trained_places])).all())
+    True
+
+    Chapter 18.
+    """
+    rope = plain_rope(model.head_dim, model.base, layout="half_split") if rope is None else rope
+    if rope.layout != "half_split" or rope.head_dim != model.head_dim:
+        raise ValueError(f"rope must be half_split, for heads of {model.head_dim} features, got {rope!r}")
+    sizes = {name: model.config[name] for name in ("d_model", "n_layers", "n_heads", "d_ff")}
+    made = TinyTransformer(len(model.alphabet), encoding=rope, **sizes).to(dtype)
+    made.load_state_dict({name: torch.tensor(weight, dtype=dtype) for name, weight in model.weights.items()})
+    return made.eval()

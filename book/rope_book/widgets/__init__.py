@@ -1,0 +1,77 @@
+"""Live figures: ipywidgets in a kernel, the same scripts in the published page.
+
+Needs ``pip install anywidget ipywidgets``.
+"""
+
+try:
+    import anywidget as _anywidget  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"live figures need {error.name}, which is not installed: pip install anywidget ipywidgets"
+    ) from error
+
+from .angle_chart import AngleChart
+from .angle_error import AngleError
+from .base import LiveFigure
+from .base_bound import BaseBound
+from .bias_matrix import BiasMatrix
+from .block_matrix import BlockMatrix
+from .cache_steps import CacheSteps
+from .clocks import Clocks
+from .complex_plane import ComplexPlane
+from .config_inspector import ConfigInspector
+from .gain_and_turn import GainAndTurn
+from .layouts import Layouts
+from .model_in_the_page import ModelInThePage
+from .order_blindness import OrderBlindness
+from .patch_scores import PatchScores
+from .question import Question
+from .ramps import Ramps
+from .rotate_pair import RotatePair
+from .score_distance import ScoreDistance
+from .score_under_rules import ScoreUnderRules
+from .sentence_attention import SentenceAttention
+from .sharpness import Sharpness
+from .sinusoid_heatmap import SinusoidHeatmap
+from .state_steps import StateSteps
+from .stretched_clocks import StretchedClocks
+from .train_in_the_page import TrainInThePage
+from .trained_turns import TrainedTurns
+from .training_curves import TrainingCurves
+from .what_turns import WhatTurns
+from .which_bug import WhichBug
+from .words_on_a_rail import WordsOnARail
+
+__all__ = [
+    "AngleChart",
+    "AngleError",
+    "BaseBound",
+    "BiasMatrix",
+    "BlockMatrix",
+    "CacheSteps",
+    "Clocks",
+    "ComplexPlane",
+    "ConfigInspector",
+    "GainAndTurn",
+    "Layouts",
+    "LiveFigure",
+    "ModelInThePage",
+    "OrderBlindness",
+    "PatchScores",
+    "Question",
+    "Ramps",
+    "RotatePair",
+    "ScoreDistance",
+    "ScoreUnderRules",
+    "SentenceAttention",
+    "Sharpness",
+    "SinusoidHeatmap",
+    "StateSteps",
+    "StretchedClocks",
+    "TrainInThePage",
+    "TrainedTurns",
+    "TrainingCurves",
+    "WhatTurns",
+    "WhichBug",
+    "WordsOnARail",
+]

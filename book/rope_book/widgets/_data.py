@@ -1,0 +1,115 @@
+"""What figures take from Python: each entry is written into a script that imports ``../data/<name>.js``.
+
+The module exports one constant, the name in capitals: ``import { GRID } from "../data/grid.js";``.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from rope_book.results import MODELS, load_base_bound
+from rope_book.results.page_models import read_page_models
+from rope_doctor.config import PRESETS, RULES
+from rope_doctor.config.gguf_rotation import ALSO_READ, FACTS, KEYS
+from rope_doctor.precision import PIPELINES, SIGNIFICAND_BITS
+
+from ._grid import grid_table
+from ._questions import questions
+from ._registry import FIGURES
+from .maths import decoding, order, page_training, patients, rail, stretch, words
+
+
+def _precision() -> dict:
+    """Return the number formats and the named pipelines, without their notes."""
+    pipelines = {name: asdict(pipeline) for name, pipeline in PIPELINES.items()}
+    for pipeline in pipelines.values():
+        del pipeline["note"]
+    return {"significandBits": SIGNIFICAND_BITS, "pipelines": pipelines}
+
+
+def _bases() -> dict:
+    """Return the first negative distance of many bases, and models that people run."""
+    found = load_base_bound()
+    return {
+        "bases": found.bases.tolist(),
+        "firstNegative": {str(width): row.tolist() for width, row in found.first_negative.items()},
+        "models": [
+            {"name": m.name, "base": m.base, "rotaryDim": m.rotary_dim, "context": m.context} for m in MODELS
+        ],
+    }
+
+
+def _page_models() -> dict:
+    """Return the trained models without the record of their training."""
+    models = read_page_models()["models"]
+    return {
+        task: {k: v for k, v in model.items() if k not in ("config", "versions")}
+        for task, model in models.items()
+    }
+
+
+def _words() -> dict:
+    """Return the constants of the small head that reads a sentence."""
+    seeds = {"query": words.MATRIX_SEEDS["w_q"], "key": words.MATRIX_SEEDS["w_k"], "shaw": words.SHAW_SEED}
+    return {"width": words.D_MODEL, "seeds": seeds, "clip": words.SHAW_CLIP, "slope": words.ALIBI_SLOPE}
+
+
+def _leads() -> dict[str, dict[str, Any]]:
+    """Return the lead controls of figures that name them, and the few options of their small forms."""
+    return {
+        name: {"lead": list(figure.lead), "few": {each: list(some) for each, some in figure.few.items()}}
+        for name, figure in FIGURES.items()
+        if figure.lead
+    }
+
+
+def _presets() -> list[dict[str, Any]]:
+    """Presets by name; of a source's address the model's name is enough, since no line of a picture holds more."""
+    model = re.compile(r"https://huggingface\.co/(\S+)/blob/main/config\.json")
+    return [
+        {
+            "name": each.name,
+            "config": each.config,
+            "source": model.sub(r"the config.json of \1 at Hugging Face", each.source),
+        }
+        for each in PRESETS
+    ]
+
+
+DATA: dict[str, Callable[[], Any]] = {
+    "bases": _bases,
+    "config_rules": lambda: RULES,
+    "decoding": lambda: {
+        "headDim": decoding.HEAD_DIM,
+        "base": decoding.BASE,
+        "trained": decoding.TRAINED,
+        "factor": decoding.FACTOR,
+        "number": decoding.NUMBER,
+    },
+    "gguf": lambda: {
+        "facts": {name: fact for name, fact in FACTS.items() if name != "source"},
+        "keys": KEYS,
+        "also_read": ALSO_READ,
+    },
+    "grid": grid_table,
+    "leads": _leads,
+    "order": lambda: {"query": order.W_Q, "key": order.W_K, "value": order.W_V, "seed": order.SEED},
+    "page_models": _page_models,
+    "patients": patients.patients,
+    "precision": _precision,
+    "presets": _presets,
+    "rail": lambda: {
+        "theta": rail.THETA,
+        "places": rail.PLACES,
+        "apart": rail.APART,
+        "arrows": rail.ARROWS,
+        "stay": rail.STAY,
+        "pace": rail.PACE,
+    },
+    "questions": questions,
+    "record": lambda: page_training.RECORD,
+    "prose": lambda: page_training.PROSE.read_text(encoding="ascii"),
+    "rules": lambda: stretch.RULES,
+    "words": _words,
+}

@@ -1,0 +1,52 @@
+"""Chapter A1: how far a pair's hand is off when its parts are kept in few bits."""
+
+from dataclasses import asdict
+
+from rope_doctor.precision import NUMBER_FORMATS, PIPELINES
+
+from ._rules import Preset
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+_FORMATS = {
+    name: {f"{step}_in": asdict(pipeline)[step] for step in ("frequencies", "positions", "angles", "cos_sin")}
+    for name, pipeline in PIPELINES.items()
+}
+
+
+def _format_of(default: str, label: str) -> Choice:
+    return Choice(default, {name: name for name in NUMBER_FORMATS}, label=label)
+
+
+class AngleError(LiveFigure):
+    """See how far the worst pair of a head is off, at every position, in a pipeline of your own.
+
+    The pipeline is made of four number formats: ``frequencies_in``, ``positions_in``, ``angles_in`` (of the
+    product) and ``cos_sin_in`` (of cos and sin). A known one, ``pipeline``, sets these four; a format that differs
+    from it makes the pipeline "own" again. ``measure`` is the error of the angle m · θ, or of the turn from one
+    token to the next, which is what a score feels. Lines show the largest error up to a position (of some 100
+    positions, chosen where rounding is worst); the clock shows the worst pair at ``position``.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> AngleError(pipeline="float32", position=3000)
+    AngleError(pipeline='float32', position=3000, positions_in='float32')
+
+    Source: Wang et al. 2024, arXiv 2411.13476. Chapter A1.
+    """
+
+    pipeline = Choice(
+        "positions in bfloat16",
+        {name: name for name in PIPELINES} | {"own": "as chosen below"},
+        label="Pipeline",
+    ).under(Preset(_FORMATS))
+    position = Slider(4100, 1, 2**20, log=True, label="Position, m", unit="tokens")
+    measure = Choice("angle", {"angle": "of the angle m·θ", "step": "of a turn by one token"}, label="Error")
+    frequencies_in = _format_of("float32", "Frequencies θ in")
+    positions_in = _format_of("bfloat16", "Positions m in")
+    angles_in = _format_of("float32", "Angles m·θ in")
+    cos_sin_in = _format_of("float32", "Cos and sin in")
+    base = Slider(10_000.0, 100.0, 100_000_000.0, log=True, label="Base, b")
+    head_dim = Choice(
+        128, {d: f"{d} ({d // 2} pairs)" for d in (16, 32, 64, 128, 256)}, label="Head width, d"
+    )

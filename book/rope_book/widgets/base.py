@@ -1,0 +1,167 @@
+"""The base of every live figure: an ipywidget in a kernel, a plain script in the published page."""
+
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+import anywidget
+import traitlets
+
+from ._bundle import is_figure, module_script, style
+from ._registry import FIGURES
+from ._rules import settle
+from ._traits import Control, Names
+
+MOST_LEADS = 3
+OTHERS = {"layout", "only"}  # what a figure takes beside its controls
+
+
+class LiveFigure(anywidget.AnyWidget):
+    """Show a figure that answers its controls in a kernel and in the published page.
+
+    A subclass names its traits (each a :class:`Control`: its range, label and unit) and has a module of the
+    same name in ``js/figures/`` that draws. Traits synchronise both ways: moving a control changes the attribute,
+    setting the attribute moves the picture. Setting a value out of its range, or an attribute that the figure
+    does not have, raises an error that says what is allowed.
+
+    At most three **lead** controls are next to the picture, the others under *More*. A class names them in
+    ``lead``, in the order in which they are shown; otherwise they are the first three.
+
+    ``only`` makes a small form of any figure: it has the controls named there and no others, no Reset, no line
+    of Python; a choice becomes a row of buttons, of which ``few`` may name those worth having there. A class may
+    give names to ``parts`` of its picture; where ``only`` names some of them, the others are not drawn. ``only`` is
+    part of the state once it is set.
+
+    >>> from rope_book.widgets import RotatePair
+    >>> figure = RotatePair(position=7)
+    >>> figure.position = 9
+    >>> figure
+    RotatePair(position=9)
+    >>> figure.position = 1000
+    Traceback (most recent call last):
+        ...
+    traitlets.traitlets.TraitError: RotatePair.position must be a whole number from 0 to 64 (tokens), got 1000.
+    >>> RotatePair(lock=True, only=("position", "rail"))
+    RotatePair(lock=True, only=('position', 'rail'))
+    >>> RotatePair(only=("speed",))
+    Traceback (most recent call last):
+        ...
+    traitlets.traitlets.TraitError: RotatePair.only must be names of its controls (position, key_position, lock, \
+inv_freq, q, k) and of parts of its picture (arrows, key, rail, score), each once, got ('speed',).
+    """
+
+    figures: ClassVar[dict[str, type["LiveFigure"]]] = FIGURES
+    newest: ClassVar[WeakValueDictionary[str, "LiveFigure"]] = WeakValueDictionary()  # of each class
+    _script: ClassVar[str] = ""  # a subclass of a figure has its figure's
+    _stated: ClassVar[dict[str, Control]] = {}
+    lead: ClassVar[tuple[str, ...]] = ()
+    few: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    parts: ClassVar[tuple[str, ...]] = ()
+    only = Names()
+    _controls = traitlets.List().tag(sync=True)  # a list, because notebooks are saved with sorted keys
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Find the script of the same name and register the class for the site's build."""
+        if cls.__name__ not in LiveFigure.figures and is_figure(cls.module_name()):
+            cls._script = cls.module_name()
+            LiveFigure.figures[cls.__name__] = cls
+        cls._stated = {
+            name: trait
+            for ancestor in reversed(cls.__mro__)
+            for name, trait in vars(ancestor).items()
+            if isinstance(trait, Control)
+        }
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, **values: Any) -> None:
+        unknown = sorted(set(values) - set(self.controls()) - OTHERS)
+        if unknown:
+            raise TypeError(
+                f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.controls())}"
+            )
+        given = {
+            name: self.controls()[name].validate(self, values[name]) for name in values if name not in OTHERS
+        }
+        super().__init__(**values | given | self.settled(given))
+        self._controls = [
+            {"name": name} | control.describe() | {"initial": getattr(self, name)}
+            for name, control in self.controls().items()
+        ]
+        LiveFigure.newest[type(self).__name__] = self
+
+    @property
+    def _esm(self) -> str:
+        """Return the script, bundled when the first figure of its kind is made."""
+        return module_script(self._script)
+
+    @property
+    def _css(self) -> str:
+        """Return the style sheet."""
+        return style()
+
+    @classmethod
+    def module_name(cls) -> str:
+        """Return the name shared by the Python module and the script in ``js/``."""
+        return cls.__module__.rpartition(".")[2]
+
+    @classmethod
+    def controls(cls) -> dict[str, Control]:
+        """Return the figure's controls by name, in the order in which the class states them."""
+        return cls._stated
+
+    @classmethod
+    def leads(cls) -> tuple[str, ...]:
+        """Return the names of the controls next to the picture."""
+        return cls.lead or tuple(cls.controls())[:MOST_LEADS]
+
+    def reset(self) -> None:
+        """Put every control back to the value with which this figure was made."""
+        with self.hold_trait_notifications():
+            for control in self._controls:
+                setattr(self, control["name"], control["initial"])
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
+        """Return the whole state: a page that embeds the figure has no defaults of its own to fill in."""
+        state = super().get_state(key=key)
+        if key is None and self.only is None:
+            del state["only"]  # a figure that is whole says nothing of it
+        return state
+
+    def settled(self, held: dict[str, Any]) -> dict[str, Any]:
+        """Return what else the rules between controls change once ``held`` is set; TraitError if it breaks one."""
+        controls = self.controls()
+        more, broken = settle(controls, {name: getattr(self, name) for name in controls}, held)
+        if broken:
+            owner, rule, state = broken
+            name = next(name for name in rule.settle(owner, state, held, controls) if name in held)
+            raise traitlets.TraitError(
+                f"{type(self).__name__}.{name} must be {rule.allowed(owner, state)}, got {held[name]!r}."
+            )
+        return {name: controls[name].clean(value) for name, value in more.items()}
+
+    @traitlets.observe(traitlets.All)
+    def _take_others_along(self, change: Any) -> None:
+        """Move what gives way to a control that has been set."""
+        if change.name in self.controls():
+            more = self.settled({change.name: getattr(self, change.name)})
+            with self.hold_trait_notifications():  # a preset's values come together
+                for name, value in more.items():
+                    setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse a misspelt attribute, which would otherwise be kept and move nothing."""
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(self.controls())}"
+            )
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        """Return the Python line that makes this state."""
+        changed = {
+            name: getattr(self, name)
+            for name, control in self.controls().items()
+            if getattr(self, name) != control.default_value
+        }
+        if self.only is not None:
+            changed["only"] = tuple(self.only)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"

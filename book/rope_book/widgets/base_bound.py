@@ -1,0 +1,34 @@
+"""Chapter 17: how large the base must be for a context."""
+
+from rope_book.results import MODELS
+
+from ._rules import Preset
+from ._traits import Choice, Slider
+from .base import LiveFigure
+
+_NUMBERS = {m.name: {"base": m.base, "head_dim": m.rotary_dim, "context": m.context} for m in MODELS}
+
+
+class BaseBound(LiveFigure):
+    """See where the expected score of like vectors turns negative, and which bases keep it above zero.
+
+    Above, the mean of cos(r · θ) over all pairs at every distance r, its negative part filled; below, for every
+    base the first distance at which it is negative. A ``context`` (tokens) under that line is safe. ``model``
+    takes base, width and context from a model's config; moving one of these makes the model "own" again.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> BaseBound(base=500_000.0, context=8192)
+    BaseBound(base=500000.0, context=8192, model='own')
+
+    Source: Men et al. 2024, arXiv 2405.14591. Chapter 17.
+    """
+
+    lead = ("base", "context", "model")
+
+    base = Slider(10_000.0, 1000.0, 10_000_000.0, log=True, label="Base, b")
+    context = Slider(4096, 256, 1_048_576, log=True, label="Context", unit="tokens")
+    head_dim = Choice(128, {d: f"{d} ({d // 2} pairs)" for d in (64, 96, 128, 256)}, label="Rotated width, d")
+    model = Choice(
+        "Llama 2 7B", {name: name for name in _NUMBERS} | {"own": "as chosen above"}, label="Model"
+    ).under(Preset(_NUMBERS))

@@ -1,0 +1,76 @@
+// Rules on the numbers of an answer, as book/rope_book/check/ruled.py makes trees of them.
+import { phraseOf } from "./phrase.js";
+
+/** @typedef {Record<string, number>} Names */
+/** @typedef {(names: Names) => any} Formula */
+
+/** @type {Record<string, (...values: number[]) => any>} */
+const CALLS = {
+  "+": (a, b) => a + b,
+  "-": (a, b) => a - b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  "//": (a, b) => Math.floor(a / b),
+  "%": (a, b) => a - b * Math.floor(a / b),
+  "**": (a, b) => a ** b,
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+  "==": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  not: (a) => !a,
+  abs: Math.abs,
+  min: Math.min,
+  max: Math.max,
+  cos: Math.cos,
+  sin: Math.sin,
+  hypot: Math.hypot,
+};
+
+/** @type {Record<string, (parts: Formula[]) => Formula>} */
+const EITHER = {
+  and: (parts) => (names) => parts.every((part) => part(names)),
+  or: (parts) => (names) => parts.some((part) => part(names)),
+};
+
+/** @type {Record<string, (name: string, low: Formula, high: Formula, body: Formula) => Formula>} */
+const LOOPS = {
+  sum: (name, low, high, body) => (names) => {
+    const inside = { ...names };
+    let total = 0;
+    for (inside[name] = low(names); inside[name] < high(names); inside[name]++) total += body(inside);
+    return total;
+  },
+  any: (name, low, high, body) => (names) => {
+    const inside = { ...names };
+    for (inside[name] = low(names); inside[name] < high(names); inside[name]++) if (body(inside)) return true;
+    return false;
+  },
+};
+
+/** What a tree computes. @type {(tree: any) => Formula} */
+function formula(tree) {
+  if (typeof tree === "number") return () => tree;
+  if (typeof tree === "string") return (names) => names[tree];
+  const [call, ...rest] = tree;
+  if (call in LOOPS) return LOOPS[call](rest[0], formula(rest[1]), formula(rest[2]), formula(rest[3]));
+  const parts = rest.map(formula);
+  if (call in EITHER) return EITHER[call](parts);
+  const [act, a, b] = [CALLS[call], ...parts];
+  return b ? (names) => act(a(names), b(names)) : (names) => act(a(names));
+}
+
+const grouped = (/** @type {number} */ value) => String(BigInt(Math.round(value))).replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** How Python writes a number. @type {Record<string, (value: number) => string>} */
+const FORMS = { "": String, ".2f": (x) => x.toFixed(2), ".3f": (x) => x.toFixed(3), ",.0f": grouped };
+
+// The sentence of the first rule that an answer meets; nothing where it meets none, and so is right.
+export function ruled(/** @type {Ruled} */ { values, rules }, /** @type {number[]} */ given) {
+  const names = Object.fromEntries(values.map((name, at) => [name, given[at]]));
+  const [, sentence, numbers] = rules.find(([condition]) => formula(condition)(names)) ?? [];
+  const number = (/** @type {string} */ _, /** @type {number} */ n) =>
+    FORMS[numbers?.[n][1]](formula(numbers?.[n][0])(names));
+  return sentence && phraseOf(sentence).replace(/\{(\d)\}/g, number);
+}

@@ -1,0 +1,170 @@
+// Whether two files rotate alike, and what it costs where they do not: the words of rope-doctor compare.
+import { sectionsOf } from "./config_table.js";
+import { formatValue, general, own } from "./config_values.js";
+import { KEYS } from "./gguf_rotation.js";
+import { kept, kindOf, statementOf } from "./statement.js";
+
+/** @import { Statement } from "./statement.js" */
+/** @typedef {{what: string, wanted: string, found: string, fix: string, cost?: string}} Difference */
+const SAME = 1e-6; // radians at the longest length; of an attention factor, relative
+const LISTED = 5e-7; // relative, of factors in rope_freqs
+const UNKNOWN_LENGTH = 4096; // tokens, where neither file states a length
+/** Of anything else, "Read a config". @type {Record<string, string>} */
+const CHAPTERS = {
+  layout: "Tell two layouts apart",
+  width: "Tell variants apart",
+  sections: "Turn in more dimensions",
+  "attention factor": "Blend by wavelength",
+};
+
+/** A kind of layers in words. @param {string | null} label */
+export const nameOf = (label) =>
+  label === null ? "all layers" : label === "nope" ? "layers without position" : `${label} layers`;
+
+/** A rule in words. @param {any} reading */
+export function ruleOf({ ropeType, base, factor }) {
+  if (ropeType === "nope") return "no rotation";
+  const stretch = factor === null ? "" : `, factor ${formatValue(factor)}`;
+  return `${ropeType}, base ${formatValue(base)}${stretch}`;
+}
+
+/**
+ * The differences of two files, with the length to which they are compared, and notes.
+ * @param {any} first the content of the one that is right
+ * @param {any} second the content of the one that is held against it
+ */
+export function comparedFiles(first, second) {
+  let [a, b] = [statementOf(first, "the first file"), statementOf(second, "the second file")];
+  const readings = [...a.readings, ...b.readings];
+  const length = Math.max(...readings.map(({ longest, trained }) => longest || trained || UNKNOWN_LENGTH));
+  const remarks = readings.flatMap((reading) => reading.remarks);
+  if (a.form !== b.form) [a, b] = [kept(a), kept(b)];
+  const at = (/** @type {Statement} */ { config, name }) => statementOf(config, name, length);
+  const differences = [...between(a, b, length)];
+  const grows = remarks.some(([kind]) => kind === "depends on length");
+  for (const each of grows ? between(at(a), at(b), length) : []) {
+    if (!differences.some(({ what, layers }) => what === each.what && layers === each.layers)) differences.push(each);
+  }
+  return { length, differences, notes: [...notesOf(a, b)] };
+}
+
+/** The same as the command prints it, in lines. @type {(comparison: ReturnType<typeof comparedFiles>) => string[]} */
+export function inWords({ length, differences, notes }) {
+  const lines = differences.flatMap(({ what, layers, wanted, found, cost, fix }) => [
+    `${layers[0].toUpperCase()}${layers.slice(1)}: the ${what} differ${what.endsWith("s") ? "" : "s"}.`,
+    `    Found ${found}, wanted ${wanted}.`,
+    ...(cost ? [`    Cost: ${cost}`] : []),
+    `    Fix: ${fix} Chapter “${CHAPTERS[what] ?? "Read a config"}”.`,
+  ]);
+  const verdict = differences.length ? "They do not rotate alike." : `They rotate alike, up to ${length} tokens.`;
+  return [verdict, ...lines, ...notes.map((note) => `Note: ${note}`)];
+}
+
+/** @type {(a: Statement, b: Statement) => Generator<string>} */
+function* notesOf(a, b) {
+  if (a.permuted !== b.permuted) {
+    const { name } = b.permuted ? b : a;
+    yield `${name} pairs neighbours, and the rows of q and k must be permuted for it. Whether they are, only the weights tell.`;
+  }
+  const lengths = [a, b].map(({ readings }) => new Set(readings.map(({ longest }) => longest).filter(Boolean)));
+  const [first, second] = lengths.map((each) => [...each].sort((x, y) => x - y).join(", "));
+  if (first && second && first !== second) yield `The files claim different lengths, ${first} and ${second} tokens.`;
+  for (const { name, readings } of [a, b]) {
+    const remarks = readings.flatMap((each) => each.remarks);
+    const told = remarks.filter(([kind]) => kind === "layout assumed" || kind === "not read");
+    for (const text of new Set(told.map(([, text]) => text))) yield `${name}: ${text}`;
+  }
+}
+
+/** @type {(a: Statement, b: Statement, length: number) => Generator<Difference & {layers: string}>} */
+function* between(a, b, length) {
+  const kinds = [a, b].map(({ readings }) => readings.map(({ layerType }) => layerType));
+  const labels = [...new Set(kinds.flat().filter((label) => label !== null))];
+  if (kinds.every((each) => each.includes(null))) labels.unshift(null);
+  for (const label of labels) {
+    const [layers, wanted, found] = [nameOf(label), kindOf(a, label), kindOf(b, label)];
+    if (wanted && found) {
+      for (const each of ofKind(a, b, wanted, found, length)) yield { layers, ...each };
+    } else {
+      const [first, second] = kinds.map((each) => each.map(nameOf).join(", "));
+      yield { layers, what: "kinds of layers", wanted: first, found: second, fix: `State these layers in ${b.name}.` };
+    }
+  }
+}
+
+/** @type {(a: Statement, b: Statement, wanted: any, found: any, length: number) => Generator<Difference>} */
+function* ofKind(a, b, wanted, found, length) {
+  const [still, stillToo] = [wanted, found].map(({ ropeType }) => ropeType === "nope");
+  /** @type {(what: string, words: (reading: any, file: Statement) => string, fix: string) => Difference} */
+  const differing = (what, words, fix) => ({ what, wanted: words(wanted, a), found: words(found, b), fix });
+  if (still || stillToo) {
+    const fix = `These layers must ${still ? "not " : ""}be rotated by ${b.name}.`;
+    if (still !== stillToo) yield differing("rotation", ruleOf, fix);
+    return;
+  }
+  const turn = "Rotate with the other layout, or permute the rows of q and k (convert_projection).";
+  const layout = differing("layout", (reading, file) => (file.permuted ? "half_split" : reading.layout), turn);
+  if (layout.wanted !== layout.found) yield layout;
+  const sameWidth = wanted.rotaryDim === found.rotaryDim;
+  if (!sameWidth || wanted.headDim !== found.headDim) {
+    const fix = sameWidth ? fixOf(b, "head_dim", wanted.headDim) : fixOf(b, "rotary_dim", wanted.rotaryDim);
+    yield differing("width", ({ rotaryDim, headDim }) => `${rotaryDim} of ${headDim} features`, fix);
+  }
+  if (String(wanted.axes ?? "") !== String(found.axes ?? "")) {
+    const fix = fixOf(b, "rope_scaling.mrope_section", wanted.axes && sectionsOf(wanted.axes));
+    yield differing(
+      "sections",
+      ({ axes, sectionOrder }) => `${tuple(axes && sectionsOf(axes))}, ${sectionOrder ?? "None"}`,
+      fix,
+    );
+  }
+  if (Math.abs(wanted.attentionFactor / found.attentionFactor - 1) > SAME) {
+    const fix = fixOf(b, "rope_scaling.attention_factor", wanted.attentionFactor);
+    yield differing("attention factor", ({ attentionFactor }) => general(attentionFactor, 9), fix);
+  }
+  if (sameWidth) yield* frequencies(a, b, wanted, found, length);
+}
+
+/** A list as Python writes a tuple. @type {(list: number[] | null) => string} */
+const tuple = (list) => (list ? `(${list.join(", ")}${list.length === 1 ? "," : ""})` : "None");
+
+/** @type {(a: Statement, b: Statement, wanted: any, found: any, length: number) => Generator<Difference>} */
+function* frequencies(a, b, wanted, found, length) {
+  const [first, second] = [wanted, found].map(({ invFreq }) => /** @type {number[]} */ (invFreq));
+  const errors = first.map((speed, i) => Math.abs(speed - second[i]) * length);
+  const listed = (wanted.kind === "factors") !== (found.kind === "factors");
+  const pair = errors.findIndex((error, i) => error > SAME + (listed ? LISTED * first[i] * length : 0));
+  if (pair < 0) return;
+  const worst = errors.indexOf(Math.max(...errors));
+  const half = Math.PI / Math.abs(first[worst] - second[worst]);
+  const when = half < length ? `, and half a turn off from token ${half.toFixed(0)} on` : "";
+  const turns = `pair ${pair} of ${first.length} turns by ${general(second[pair], 9)} rad per token`;
+  yield {
+    what: "frequencies",
+    wanted: `${ruleOf(wanted)}: ${general(first[pair], 9)}`,
+    found: `${ruleOf(found)}: ${turns}`,
+    fix: causeOf(a, b, wanted, found),
+    cost: `pair ${worst} is ${general(errors[worst], 3)} rad off at ${length} tokens${when}.`,
+  };
+}
+
+/** The fix of frequencies that differ. @type {(a: Statement, b: Statement, wanted: any, found: any) => string} */
+function causeOf(a, b, wanted, found) {
+  if (wanted.base !== found.base) return fixOf(b, "rope_theta", wanted.base);
+  const { ropeType: sort, factor } = wanted;
+  if (b.form === "GGUF" && (sort === "llama3" || sort === "proportional")) {
+    return `Write the factors of ${sort} as the tensor rope_freqs.weight of ${b.name}.`;
+  }
+  const stretch = factor === null ? "" : `, with factor ${formatValue(factor)}`;
+  if (sort !== found.ropeType) return `State the rule ${sort}${stretch} in ${b.name}.`;
+  if (factor !== null && found.factor !== null && factor !== found.factor)
+    return fixOf(b, "rope_scaling.factor", factor);
+  return `Copy the numbers of the rule ${sort} from ${a.name} to ${b.name}.`;
+}
+
+/** @type {(b: Statement, field: string, value: any) => string} */
+function fixOf(b, field, value) {
+  const key = b.form === "GGUF" ? own(KEYS, field) : undefined;
+  const name = key ? `${b.model}.${key}` : field;
+  return `Set ${name.split("rope_scaling.").at(-1)} to ${formatValue(value)} in ${b.name}.`;
+}

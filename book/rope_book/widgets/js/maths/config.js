@@ -1,0 +1,140 @@
+// Read a model's config.json by the rules that Python reads too: the same as doctor/rope_doctor/config/reader.py.
+import { STILL } from "./config_kinds.js";
+import { bodyOf, layersOf } from "./config_layers.js";
+import { Table } from "./config_table.js";
+import { checked, configError, cut, formatValue, isObject, listed, Notes, namesOf, RULES } from "./config_values.js";
+import { pRope } from "./partial.js";
+import * as scaling from "./scaling.js";
+
+const OBJECTS = ["rope_parameters", "rope_scaling", "rotary"]; // whose fields are read or refused
+const ELSEWHERE = Object.keys(RULES.fields).flatMap((name) => {
+  return RULES.fields[name].place === "rotation" ? [] : namesOf(name);
+});
+
+/** The rotations that a call makes, of its width, its other arguments and its settings. @type {Record<string, (width: number, given: any[], settings: any) => Rotation>} */
+const ROTATIONS = {
+  nope: (width) => ({ invFreq: Array(width / 2).fill(0), attentionFactor: 1 }),
+  plain_rope: (width, _, { base }) => scaling.plainRope(width, base),
+  partial_rope: (_, [width], { base }) => scaling.plainRope(width, base),
+  position_interpolation: (width, [factor], { base }) => scaling.positionInterpolation(width, factor, base),
+  ntk_aware: (width, [factor], { base }) => scaling.ntkAware(width, factor, base),
+  dynamic_ntk: (width, [length, trained], { factor, base }) => scaling.dynamicNtk(width, length, trained, factor, base),
+  yarn: (width, [factor, trained], settings) => scaling.yarn(width, factor, trained, camel(settings)),
+  llama3: (width, [factor, trained], settings) => scaling.llama3(width, factor, trained, camel(settings)),
+  longrope: (width, [factor, trained], settings) => scaling.longrope(width, factor, trained, camel(settings)),
+  p_rope: (width, [part], { base }) => ({ invFreq: pRope(width, part, base), attentionFactor: 1 }),
+};
+
+/** @type {(settings: Record<string, any>) => any} */
+const camel = (settings) =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [name.replace(/_(\w)/g, (_, c) => c.toUpperCase()), value]),
+  );
+
+/**
+ * A config's statement of a rotation; throws a ConfigError {reason, field, message, choices}.
+ * @type {(config: any, layerType?: string | null, seqLen?: number | null) => any}
+ */
+export function readConfig(config, layerType = null, seqLen = null) {
+  if (seqLen !== null) checked("seq_len", "seq_len", seqLen);
+  const notes = new Notes();
+  const speaking = keysThatSpeak(config);
+  const [body, family, nested] = bodyOf(config, notes);
+  const table = new Table(body, notes, { model_type: family, nested_file: nested, seq_len: seqLen });
+  table.decide(RULES.first);
+  const [label, turns, labels] = layersOf(table, layerType);
+  const call = callOf(table, turns ? ruleOf(table) : RULES.still_rule);
+  noteUnread(table, speaking);
+  const { facts } = table;
+  return {
+    ...call,
+    layout: facts.layout,
+    ropeType: facts.rule,
+    headDim: facts.head_dim,
+    base: facts.base ?? 1,
+    factor: facts.factor ?? null,
+    longest: table.get("max_position_embeddings"),
+    trained: facts.trained ?? null,
+    layerType: label ?? layerType,
+    layerTypes: labels,
+    sections: facts.sections ?? null,
+    sectionOrder: facts.section_order ?? null,
+    remarks: [...notes],
+  };
+}
+
+/** The rule that is stated, after a look at the keys beside it. @param {Table} table */
+function ruleOf(table) {
+  table.run(RULES.rule);
+  const { part, facts } = table;
+  const rule = RULES.rules[facts.rule];
+  const { takes, without_effect: idle = [] } = rule;
+  const known = [...takes, ...idle, ...RULES.any_rule_takes, ...RULES.beside_the_rotation, ...part.added];
+  for (const [key, value] of Object.entries(part.values)) {
+    const words = { value, rule: facts.rule, allowed: listed(takes) || "no key of its own" };
+    if (!known.includes(key)) throw configError("no rule uses", part.path(key), words);
+    table.used.add(part.path(key));
+  }
+  return rule;
+}
+
+/** The call of a rule, which its facts choose, and its rotation. @type {(table: Table, rule: any) => any} */
+function callOf(table, { facts: rows, calls }) {
+  table.run(rows);
+  const { facts } = table;
+  const call = table.decide(calls);
+  const given = call.arguments.map((/** @type {any} */ each) => table.value(each));
+  const stated = Object.entries({ ...call.settings, base: "@base", layout: "@layout" });
+  const values = stated.map(([name, each]) => [name, table.value(each)]);
+  const settings = Object.fromEntries(values.filter(([, value]) => value !== null));
+  const dividedBy = table.value(call.divided_by ?? 1);
+  const rotaryDim = facts.rotary_dim ?? facts.head_dim;
+  const { invFreq, attentionFactor } = ROTATIONS[call.function](rotaryDim, given.slice(1), settings);
+  const frequencies = invFreq.map((frequency) => frequency / dividedBy);
+  const made = { invFreq: frequencies, attentionFactor, axes: facts.axes ?? null, rotaryDim };
+  return { rule: call.function, kind: call.kind, given, settings, dividedBy, ...made };
+}
+
+/** The call that makes a reading's rotation, as a line of Python. @type {(reading: any) => string} */
+export function pythonOf({ rule, given, settings, axes, dividedBy }) {
+  if (rule === STILL || rule === "longrope" || dividedBy !== 1 || axes) return 'rope_from_config("config.json")';
+  const literal = (/** @type {any} */ value) => (value === false ? "False" : formatValue(value));
+  const named = Object.entries(settings).map(([name, value]) => `${name}=${literal(value)}`);
+  return `${rule}(${[...given.map(formatValue), ...named].join(", ")})`;
+}
+
+/**
+ * The paths of all fields whose names speak of a rotation; a file nested too deeply is refused.
+ * @type {(config: any) => string[]}
+ */
+function keysThatSpeak(config) {
+  const speaks = new RegExp(RULES.words_of_rotation);
+  const says = (/** @type {any} */ value) =>
+    value !== null && !(typeof value === "object" && !Object.keys(value).length);
+  const nameOf = (/** @type {string} */ path) => path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  return [...walk(config)].flatMap(([path, value]) => (speaks.test(nameOf(path)) && says(value) ? [path] : []));
+}
+
+/** [path, value] of every field at any depth, without recursion. @type {(config: any) => Generator<[string, any]>} */
+function* walk(config) {
+  /** @type {[string, number, any][]} */
+  const stack = isObject(config) ? [["", 0, config]] : [];
+  for (let top = stack.pop(); top; top = stack.pop()) {
+    const [path, depth, value] = top;
+    if (depth > RULES.deepest) throw configError("too deep", "config", { deepest: RULES.deepest });
+    if (path) yield [path, value];
+    const inner = Array.isArray(value)
+      ? value.filter((each) => each !== null && typeof each === "object").map((each) => [`${path}[]`, each])
+      : Object.entries(isObject(value) ? value : {}).map(([key, each]) => [path ? `${path}.${key}` : key, each]);
+    for (const [name, each] of inner.reverse()) stack.push([name, depth + 1, each]);
+  }
+}
+
+/** Remark on fields that speak of a rotation and were not read. @type {(table: Table, speaking: string[]) => void} */
+function noteUnread({ body, notes, used }, speaking) {
+  const read = new Set([...used, ...[...ELSEWHERE, ...OBJECTS].map((name) => body.path(name))]);
+  const inside = OBJECTS.map((name) => `${body.path(name)}.`);
+  const unread = speaking.filter((path) => !read.has(path) && !inside.some((each) => path.startsWith(each)));
+  const shown = unread.slice(0, 6).map((path) => cut(path, 60));
+  if (unread.length) notes.add("not read", { fields: shown.join(", ") + (unread.length > 6 ? ", …" : "") });
+}

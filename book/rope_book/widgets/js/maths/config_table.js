@@ -1,0 +1,165 @@
+// The interpreter of the rules, rows of conditions and values in the form that doctor/rope_doctor/config/table.py states.
+
+import { range, sum } from "../lib/numbers.js";
+import { phraseOf } from "../lib/phrase.js";
+import { checked, configError, listed, Notes, namesOf, own, Part, RULES, same } from "./config_values.js";
+import { rampEnds, yarnMscale } from "./scaling.js";
+import { sectionAxes } from "./spatial.js";
+
+const RESERVED = ["if", "is", "refuse", "at", "remark", "lost"];
+
+/** The state of one reading: the file's two parts, and the facts found so far. */
+export class Table {
+  part = new Part({});
+  used = /** @type {Set<string>} */ (new Set());
+
+  /** @param {Part} body @param {Notes} notes @param {Record<string, any>} facts */
+  constructor(body, notes, facts) {
+    this.body = body;
+    this.notes = notes;
+    this.facts = facts;
+  }
+
+  /** Evaluate facts in order; a name is a group of them. @type {(facts: Record<string, any>) => void} */
+  run(facts) {
+    for (const [name, rows] of Object.entries(facts)) {
+      if (typeof rows === "string") this.run(RULES[rows]);
+      else this.facts[name] = this.decide(rows);
+    }
+  }
+
+  /** The value of the first row that holds and has one. @type {(rows: Record<string, any>[]) => any} */
+  decide(rows) {
+    for (const row of rows) {
+      if (!holds(this.value(row.if ?? true))) continue;
+      const stated = Object.entries(row).filter(([name]) => !RESERVED.includes(name));
+      const words = Object.fromEntries(stated.map(([name, word]) => [name, this.value(word)]));
+      if (row.refuse) throw configError(row.refuse, this.path(row.at), words);
+      if (row.remark) this.notes.add(row.remark, words);
+      if (row.lost) this.notes.lost(row.lost, words);
+      if ("is" in row) return this.value(row.is);
+    }
+    return null;
+  }
+
+  /** [path, value] of each place of a field. @type {(name: string) => [string, any][]} */
+  places(name) {
+    const { place, silent = null } = RULES.fields[name];
+    /** @type {(part: Part) => [string, any][]} */
+    const within = (part) => {
+      const stated = namesOf(name).filter((each) => part.has(each) && !same(part.raw(each), silent));
+      return stated.map((each) => [part.path(each), part.raw(each)]);
+    };
+    const inside = place === "file" ? [] : within(this.part);
+    const alone = place === "rotation" || (inside.length > 0 && this.part.apart);
+    const found = alone ? inside : [...inside, ...within(this.body)];
+    for (const [path] of found) this.used.add(path);
+    return found;
+  }
+
+  /** How an error names a field. @type {(name: string) => string} */
+  path(name) {
+    const rule = own(RULES.fields, name);
+    if (!rule) return this.part.path(name);
+    const usual = [rule.place, rule.missed_in].includes("rotation") ? this.part : this.body;
+    return this.places(name)[0]?.[0] ?? usual.path(name);
+  }
+
+  /** A field, checked, or null; an error where two places disagree. @type {(name: string, agreed?: boolean) => any} */
+  get(name, agreed = false) {
+    const found = this.places(name).map(([path, value]) => [path, checked(name, path, value)]);
+    for (const [other, value] of found) {
+      const [field, first] = found[0];
+      if (same(value, first)) continue;
+      const words = { value: first, other, other_value: value };
+      if (agreed || !RULES.fields[name].may_differ) throw configError("contradiction", field, words);
+      this.notes.add("lengths differ", { field, other });
+    }
+    return found[0]?.[1] ?? null;
+  }
+
+  /** The architecture's own value of a field, or null. @type {(name: string) => any} */
+  default(name) {
+    return own(own(RULES.defaults, this.facts.model_type) ?? {}, name) ?? null;
+  }
+
+  /** A field, or the architecture's own value of it with a remark. @type {(name: string, silently?: boolean) => any} */
+  taken(name, silently = false) {
+    const stated = own(RULES.fields, name) ? this.get(name) : null;
+    const value = stated ?? this.default(name);
+    if (stated !== null || value === null || silently) return value;
+    const words = { field: name.split("_of_a_bare")[0], value, model_type: this.facts.model_type };
+    this.notes.add("default taken", words);
+    return value;
+  }
+
+  /** The value of an expression. @type {(expression: any) => any} */
+  value(expression) {
+    if (typeof expression === "string" && expression.startsWith("@")) {
+      const name = expression.slice(1);
+      return Object.hasOwn(this.facts, name) ? this.facts[name] : this.get(name);
+    }
+    if (!Array.isArray(expression)) return expression;
+    const [operator, ...operands] = expression;
+    if (Object.hasOwn(LAZY, operator)) return LAZY[operator](this, ...operands);
+    if (!Object.hasOwn(EAGER, operator)) return expression;
+    return EAGER[operator](...operands.map((operand) => this.value(operand)));
+  }
+}
+
+/** Whether a condition is neither null nor false; 0 holds. @type {(value: any) => boolean} */
+const holds = (value) => value !== null && value !== false;
+
+/** The coordinate by which each pair turns. @type {(sections: number[], order: string) => number[]} */
+export function pairAxes(sections, order) {
+  if (order !== "rows and columns first") return sectionAxes(sections, order);
+  const [rows, columns, times] = sections; // ERNIE: rows and columns take turns, then times
+  return [...range(0, rows + columns - 1).map((i) => 1 + (i % 2)), ...Array(times).fill(0)];
+}
+
+/** How many pairs turn by each coordinate. @type {(axes: number[]) => number[]} */
+export const sectionsOf = (axes) =>
+  range(0, Math.max(...axes)).map((axis) => axes.filter((each) => each === axis).length);
+
+/** Operators of operands as they are written. @type {Record<string, (table: any, ...operands: any[]) => any>} */
+export const LAZY = {
+  all: (table, ...each) => each.every((one) => holds(table.value(one))),
+  any: (table, ...each) => each.some((one) => holds(table.value(one))),
+  if: (table, test, then, other) => table.value(holds(table.value(test)) ? then : other),
+  or: (table, ...each) => each.reduce((found, one) => found ?? table.value(one), null),
+  has: (table, name) => table.places(name).length > 0,
+  default: (table, name) => table.taken(name),
+  ours: (table, name) => table.taken(name, true),
+  agreed: (table, name) => table.get(name, true),
+  path: (table, name) => table.path(name),
+  inside: (table, name) => table.part.has(name),
+  named: (table, name) => table.body.has(name),
+  list: (table, name) => Array.isArray(table.body.raw(name)),
+  in: (table, item, name) => namesIn(name).includes(table.value(item)),
+  entry: (table, name, item) => phraseOf(RULES[name][table.value(item)]),
+  names: (_, ...names) => listed(names.flatMap(namesIn)),
+  checked: (table, name, item, at) => checked(name, table.path(at ?? name), table.value(item)),
+};
+
+/** The names in a list or a table of the rules. @type {(name: string) => string[]} */
+const namesIn = (name) => (Array.isArray(RULES[name]) ? RULES[name] : Object.keys(RULES[name]));
+
+/** Operators of values. @type {Record<string, (...operands: any[]) => any>} */
+export const EAGER = {
+  not: (value) => !holds(value),
+  "=": same,
+  "<": (a, b) => a < b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  int: Math.trunc,
+  divides: (a, b) => b % a === 0,
+  sum: (values) => values && sum(values),
+  length: (values) => values.length,
+  axes: pairAxes,
+  dealt: (sections) => same(sectionsOf(pairAxes(sections, "interleaved")), sections),
+  "softmax scale": (factor, mscale) => Math.round(yarnMscale(factor, mscale) ** 2 * 1e4) / 1e4,
+  backwards: (width, base, trained, betaFast, betaSlow, truncate) => {
+    const [low, high] = rampEnds(width, trained, { betaFast, betaSlow, truncate, base });
+    return low > high;
+  },
+};

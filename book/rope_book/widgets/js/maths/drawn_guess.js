@@ -1,0 +1,18 @@
+// A curve that a reader has drawn, held against the true one: the same as book/rope_book/widgets/maths/drawn_guess.py.
+
+// The height of a drawn line at a share of its length; it begins at `start`, its heights are equally far apart.
+/** @type {(start: number, heights: Vector, share: number) => number} */
+export function guessAt(start, heights, share) {
+  const line = [start, ...heights];
+  const place = share * (line.length - 1);
+  const left = heights.length ? Math.min(line.length - 2, Math.floor(place)) : 0;
+  const right = Math.min(left + 1, line.length - 1);
+  return line[left] + (line[right] - line[left]) * (place - left);
+}
+
+// By how much it is off on average, at these shares of its length.
+/** @type {(start: number, heights: Vector, shares: Vector, truth: Vector) => number} */
+export function guessGap(start, heights, shares, truth) {
+  const gaps = shares.map((share, i) => Math.abs(guessAt(start, heights, share) - truth[i]));
+  return gaps.reduce((sum, gap) => sum + gap, 0) / shares.length;
+}

@@ -1,0 +1,26 @@
+// Random numbers, the same in every engine and in book/rope_book/widgets/maths/draws.py: the n-th of a stream is a mix of n and its keys.
+
+const STEP = 0x9e3779b9; // 2^32 over the golden ratio
+
+/** 32 bits mixed: each bit of x changes about half of them. @type {(x: number) => number} */
+export function mixed(x) {
+  x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
+  x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
+  return (x ^ (x >>> 16)) >>> 0;
+}
+
+/** The start of a stream, from whole numbers. @type {(keys: Vector) => number} */
+export const streamOf = (keys) => keys.reduce((state, key) => mixed((state ^ key) + STEP), 0);
+
+/** The n-th number of a stream, from 0 up to, not including, 1. @type {(stream: number, n: number) => number} */
+export const uniformAt = (stream, n) => mixed((stream + Math.imul(n + 1, STEP)) | 0) / 4294967296;
+
+/** The n-th whole number of a stream, below `most`. @type {(stream: number, n: number, most: number) => number} */
+export const wholeAt = (stream, n, most) => Math.floor(uniformAt(stream, n) * most);
+
+// The n-th number of a stream with mean 0 and spread 1: twelve uniform numbers less 6, almost a normal one (Irwin and Hall).
+export function normalAt(/** @type {number} */ stream, /** @type {number} */ n) {
+  let sum = -6;
+  for (let i = 12 * n; i < 12 * n + 12; i++) sum += uniformAt(stream, i);
+  return sum;
+}

@@ -1,0 +1,97 @@
+// The largest error of a pipeline up to a position: the same as book/rope_book/widgets/maths/error_curve.py, but quick.
+import { range, sorted } from "../lib/numbers.js";
+import { angleError, roundoff, roundTo } from "./precision.js";
+
+export const FARTHEST = 2 ** 20; // positions shown
+export const LOST = 3.1; // rad; a larger error than this says nothing new
+const FEW = 6; // pairs looked at where positions are spread
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+/** @type {Record<string, number>} */
+const SMALLEST = { float16: 2 ** -24 }; // the gap below the normal numbers, where it can matter
+const TIES = tiePositions();
+const SPREAD = new Set(spreadPositions());
+const FINE = sorted([...TIES, ...SPREAD]);
+
+// Positions where rounding of 16 bits is worst: in each doubling its start, the ties after it between two positions of float16
+// and of bfloat16, the tokens just after, where a rounded position leaps, and the middle; and the last of float16.
+export function tiePositions() {
+  const around = (/** @type {number} */ power) => {
+    const start = 2 ** power;
+    const ties = [11, 8].map((bits) => start + Math.ceil(2 ** (power - bits)));
+    return [start, ...ties, ...ties.map((tie) => tie + 1), Math.round(1.5 * start)];
+  };
+  return sorted([...range(0, 19).flatMap(around), 65519, FARTHEST]);
+}
+
+/** Ten positions in each doubling from 2⁸, spread evenly: in float32 the worst is nowhere in particular. */
+export function spreadPositions() {
+  const shares = range(1, 10).map((n) => (n * GOLDEN) % 1);
+  return sorted(range(8, 19).flatMap((power) => shares.map((share) => Math.round(2 ** power * (1 + share)))));
+}
+
+/** Where to look: finely where float32 is the coarsest format of an angle. @type {(pipeline: Pipeline) => number[]} */
+function positionsFor({ frequencies, positions, angles }) {
+  const formats = [frequencies, positions, angles];
+  const fine = formats.includes("float32") && !formats.some((format) => format.endsWith("float16"));
+  return fine ? FINE : TIES;
+}
+
+// By how many radians each step of a pipeline moves the hand of one pair, at a position or over the last `step` tokens.
+/** @type {(position: number, frequency: number, pipeline: Pipeline, step?: number) => Record<string, number>} */
+export function errorParts(position, frequency, pipeline, step = 0) {
+  const before = step ? position - step : 0;
+  const [m, n] = [position, before].map((p) => roundTo(p, pipeline.positions));
+  const rate = roundTo(frequency, pipeline.frequencies);
+  const [to, from] = [m, n].map((p) => roundTo(p * rate, pipeline.angles));
+  return {
+    frequencies: Math.abs((rate - frequency) * (m - n)),
+    positions: Math.abs(m - n - (position - before)) * frequency,
+    angles: Math.abs(to - from - (m - n) * rate),
+    cos_sin: roundoff(pipeline.cos_sin) / 2,
+  };
+}
+
+// A function m → i → by how many radians pair i can be off at m, without a sine: the sum of what each step can do. Nothing at
+// an m where there is no number.
+/** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => (m: number) => ((i: number) => number) | null} */
+export function makeErrorBound(frequencies, pipeline, step) {
+  const rates = frequencies.map((frequency) => roundTo(frequency, pipeline.frequencies));
+  const wrong = rates.map((rate, i) => Math.abs(rate - frequencies[i]));
+  const count = step ? 2 : 1; // roundings of an angle, a cosine and a sine
+  const fixed = count * (Math.SQRT1_2 * roundoff(pipeline.cos_sin) + (SMALLEST[pipeline.angles] ?? 0) / 2);
+  return (m) => {
+    const to = roundTo(m, pipeline.positions);
+    const from = step ? roundTo(m - step, pipeline.positions) : 0;
+    if (!Number.isFinite(roundTo(to * rates[0], pipeline.angles))) return null; // the fastest pair is the first to have none
+    const astray = Math.abs(to - from - (step || m));
+    const rounding = roundoff(pipeline.angles) * (to + from);
+    return (i) => astray * frequencies[i] + Math.abs(to - from) * wrong[i] + rounding * rates[i] + fixed;
+  };
+}
+
+// The largest error up to each sampled position, [[position, radians], …], to where the pipeline has no number. A pair that
+// cannot raise the line by a tenth, about a pixel, is passed over.
+/** @type {(frequencies: Vector, pipeline: Pipeline, step: number) => Pair[]} */
+export function errorCurve(frequencies, pipeline, step) {
+  const boundAt = makeErrorBound(frequencies, pipeline, step);
+  const curve = /** @type {Pair[]} */ ([]);
+  let most = 0;
+  for (const m of positionsFor(pipeline)) {
+    const bound = boundAt(m);
+    if (!bound) break;
+    const looked = SPREAD.has(m) ? frequencies.slice(0, FEW) : frequencies;
+    const able = most < LOST ? looked.filter((_, i) => bound(i) > 1.1 * most) : [];
+    most = Math.max(most, ...angleError(m, able, pipeline, step));
+    curve.push([m, most]);
+  }
+  return curve;
+}
+
+// The curve with one more position in its place, so that no marker at it stands above its line.
+/** @type {(curve: Pair[], position: number, error: number) => Pair[]} */
+export function withPosition(curve, position, error) {
+  if (!(error >= 0)) return curve;
+  const [before, after] = [curve.filter(([m]) => m < position), curve.filter(([m]) => m >= position)];
+  const here = Math.max(error, before.at(-1)?.[1] ?? 0);
+  return [...before, [position, here], ...after.map(([m, value]) => /** @type {Pair} */ ([m, Math.max(here, value)]))];
+}

@@ -1,0 +1,79 @@
+// The tiny transformer of book/rope_book/training/transformer.py over a batch of texts: forward, loss, and the way back by hand.
+import { blockBack, normBack } from "./back.js";
+import { Kept } from "./block.js";
+import { linearBack } from "./layers.js";
+import { addedTo, biasOfDistances, bucketsBack, turnsOfPlaces } from "./page_doors.js";
+import { HEADS, WIDTH } from "./page_weights.js";
+import { steadyExp, steadyLog } from "./steady.js";
+
+/** @import { Texts } from "./page_tasks.js" */
+/** @import { Weights } from "./page_weights.js" */
+/** @typedef {{weights: Weights, slopes?: Weights, encoding: string, base: number}} Model */
+
+const TABLE = "encodings.0.table";
+
+/** A model on texts of one shape. */
+export class Network extends Kept {
+  /** @param {Model} model @param {number} rows @param {number} seq @param {Rotation} rope */
+  constructor(model, rows, seq, rope) {
+    super(model.weights.of, { rows, seq, heads: HEADS, wide: WIDTH / HEADS }, model.slopes?.of);
+    this.model = model;
+    this.added = addedTo(model.encoding, model.base, seq);
+    this.turns = turnsOfPlaces(model.encoding, rope, seq);
+    this.vocab = this.of["head.weight"].length / WIDTH;
+  }
+
+  /** The logits after each token, row by row. @type {(words: Int32Array) => Float64Array} */
+  forward(words) {
+    const { tokens, model, shape, of } = this;
+    const x = this.room("x", WIDTH);
+    const table = model.encoding === "learned" ? of[TABLE] : this.added;
+    for (let t = 0; t < tokens; t++) {
+      const [word, place] = [words[t] * WIDTH, (t % shape.seq) * WIDTH];
+      for (let i = 0; i < WIDTH; i++)
+        x[t * WIDTH + i] = of["embedding.weight"][word + i] + (table ? table[place + i] : 0);
+    }
+    this.doors = { ...this.turns, bias: biasOfDistances(model.encoding, shape.seq, of[TABLE]) };
+    return this.through(x);
+  }
+
+  /** The mean loss over the places that count, nats; leaves the slopes of all weights. */
+  loss(/** @type {Texts} */ { tokens: words, targets, counts }) {
+    const { vocab } = this;
+    const logits = this.forward(words);
+    const counted = counts.reduce((sum, one) => sum + one, 0);
+    let loss = 0;
+    for (let t = 0; t < this.tokens; t++) {
+      const [at, weight] = [t * vocab, counts[t] / counted];
+      let [top, sum] = [-Infinity, 0];
+      for (let i = 0; i < vocab; i++) top = Math.max(top, logits[at + i]);
+      if (weight) loss += weight * (top - logits[at + targets[t]]);
+      for (let i = 0; i < vocab; i++) sum += logits[at + i] = steadyExp(logits[at + i] - top);
+      if (weight) loss += weight * steadyLog(sum);
+      for (let i = 0; i < vocab; i++) logits[at + i] *= weight / sum;
+      logits[at + targets[t]] -= weight;
+    }
+    this.#back(words, logits);
+    return loss;
+  }
+
+  /** From the slopes of the logits to those of all weights. @type {(words: Int32Array, logits: Float64Array) => void} */
+  #back(words, logits) {
+    const { tokens, model, shape, slopesOf: of } = this;
+    const kept = this.normed("norm");
+    const [from, into] = [this.room("from", WIDTH), this.room("into", WIDTH)];
+    linearBack(from, logits, kept.out, this.layer("head"), this.slopes("head"), tokens);
+    into.fill(0);
+    normBack(into, from, this.layer("norm"), kept, this.slopes("norm"), tokens);
+    const biasSlope = model.encoding === "t5" ? new Float64Array(HEADS * shape.seq) : undefined;
+    for (let n = this.layers - 1; n >= 0; n--) blockBack(this, `blocks.${n}`, into, from, biasSlope);
+    if (biasSlope) bucketsBack(of[TABLE], biasSlope, shape.seq);
+    of["embedding.weight"].fill(0);
+    if (model.encoding === "learned") of[TABLE].fill(0);
+    for (let t = 0; t < tokens; t++) {
+      const [word, place] = [words[t] * WIDTH, (t % shape.seq) * WIDTH];
+      for (let i = 0; i < WIDTH; i++) of["embedding.weight"][word + i] += into[t * WIDTH + i];
+      if (model.encoding === "learned") for (let i = 0; i < WIDTH; i++) of[TABLE][place + i] += into[t * WIDTH + i];
+    }
+  }
+}

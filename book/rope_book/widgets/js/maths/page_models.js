@@ -1,0 +1,29 @@
+// The trained models that run in the page: the same as book/rope_book/results/page_models.py.
+import { PAGE_MODELS } from "../data/page_models.js";
+import { fromBase64 } from "../lib/base64.js";
+import { memo } from "../lib/memo.js";
+
+/** @import { Model } from "./transformer.js" */
+/** @typedef {{model: Model, length: number, headDim: number, base: number, alphabet: string, texts: Vector[], answers: Vector[], reached: {accuracy: number, loss: number}}} PageModel */
+
+const STORED = /** @type {Record<string, any>} */ (PAGE_MODELS);
+
+// A weight from 8 bits a number: each row's whole numbers times its scale.
+export function unpacked(/** @type {{scales: string, codes: string}} */ stored) {
+  const scales = new Float32Array(fromBase64(stored.scales).buffer);
+  const codes = new Int8Array(fromBase64(stored.codes).buffer);
+  const columns = codes.length / scales.length;
+  return Float64Array.from(codes, (code, i) => code * scales[Math.floor(i / columns)]);
+}
+
+/** Tokens from characters; −1 for an unknown one. @type {(text: string, alphabet: string) => number[]} */
+export const tokensOf = (text, alphabet) => Array.from(text, (character) => alphabet.indexOf(character));
+
+/** The model of a task, unpacked once. @type {(task: string) => PageModel} */
+export const pageModel = memo((task) => {
+  const { weights, n_heads: heads, head_dim: headDim, ...stored } = STORED[task];
+  const named = Object.entries(weights).map(([name, weight]) => [name, unpacked(weight)]);
+  const rows = (/** @type {string[]} */ texts) => texts.map((text) => tokensOf(text, stored.alphabet));
+  const [texts, answers] = [rows(stored.texts), rows(stored.answers)];
+  return { ...stored, headDim, texts, answers, model: { of: Object.fromEntries(named), heads } };
+});

@@ -1,0 +1,112 @@
+// One training run, as book/rope_book/training/loop.py does it: batches, a learning rate for each step, a clipped gradient, AdamW.
+import { memo } from "../lib/memo.js";
+import { likeliest } from "./long_text.js";
+import { Network } from "./network.js";
+import { readingRope, trainedRope } from "./page_doors.js";
+import { lookInside } from "./page_look.js";
+import { rateOf } from "./page_plan.js";
+import { drawTexts, pageTask, placesOf } from "./page_tasks.js";
+import { drawWeights, roomFor, weightsOf } from "./page_weights.js";
+
+/** @import { Kept as FileKept } from "./page_file.js" */
+
+const ROWS = 16; // texts a step
+const TEST_ROWS = 32;
+const [KEEP, KEEP_SQUARE, TINY] = [0.9, 0.98, 1e-8]; // of Adam
+const DECAY = 0.01;
+const CLIP = 1;
+
+/** A base times itself: `**` rounds otherwise in another engine. @type {(base: number, times: number) => number} */
+const power = (base, times) =>
+  Array(times)
+    .fill(base)
+    .reduce((all, one) => all * one, 1);
+
+/** A model and its training so far. */
+export class Run {
+  /** @param {State} settings */
+  constructor(settings) {
+    const { task, encoding, base, layers, length, seed } = settings;
+    const named = weightsOf(task, encoding, layers, length);
+    this.settings = settings;
+    this.weights = drawWeights(named, seed);
+    this.slopes = roomFor(named);
+    this.model = { weights: this.weights, slopes: this.slopes, encoding, base };
+    this.network = memo((seq) => new Network(this.model, ROWS, seq, trainedRope(settings)), Infinity);
+    this.means = new Float64Array(this.weights.all.length);
+    this.squares = new Float64Array(this.weights.all.length);
+    this.losses = /** @type {number[]} */ ([]); // before each step
+  }
+
+  get step() {
+    return this.losses.length;
+  }
+
+  /** What a file keeps of the run. */
+  kept() {
+    const { weights, means, squares, losses } = this;
+    return { weights: weights.all.slice(), means: means.slice(), squares: squares.slice(), losses: losses.slice() };
+  }
+
+  /** Go on from what a file has kept. @type {(kept: FileKept) => this} */
+  restore({ weights, means, squares, losses }) {
+    this.weights.all.set(weights);
+    this.means.set(means);
+    this.squares.set(squares);
+    this.losses = Array.from(losses);
+    return this;
+  }
+
+  /** Whom a head attends to, and by which pairs; `reading` has head, times and rule. */
+  inside(/** @type {State} */ reading) {
+    const { task, length } = this.settings;
+    const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);
+    return lookInside(this.model, { task, length, head: reading.head }, rope);
+  }
+
+  /** One step; returns the loss before it. */
+  train() {
+    const { task, length, seed, learning_rate: most } = this.settings;
+    const texts = drawTexts(task, { split: "train", seed, step: this.step }, ROWS, length);
+    const loss = this.network(texts.seq).loss(texts);
+    this.losses.push(loss);
+    this.#descend(rateOf(most, this.step, pageTask(task).steps));
+    return loss;
+  }
+
+  /** AdamW on the clipped slopes. */
+  #descend(/** @type {number} */ rate) {
+    const { means, squares } = this;
+    const [values, slopes] = [this.weights.all, this.slopes.all];
+    let norm = 0;
+    for (let i = 0; i < slopes.length; i++) norm += slopes[i] * slopes[i];
+    const clip = Math.min(1, CLIP / (Math.sqrt(norm) + 1e-6));
+    const [first, second] = [rate / (1 - power(KEEP, this.step)), Math.sqrt(1 - power(KEEP_SQUARE, this.step))];
+    for (let i = 0; i < values.length; i++) {
+      const slope = clip * slopes[i];
+      means[i] = KEEP * means[i] + (1 - KEEP) * slope;
+      squares[i] = KEEP_SQUARE * squares[i] + (1 - KEEP_SQUARE) * slope * slope;
+      values[i] = values[i] * (1 - rate * DECAY) - (first * means[i]) / (Math.sqrt(squares[i]) / second + TINY);
+    }
+  }
+
+  // The share of right answers at each place of unseen texts, NaN where none counts; `reading` has times and rule.
+  right(/** @type {State} */ reading) {
+    const { task, length } = this.settings;
+    const texts = drawTexts(task, { split: "test", seed: 0, step: 0 }, TEST_ROWS, reading.times * length);
+    const { seq, tokens, targets, counts } = texts;
+    const rope = readingRope({ ...this.settings, ...reading }, placesOf(task, length) - 1);
+    const [right, asked] = [new Float64Array(seq), new Float64Array(seq)];
+    for (let first = 0; first < TEST_ROWS; first += ROWS) {
+      const network = new Network(this.model, ROWS, seq, rope);
+      const logits = network.forward(tokens.subarray(first * seq, (first + ROWS) * seq));
+      for (let t = 0; t < ROWS * seq; t++) {
+        if (!counts[first * seq + t]) continue;
+        const said = logits.subarray(t * network.vocab, (t + 1) * network.vocab);
+        asked[t % seq] += 1;
+        right[t % seq] += likeliest(said) === targets[first * seq + t] ? 1 : 0;
+      }
+    }
+    return right.map((count, place) => count / asked[place]);
+  }
+}

@@ -1,0 +1,25 @@
+// One key that matches among many that do not: the same as book/rope_book/widgets/maths/sharpness.py.
+
+// Attention weight of the matching key: e^{t·match} / (e^{t·match} + (keys − 1) e^{t²·spread²/2}), t = scale.
+/** @type {(keys: number, match: number, spread: number, scale?: number) => number} */
+export function matchingShare(keys, match, spread, scale = 1) {
+  return Math.exp(scale * match - logTotal(keys, match, spread, scale));
+}
+
+/** Entropy of the weights, nats. @type {(keys: number, match: number, spread: number, scale?: number) => number} */
+export function attentionEntropy(keys, match, spread, scale = 1) {
+  const share = matchingShare(keys, match, spread, scale);
+  const mean = share * scale * match + (1 - share) * (scale * spread) ** 2;
+  return logTotal(keys, match, spread, scale) - mean;
+}
+
+// e to the entropy: how many keys, all alike, would share the attention so.
+/** @type {(keys: number, match: number, spread: number, scale?: number) => number} */
+export const sharingKeys = (keys, match, spread, scale = 1) => Math.exp(attentionEntropy(keys, match, spread, scale));
+
+/** @type {(keys: number, match: number, spread: number, scale: number) => number} */
+function logTotal(keys, match, spread, scale) {
+  const logs = [scale * match, Math.log(Math.max(keys - 1, 1e-300)) + (scale * spread) ** 2 / 2];
+  const most = Math.max(...logs);
+  return most + Math.log(logs.reduce((total, value) => total + Math.exp(value - most), 0));
+}

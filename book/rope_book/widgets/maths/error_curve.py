@@ -1,0 +1,120 @@
+"""The largest error of a pipeline up to a position: where to look, what each step of it adds, and a bound."""
+
+import math
+
+import numpy as np
+
+from rope_doctor.precision import SIGNIFICAND_BITS, Pipeline, angle_error, round_to
+
+FARTHEST = 2**20  # positions shown
+GOLDEN = (math.sqrt(5) - 1) / 2
+FEW = 6  # pairs looked at where positions are spread
+SMALLEST = {"float16": 2.0**-24}  # the gap below the normal numbers, where it can matter
+
+
+def roundoff(number_format: str) -> float:
+    """Return half the last bit of a number, as a share of it: what rounding to a format can change."""
+    return 2.0 ** -SIGNIFICAND_BITS[number_format]
+
+
+def tie_positions() -> list[int]:
+    """Return where rounding of 16 bits is worst, to 2²⁰.
+
+    In each doubling: its start, the ties after it between two positions of float16 and of bfloat16, the tokens just
+    after, where a rounded position leaps, and the middle; and the last position of float16.
+
+    >>> tie_positions()[-6:]
+    [524544, 524545, 526336, 526337, 786432, 1048576]
+
+    Chapter A1.
+    """
+    found = {65_519, FARTHEST}
+    for power in range(20):
+        start = 2**power
+        ties = [start + math.ceil(2.0 ** (power - bits)) for bits in (11, 8)]
+        found |= {start, *ties, *(tie + 1 for tie in ties), math.floor(1.5 * start + 0.5)}
+    return sorted(found)
+
+
+def spread_positions() -> list[int]:
+    """Return ten positions in each doubling from 2⁸, spread evenly: in float32 the worst is anywhere."""
+    shares = [n * GOLDEN % 1 for n in range(1, 11)]
+    return sorted({math.floor(2**power * (1 + share) + 0.5) for power in range(8, 20) for share in shares})
+
+
+def error_parts(position: int, inv_freq: float, pipeline: Pipeline, step: int = 0) -> dict[str, float]:
+    r"""Compute by how many radians each step of a pipeline moves the hand of one pair.
+
+    With `step` > 0: the turn from the token `step` before. Cosine and sine are taken to be off by half of what
+    rounding can do.
+
+    Chapter A1.
+    """
+    before = position - step if step else 0
+    m, n = (float(round_to(p, pipeline.positions)) for p in (position, before))
+    rate = float(round_to(inv_freq, pipeline.frequencies))
+    to, start = (float(round_to(p * rate, pipeline.angles)) for p in (m, n))
+    return {
+        "positions": abs(m - n - (position - before)) * inv_freq,
+        "frequencies": abs((rate - inv_freq) * (m - n)),
+        "angles": abs(to - start - (m - n) * rate),
+        "cos_sin": roundoff(pipeline.cos_sin) / 2,
+    }
+
+
+def error_bound(position: int, inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> np.ndarray | None:
+    r"""Bound the error of every pair at a position, without a sine: the sum of what each step can do.
+
+        |round(m) − m| θ  +  m |round(θ) − θ|  +  u_angles m θ  +  u_cos_sin / √2
+
+    With `step` > 0 two angles, and two cosines and sines, are rounded.
+
+    Args:
+        position: m in tokens.
+        inv_freq: θ, radians per token, `(pairs,)`, falling.
+        pipeline: the format of each step.
+        step: k in tokens.
+
+    Returns:
+        Radians, float64 `(pairs,)`; None where the fastest pair has no finite angle.
+
+    >>> error_bound(257, np.array([1.0]), Pipeline(positions="bfloat16")).round(3).tolist()
+    [1.0]
+
+    Chapter A1.
+    """
+    rates = round_to(inv_freq, pipeline.frequencies)
+    to = float(round_to(position, pipeline.positions))
+    start = float(round_to(position - step, pipeline.positions)) if step else 0.0
+    with np.errstate(over="ignore"):
+        if not np.isfinite(round_to(to * rates[0], pipeline.angles)):
+            return None
+    astray = abs(to - start - (step or position))
+    gap = SMALLEST.get(pipeline.angles, 0.0) / 2 * (2 if step else 1)
+    angles = roundoff(pipeline.angles) * (to + start) * rates + gap
+    cos_sin = (2 if step else 1) * math.sqrt(0.5) * roundoff(pipeline.cos_sin)
+    return astray * inv_freq + abs(to - start) * np.abs(rates - inv_freq) + angles + cos_sin
+
+
+def error_curve(inv_freq: np.ndarray, pipeline: Pipeline, step: int = 0) -> tuple[list[int], list[float]]:
+    """Return positions and the largest error of any pair up to each, radians, to where there is no number.
+
+    The positions are `tie_positions`; where float32 is the coarsest format of an angle also `spread_positions`,
+    at which only the `FEW` fastest pairs are looked at.
+
+    Chapter A1.
+    """
+    formats = (pipeline.frequencies, pipeline.positions, pipeline.angles)
+    fine = "float32" in formats and not any(each.endswith("float16") for each in formats)
+    spread = set(spread_positions())
+    positions, largest, most = [], [], 0.0
+    for position in sorted({*tie_positions(), *(spread if fine else ())}):
+        errors = angle_error(
+            position, inv_freq[:FEW] if position in spread else inv_freq, pipeline, step=step
+        )
+        if error_bound(position, inv_freq, pipeline, step) is None:
+            break
+        most = max(most, float(errors.max()))
+        positions.append(position)
+        largest.append(most)
+    return positions, largest

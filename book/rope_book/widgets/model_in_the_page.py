@@ -1,0 +1,88 @@
+"""Chapter 18: a trained model that runs in the page, on texts longer than it was trained on."""
+
+import string
+from typing import ClassVar
+
+from rope_book.results.page_models import load_page_models
+from rope_edu.encodings import RopeSpec
+
+from ._rules import AtMost, OnlyIf
+from ._traits import Choice, Slider, Text
+from .base import LiveFigure
+from .maths.long_text import SETTINGS, page_rope
+
+RULES = {
+    "none": "none: as trained",
+    "pi": "PI",
+    "ntk-aware": "NTK-aware",
+    "dynamic-ntk": "dynamic NTK",
+    "by-parts": "by parts",
+    "yarn": "YaRN",
+    "llama3": "Llama 3",
+    "abf": "another base (ABF)",
+}
+STEP = 0.1  # turns, between two ends of the ramp at least
+BY_PARTS = ("by-parts", "yarn", "llama3")
+LETTERS = " !\"'(),-.:;?" + string.digits + string.ascii_letters  # of the alphabet of "text", on one line
+
+
+class ModelInThePage(LiveFigure):
+    """Break and mend a trained transformer that runs in the page, by the length of the text and the rule.
+
+    ``task`` is "back" (say the letter five places before; trained on 32 letters) or "text" (the next
+    character of prose; trained on 64). The text is ``times`` as long. ``rule`` changes the frequencies after the
+    training: none, pi, ntk-aware, dynamic-ntk, by-parts, yarn (the paper's ramp), llama3 or abf, with the stretch
+    ``factor``, the ramp from ``ramp_from`` to ``ramp_to`` turns in the trained length (the two rules' beta_slow and
+    beta_fast, Llama 3's low_freq_factor and high_freq_factor), the ``base`` of abf, and ``attention_factor`` on
+    cos and sin, times YaRN's own. Pairs of features count from 1, the fastest; those outside ``first_pair`` to
+    ``last_pair`` stand still. Bars show ``measure``, "right" or "loss", by place, over four texts; below are the
+    attention of one ``head`` ("layer.head") over the first of them, with the row of the query at ``place``, and
+    what angles the training never showed. The model of "text" also reads a text of your ``own``, of at most 192 of
+    the characters that it knows: under each is a tick where the model said it, or else what the model said.
+
+    Parts of the picture, for ``only``: "bars", "attention" and "angles", and "row", the query's.
+
+    Values out of range raise TraitError with a sentence; an end of the ramp that passes the other takes it along.
+
+    >>> figure = ModelInThePage(rule="by-parts", times=16, factor=16)
+    >>> figure.rope
+    <RopeSpec "ntk-by-parts": 16 pairs, 1 … 1.11142e-05 rad/token, half_split>
+
+    Source: the models of ``python -m makers.page_models``, stored in ``book/rope_book/results``. Chapter 18.
+    """
+
+    parts = ("bars", "attention", "angles", "row")
+    lead = ("rule", "times", "task")
+    few: ClassVar = {"rule": ("none", "pi", "ntk-aware", "yarn")}  # others need a setting, or do as these
+
+    task = Choice(
+        "back", {"back": "five letters back", "text": "next character of prose"}, label="The model's task"
+    )
+    times = Slider(8, 1, 16, label="Length of the text", unit="× trained")
+    rule = Choice("none", RULES, label="Rule", buttons=True)
+    factor = Slider(8.0, 1.0, 32.0, step=0.5, label="Factor, s").under(
+        OnlyIf("rule", ("by-parts", "pi", "ntk-aware", "yarn", "llama3"))
+    )
+    ramp_from = Slider(0.5, STEP, 8.0, step=STEP, label="Ramp from", unit="turns").under(
+        AtMost("ramp_to", plus=-STEP, either=True), OnlyIf("rule", BY_PARTS)
+    )
+    ramp_to = Slider(2.0, 2 * STEP, 40.0, step=STEP, label="Ramp to", unit="turns").under(
+        OnlyIf("rule", BY_PARTS)
+    )
+    base = Slider(10_000.0, 100.0, 10_000_000.0, log=True, label="Base, b").under(OnlyIf("rule", ("abf",)))
+    attention_factor = Slider(1.0, 0.5, 2.0, step=0.01, label="Attention factor, a")
+    first_pair = Slider(1, 1, 16, label="First pair that turns")
+    last_pair = Slider(16, 0, 16, label="Last pair that turns")
+    measure = Choice("right", {"right": "right answers (%)", "loss": "loss (nats)"}, label="Measure")
+    head = Choice(
+        "2.1", {f"{n}.{h}": f"layer {n}, head {h}" for n in (1, 2) for h in (1, 2)}, label="Attention of"
+    )
+    place = Slider(200, 1, 1024, log=True, label="Query at place")
+    own = Text("", 192, LETTERS, label="A text of your own").under(OnlyIf("task", ("text",)))
+
+    @property
+    def rope(self) -> RopeSpec:
+        """The rotation as it is set now, for `rope_book.training.restore.restore` or whatever rotates."""
+        model = load_page_models()[self.task]
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        return page_rope(self.rule, model.length, model.head_dim, model.base, **settings)

@@ -1,0 +1,157 @@
+"""Questions that are answered before they are explained, beside the figure that shows why."""
+
+import html
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import anywidget
+import traitlets
+
+from ._bundle import module_script, style
+from ._questions import question
+from .base import LiveFigure
+
+
+class Question(anywidget.AnyWidget):
+    """Ask questions of the book, reply to each answer, and set the figure beside them to the state that shows why.
+
+    ``Question("04-lock", "04-key")`` asks these two. The figure is the newest of the class that the questions
+    belong to, or the one given as ``figure``: an object, or the name of its class. ``given`` has the answers so
+    far, ``{id: [answer, whether it is right]}``.
+
+    An id that no question has raises ValueError with those of its chapter.
+
+    >>> from rope_book.widgets import RotatePair
+    >>> figure = RotatePair()
+    >>> Question("04-lock", figure=figure)
+    Question('04-lock')
+    >>> Question("04-look")
+    Traceback (most recent call last):
+        ...
+    ValueError: a question must be one of 04-move, 04-lock, 04-key, 04-again, got '04-look'
+
+    The questions are in ``book/rope_book/widgets/questions``, one file for each chapter.
+    """
+
+    SCRIPT: ClassVar[str] = "question"
+
+    questions = traitlets.List().tag(sync=True)
+    given = traitlets.Dict().tag(sync=True)
+    _show = traitlets.Dict().tag(sync=True)  # of a kernel's figure: the state that the page asks for
+    _now = traitlets.Dict().tag(sync=True)  # of a kernel's figure: its values
+
+    def __init__(self, *names: str, figure: LiveFigure | str | None = None) -> None:
+        if not names:
+            raise ValueError('name one question or more, such as Question("04-lock")')
+        asked = [question(name) for name in names]
+        if isinstance(figure, str) and figure not in LiveFigure.figures:
+            raise ValueError(f"figure must be one of {', '.join(sorted(LiveFigure.figures))}, got {figure!r}")
+        if not isinstance(figure, LiveFigure):  # the newest by now: a later cell may make another
+            figure = LiveFigure.newest.get(figure or asked[0]["figure"])
+        self.figure = figure
+        super().__init__(questions=asked)
+        self.on_msg(self._ask_for_click)
+        if figure is not None:
+            figure.observe(self._follow)
+            figure.on_msg(self._tell_click)
+            self._follow()
+
+    @property
+    def _esm(self) -> str:
+        """Return the script, bundled when the first question is made."""
+        return module_script(self.SCRIPT)
+
+    @property
+    def _css(self) -> str:
+        """Return the style sheet."""
+        return style()
+
+    def _follow(self, change: Any = None) -> None:
+        """Tell the page the figure's values: "leave the slider where you expect it" reads them."""
+        if (figure := self.figure) is not None:
+            self._now = {name: getattr(figure, name) for name in figure.controls()}
+
+    def _ask_for_click(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Let the figure be clicked: the page asks for one of its places, or for none any more."""
+        if self.figure is not None and "pick" in content:
+            self.figure.send(content)
+
+    def _tell_click(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Tell the page which place of the figure was clicked."""
+        if "picked" in content:
+            self.send(content)
+
+    @traitlets.observe("_show")
+    def _set_figure(self, change: Any) -> None:
+        """Put the figure beside the questions into the state that shows why an answer is right."""
+        figure = self.figure
+        if figure is not None and change.new:
+            figure.reset()
+            state = change.new["state"]
+            with figure.hold_trait_notifications():  # a preset's values come together
+                for name, value in (state | figure.settled(state)).items():
+                    setattr(figure, name, value)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Return the widget's view; beside it the questions as a list with folds, for where no script runs."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None:
+            data = bundle[0] if isinstance(bundle, tuple) else bundle
+            data["text/html"] = as_list(self.questions)
+        return bundle
+
+    def __repr__(self) -> str:
+        """Return the Python line that asks these questions."""
+        return f"Question({', '.join(repr(each['id']) for each in self.questions)})"
+
+
+def as_list(questions: Iterable[dict[str, Any]]) -> str:
+    """Return questions as HTML that needs no script: a list, each answer in a fold."""
+    return f"<ol>\n{''.join(f'<li>{_item(each)}</li>{chr(10)}' for each in questions)}</ol>"
+
+
+def _item(asked: dict[str, Any]) -> str:
+    """Return a question, its choices, and a fold with the right answer and the sentences."""
+    offered = (
+        [answer for answer, _ in asked.get("choices", [])]
+        or asked.get("items", [])
+        or asked.get("places", [])
+    )
+    choices = f"<ul>{''.join(f'<li>{rich(each)}</li>' for each in offered)}</ul>" if offered else ""
+    told = [f"<p><strong>{rich(answer_of(asked))}</strong> {rich(asked['because'])}</p>"]
+    for answer, why in [*asked.get("choices", []), *asked.get("slips", [])]:
+        if why:
+            told.append(f"<p>“{rich(_words(answer, asked))}”: {rich(why)}</p>")
+    fold = f"<details><summary>The answer</summary>{''.join(told)}</details>"
+    return f"<p>{rich(asked['ask'])}</p>{choices}{fold}"
+
+
+def answer_of(asked: dict[str, Any]) -> str:
+    """Return the right answer of a question in words.
+
+    >>> answer_of(question("06-first"))
+    '15.9 turns.'
+    """
+    if asked["kind"] == "choices":
+        return f"{asked['choices'][asked['answer']][0]}."
+    if asked["kind"] == "place":
+        return f"{asked['place'][0].upper()}{asked['place'][1:]}."
+    return _words(asked["order"] if asked["kind"] == "order" else asked["number"], asked) + "."
+
+
+def _words(answer: Any, asked: dict[str, Any]) -> str:
+    """Return an answer as it is written."""
+    if isinstance(answer, list):
+        return ", ".join(answer)
+    return answer if isinstance(answer, str) else f"{answer:,} {asked.get('unit', '')}".strip()
+
+
+def rich(text: str) -> str:
+    r"""Return words as HTML: ``*a*`` in italics, `` `a` `` as code.
+
+    >>> rich("*m* < `n`")
+    '<em>m</em> &lt; <code>n</code>'
+    """
+    safe = html.escape(text, quote=False)
+    return re.sub(r"\*([^*]+)\*", r"<em>\1</em>", re.sub(r"`([^`]+)`", r"<code>\1</code>", safe))

@@ -1,0 +1,41 @@
+"""Chapter 13: how tiny models learn with each encoding, and what is left on longer texts."""
+
+from ._grid import ENCODINGS
+from ._traits import Choice, Slider, Toggle
+from .base import LiveFigure
+
+TASKS = {
+    "copy": "copy",
+    "back": "5 tokens back",
+    "recall": "as far back as told",
+    "clock": "count places by fours",
+    "text": "characters of prose",
+}
+
+
+class TrainingCurves(LiveFigure):
+    """Draw the learning curves of every encoding on one task, eight seeds each, and the tests on longer texts.
+
+    Up to three encodings (``first``, ``second``, ``third``) stand out from the rest in grey: median and the span
+    of the eight seeds, or with ``every_seed`` each run by itself. ``measure`` is what is drawn: "accuracy" or
+    "loss"; ``against`` the cost: "steps", or CPU "seconds". The test texts are as long as those of the training,
+    their length doubled ``doublings`` times; of longer texts the new places alone are scored.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> TrainingCurves(task="recall", doublings=2)
+    TrainingCurves(task='recall', doublings=2)
+
+    Source: the grid of ``python -m makers.grid``, stored in ``book/rope_book/results``. Chapter 13.
+    """
+
+    task = Choice("back", TASKS, label="Task")
+    doublings = Slider(0, 0, 2, label="Length of test texts", unit="× doubled")
+    measure = Choice(
+        "accuracy", {"accuracy": "right answers (%)", "loss": "loss (nats, logarithmic)"}, label="Measure"
+    )
+    against = Choice("steps", {"steps": "steps", "seconds": "CPU seconds"}, label="Against")
+    first = Choice("rotary", ENCODINGS, label="First encoding")
+    second = Choice("sinusoidal", {"": "no other", **ENCODINGS}, label="Second encoding")
+    third = Choice("none", {"": "no other", **ENCODINGS}, label="Third encoding")
+    every_seed = Toggle(False, label="Each seed as a line")

@@ -1,0 +1,25 @@
+"""Chapter 22: which mistake does a rotation make? A game that starts from symptoms."""
+
+from ._traits import Choice, Slider
+from .base import LiveFigure
+from .maths.patients import CHOICES, PATIENTS
+
+
+class WhichBug(LiveFigure):
+    """Find out from four pictures which mistake a rotation of 8 features makes.
+
+    The pictures show the score of one query and one key against their distance, from three starts; the matrix at
+    position 2; the length of the turned query; and how far it is from where it should be. ``patient`` chooses one
+    of twelve rotations, one of them healthy; ``guess`` is your diagnosis, ``"none"`` before you have one. Base 100,
+    interleaved.
+
+    Values out of range raise TraitError with a sentence.
+
+    >>> WhichBug(patient=2, guess="one_clock")
+    WhichBug(patient=2, guess='one_clock')
+
+    Source: ``rope_doctor.clinic.BROKEN``, where every rotation has its incident. Chapter 22.
+    """
+
+    patient = Slider(1, 1, len(PATIENTS), label="Patient, number")
+    guess = Choice("none", {"none": "none yet"} | CHOICES, label="Your diagnosis", buttons=True)

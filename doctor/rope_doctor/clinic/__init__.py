@@ -1,0 +1,7 @@
+"""The clinic: diagnosis of anybody's rotation, and a collection of broken ones, kept once."""
+
+from rope_doctor.clinic.broken import BROKEN, right
+from rope_doctor.clinic.diagnosis import Diagnosis, diagnose
+from rope_doctor.clinic.mistakes import MISTAKES, Mistake
+
+__all__ = ["BROKEN", "MISTAKES", "Diagnosis", "Mistake", "diagnose", "right"]

@@ -1,0 +1,249 @@
+r"""Rotations that are wrong on purpose, each once: for the tests' teeth, the chapter on debugging and its game.
+
+Each is made from the RopeSpec that was wanted, and takes `(x, positions)` as `diagnose` gives them: NumPy,
+`(seq, head_dim)` and `(seq,)`. Two mistakes need heads or a batch to show: they take (batch, heads, seq, head_dim)
+and (batch, seq), and are right on two axes. The names are those of `MISTAKES`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.precision import round_to
+from rope_edu.encodings import RopeSpec, apply_rope, pair_slices, rope_angles
+
+Rotation = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Maker = Callable[[RopeSpec], Rotation]
+Table = Callable[[np.ndarray], np.ndarray]  # np.cos or np.sin, or a mistaken one, of angles (seq, pairs)
+TABLE_ROWS = 600
+TOO_MUCH = 0.1 * np.log(16) + 1  # YaRN's attention factor for a stretch of 16, where none is wanted
+
+
+def right(spec: RopeSpec) -> Rotation:
+    r"""The rotation that a spec describes, as a plain function.
+
+    It takes x `(seq, head_dim)` and positions `(seq,)`, or x `(batch, heads, seq, head_dim)` and positions `(seq,)`
+    or `(batch, seq)`, and returns x rotated.
+
+    >>> from rope_edu import plain_rope
+    >>> right(plain_rope(2))(np.array([[1.0, 0.0]]), np.array([0])).tolist()
+    [[1.0, 0.0]]
+
+    Chapter 22.
+    """
+
+    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        angles = rope_angles(positions, spec.inv_freq)
+        if positions.ndim > 1:  # one row of positions for all heads of a batch row
+            angles = angles[:, None]
+        return np.asarray(apply_rope(x, angles, layout=spec.layout, attention_factor=spec.attention_factor))
+
+    return rotate
+
+
+# Mistakes that are right rotations by a wrong spec
+
+
+def _changed(change: Callable[[RopeSpec], RopeSpec]) -> Maker:
+    return lambda spec: right(change(spec))
+
+
+def _by_frequencies(change: Callable[[np.ndarray], np.ndarray]) -> Maker:
+    return _changed(lambda spec: spec.replace(inv_freq=change(spec.inv_freq)))
+
+
+def _other_layout(spec: RopeSpec) -> RopeSpec:
+    return spec.replace(layout="half_split" if spec.layout == "interleaved" else "interleaved")
+
+
+def _of_the_whole_head(spec: RopeSpec) -> RopeSpec:
+    """θ_i = base^(−2i/head_dim) on a part of the head."""
+    return spec.replace(inv_freq=spec.inv_freq ** (spec.rotary_dim / spec.head_dim))
+
+
+def _whole_head(spec: RopeSpec) -> RopeSpec:
+    """Turn all features, by the same base."""
+    width = spec.head_dim
+    base = float((spec.inv_freq[0] / spec.inv_freq[1]) ** (spec.rotary_dim / 2))
+    return spec.replace(inv_freq=base ** (-np.arange(0, width, 2) / width))
+
+
+def _memory(wanted: np.ndarray) -> np.ndarray:
+    """Frequencies as a buffer holds them that was allocated and never filled: remains of other tensors."""
+    rng = np.random.default_rng(45902)
+    left = np.where(rng.random(len(wanted)) < 0.3, 6.9e-18, rng.random(len(wanted)))
+    left[0], left[-2:] = 0.5, (0.1, 0.7)  # neither falling nor rising, at any width
+    return left
+
+
+# Mistakes that turn by other positions, (seq,), than those given
+
+
+def _counts(taken: Callable[[np.ndarray], np.ndarray]) -> Maker:
+    return lambda spec: lambda x, positions: right(spec)(x, taken(positions))
+
+
+# Mistakes of the form x · cos + partner · sin
+
+
+def _swapped(x: np.ndarray, layout: str, sign: float = -1.0) -> np.ndarray:
+    """The partner of each feature: (−second, first) of every pair."""
+    first, second = pair_slices(x.shape[-1], layout)
+    swapped = np.empty_like(x)
+    swapped[..., first], swapped[..., second] = sign * x[..., second], x[..., first]
+    return swapped
+
+
+def _by_tables(
+    cos: Table = np.cos,
+    sin: Table = np.sin,
+    partner: Callable[[np.ndarray, str], np.ndarray] = _swapped,
+    laid_out_for: Callable[[RopeSpec], RopeSpec] = lambda spec: spec,
+    angles_of: Callable[..., Any] = rope_angles,
+) -> Maker:
+    """Turn the first rotary_dim features by tables laid out for this or another layout, and pass the others."""
+
+    def make(spec: RopeSpec) -> Rotation:
+        neighbours = laid_out_for(spec).layout == "interleaved"
+
+        def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+            head, tail = np.split(x, [spec.rotary_dim], axis=-1)
+            angles = angles_of(positions, spec.inv_freq)
+            by_pair = cos(angles), sin(angles)
+            c, s = (np.repeat(each, 2, axis=-1) if neighbours else np.tile(each, 2) for each in by_pair)
+            turned = spec.attention_factor * (head * c + partner(head, spec.layout) * s)
+            return np.concatenate((turned, tail), axis=-1, dtype=x.dtype)
+
+        return rotate
+
+    return make
+
+
+def _late_sines(angles: np.ndarray) -> np.ndarray:
+    """Sines that begin a third of the pairs too late, as in a row of both that is read as if it were wider."""
+    late = -(-angles.shape[-1] // 3)
+    return np.pad(np.sin(angles)[:, late:], ((0, 0), (0, late)))
+
+
+def _of_float16_positions(positions: np.ndarray, inv_freq: np.ndarray) -> np.ndarray:
+    """Angles of rounded positions; there are none beyond the largest number of the format."""
+    rounded = round_to(positions, "float16")
+    return np.where(np.isfinite(rounded), rounded, np.nan)[..., None] * inv_freq
+
+
+# Mistakes of other forms
+
+
+def _wrong_pairs(spec: RopeSpec) -> Rotation:
+    """Pair even features with even ones, odd with odd."""
+    head, tail = np.split(np.arange(spec.head_dim), [spec.rotary_dim])
+    order = np.concatenate((head[::2], head[1::2], tail))
+    rotate = right(spec.replace(layout="interleaved"))
+    return lambda x, positions: rotate(x[:, order], positions)[:, np.argsort(order)]
+
+
+def _adds(spec: RopeSpec) -> Rotation:
+    """Add cos(i · j · 0.01) to feature j at position i, then multiply by one matrix for all positions."""
+    places = np.arange(spec.head_dim)
+    matrix = np.cos(0.01 * np.outer(places, places))
+    return lambda x, positions: (x + np.cos(0.01 * positions[:, None] * places)) @ matrix
+
+
+def _cached_by_length(spec: RopeSpec) -> Rotation:
+    """Keep the angles of the first call with each number of rows."""
+    kept: dict[int, np.ndarray] = {}
+    return lambda x, positions: right(spec)(x, kept.setdefault(len(x), positions.copy()))
+
+
+def _along_heads(spec: RopeSpec) -> Rotation:
+    """Take the last axis but two of four for the tokens: those are the heads."""
+
+    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        if x.ndim == 2:
+            return right(spec)(x, positions)
+        return right(spec)(x.swapaxes(1, 2), np.arange(x.shape[1])).swapaxes(1, 2)
+
+    return rotate
+
+
+def _changes_input(spec: RopeSpec) -> Rotation:
+    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        x[:] = right(spec)(x, positions)
+        return x
+
+    return rotate
+
+
+def _stretched(spec: RopeSpec, length: int) -> Rotation:
+    """Stretch the base by a length in units of 1024, if that is above 1."""
+    pairs = np.arange(len(spec.inv_freq))
+    slower = max(1.0, length / 1024) ** (-pairs / max(1, len(pairs) - 1))
+    return right(spec.replace(inv_freq=spec.inv_freq * slower))
+
+
+def _remembers(spec: RopeSpec) -> Rotation:
+    """Stretch the base by the longest text seen, as dynamic NTK does, and keep it."""
+    longest = 1024
+
+    def rotate(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        nonlocal longest
+        longest = max(longest, int(positions.max()) + 1)
+        return _stretched(spec, longest)(x, positions)
+
+    return rotate
+
+
+BROKEN: dict[str, Maker] = {
+    "other_layout": _changed(_other_layout),
+    "turns_backwards": _by_frequencies(lambda wanted: -wanted),
+    "minus_sign_missing": _by_tables(partner=lambda head, layout: _swapped(head, layout, sign=1.0)),
+    "table_of_other_layout": _by_tables(laid_out_for=_other_layout),
+    "cos_and_sin_swapped": _by_tables(np.sin, np.cos),
+    "one_table_scaled": _by_tables(cos=lambda angles: TOO_MUCH * np.cos(angles)),
+    "sines_of_other_pairs": _by_tables(sin=_late_sines),
+    "sine_missing": _by_tables(sin=np.zeros_like),
+    "rolls_features": _by_tables(partner=lambda head, layout: np.roll(head, 1, axis=-1)),
+    "wrong_pairs": _wrong_pairs,
+    "adds_instead_of_turning": _adds,
+    "mixes_tokens": lambda spec: lambda x, p: right(spec)(x + 0.5 * np.roll(x, 1, axis=0), p),
+    "uneven_gain": lambda spec: (
+        lambda x, p: right(spec)(x, p) * np.linspace(0.5, 1.5, spec.head_dim, dtype=x.dtype)
+    ),
+    "one_clock": _by_frequencies(np.ones_like),
+    "frequencies_reversed": _by_frequencies(np.flip),
+    "exponent_doubled": _by_frequencies(lambda wanted: wanted**2.0),
+    "exponent_halved": _by_frequencies(np.sqrt),
+    "exponent_sign": _by_frequencies(lambda wanted: wanted**-1.0),
+    "frequencies_scaled": _by_frequencies(np.radians),
+    "other_base": _by_frequencies(lambda wanted: wanted**0.8),
+    "other_denominator": _changed(_of_the_whole_head),
+    "other_width": _changed(_whole_head),
+    "zeros_dropped": _by_frequencies(lambda wanted: wanted[wanted > 0]),
+    "frequencies_uninitialised": _by_frequencies(_memory),
+    "no_position": _by_frequencies(np.zeros_like),
+    "attention_factor_missing": _changed(lambda spec: spec.replace(attention_factor=1.0)),
+    "attention_factor_twice": _changed(lambda spec: spec.replace(attention_factor=spec.attention_factor**2)),
+    "attention_factor_unwanted": _changed(lambda spec: spec.replace(attention_factor=TOO_MUCH)),
+    "counts_from_one": _counts(lambda positions: positions + 1),
+    "ignores_positions": _counts(lambda positions: np.arange(len(positions))),
+    "counts_from_the_first": _counts(lambda positions: positions - positions[0]),
+    "takes_first_for_all": _counts(lambda positions: positions[0] + 0 * positions),
+    "fills_gaps": _counts(lambda positions: positions[0] + np.arange(len(positions))),
+    "adds_row_number": _counts(lambda positions: positions + np.arange(len(positions))),
+    "table_ends": _counts(lambda positions: np.minimum(positions, TABLE_ROWS - 1)),
+    "positions_in_bfloat16": _counts(lambda positions: round_to(positions, "bfloat16")),
+    "positions_in_float16": _by_tables(angles_of=_of_float16_positions),
+    "frequencies_in_bfloat16": _by_frequencies(lambda wanted: round_to(wanted, "bfloat16")),
+    "angles_in_bfloat16": _by_tables(
+        angles_of=lambda positions, inv_freq: round_to(rope_angles(positions, inv_freq), "bfloat16")
+    ),
+    "result_in_bfloat16": lambda spec: lambda x, p: round_to(right(spec)(x, p), "bfloat16").astype(x.dtype),
+    "remembers_earlier_calls": _remembers,
+    "keeps_first_positions": _cached_by_length,
+    "depends_on_longest_row": lambda spec: lambda x, p: _stretched(spec, int(p.max()) + 1)(x, p),
+    "depends_on_length": lambda spec: lambda x, p: _stretched(spec, len(x))(x, p),
+    "turns_along_heads": _along_heads,
+    "mixes_batch": _counts(lambda positions: positions if positions.ndim == 1 else positions[0]),
+    "changes_its_input": _changes_input,
+}

@@ -1,0 +1,10 @@
+"""The subcommands of `rope-doctor`, as functions.
+
+The `run` of each takes the options and returns its exit status, its result as JSON has it, and as text.
+"""
+
+from rope_doctor.command.compare_files import Comparison, Difference, compare
+from rope_doctor.command.compare_rows import Rows, compare_weights
+from rope_doctor.command.read_files import described, in_words
+
+__all__ = ["Comparison", "Difference", "Rows", "compare", "compare_weights", "described", "in_words"]

@@ -1,0 +1,62 @@
+r"""Diagnose a rotation: call it as a black box, and name its layout, frequencies and mistakes.
+
+    rope-doctor diagnose mymodel:rotate --head-dim 128
+    rope-doctor diagnose mymodel:rotate --head-dim 128 --base 500000 --layout half_split
+    rope-doctor diagnose mymodel:rotate --config config.json --takes "batch heads seq head_dim"
+
+`mymodel:rotate` names a function `(x, positions) -> rotated x`, x `(seq, head_dim)` and positions `(seq,)`, or x
+with the axes of --takes. It gets torch tensors with --torch, NumPy arrays otherwise. With --base it is held against
+plain RoPE of that base, with --config against the rotation that a model's config.json or GGUF states. The exit
+status is 0 if no mistake was found, 1 if one was, 2 if it could not be examined.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.clinic import diagnose
+from rope_doctor.command.somebodys import function
+from rope_doctor.config.files import rotation_of
+from rope_edu.encodings.spec import RopeSpec, plain_rope
+
+
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
+    """Diagnose a function: 0 if no mistake is found, 1 if one is."""
+    wanted = _wanted(chosen)
+    head_dim = chosen.head_dim or (wanted and wanted.head_dim) or 0
+    rotate = function(chosen.function)
+    rotate = _with_tensors(rotate) if chosen.torch else rotate
+    found = diagnose(rotate, head_dim, against=wanted, takes=chosen.takes)
+    return 1 if found.mistakes else 0, asdict(found) | {"text": str(found)}, str(found)
+
+
+def _with_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    import torch
+
+    def rotate(x: np.ndarray, positions: np.ndarray) -> Any:
+        rotated = function(torch.tensor(x), torch.tensor(positions))
+        return rotated.detach().cpu().double().numpy() if isinstance(rotated, torch.Tensor) else rotated
+
+    return rotate
+
+
+def _wanted(chosen: argparse.Namespace) -> RopeSpec | None:
+    """Return the rotation that the options state, or None; ValueError for options that do not go together."""
+    if chosen.config is not None:
+        if chosen.base or chosen.rotary_dim or chosen.layout:
+            stated = "base, width and layout: leave --base, --rotary-dim, --layout out"
+            raise ValueError(f"--config states {stated}")
+        return rotation_of(chosen.config, chosen.layer_type)
+    if chosen.layer_type:
+        raise ValueError("--layer-type needs --config")
+    if chosen.head_dim is None:
+        raise ValueError("--head-dim is missing: the width of x")
+    if chosen.base is None:
+        if chosen.rotary_dim or chosen.layout:
+            raise ValueError("--rotary-dim and --layout describe the rotation wanted: give its --base too")
+        return None
+    layout = chosen.layout or "interleaved"
+    return plain_rope(chosen.head_dim, chosen.base, rotary_dim=chosen.rotary_dim, layout=layout)

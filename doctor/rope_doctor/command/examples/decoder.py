@@ -1,0 +1,19 @@
+"""Two decoders in NumPy, for `rope-doctor decode`: one is right, and one counts each piece of a text from 0."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rope_doctor.probes import Specimen
+
+
+class FromZero(Specimen):
+    """A decoder that ignores how many tokens its cache holds."""
+
+    def count(self, tokens: np.ndarray, positions: np.ndarray | None, seen: int) -> np.ndarray:
+        """Return positions (batch, seq)."""
+        return super().count(tokens, positions, 0)
+
+
+right = Specimen().decoder()
+wrong = FromZero().decoder()

@@ -1,0 +1,34 @@
+"""Two rotations of somebody, for `rope-doctor diagnose` and `rope-doctor vectors`: one is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def right(
+    x: np.ndarray,
+    positions: np.ndarray,
+    *,
+    layout: str = "half_split",
+    rotary_dim: int | None = None,
+    base: float = 10_000.0,
+    attention_factor: float = 1.0,
+) -> np.ndarray:
+    """Turn the pairs of x, features last, by angles that grow with the position."""
+    width = x.shape[-1] if rotary_dim is None else rotary_dim
+    angles = np.multiply.outer(positions, base ** (-np.arange(0, width, 2) / width))
+    cos, sin = attention_factor * np.cos(angles), attention_factor * np.sin(angles)
+    turned = np.array(x)
+    one, two = slice(0, width, 2), slice(1, width, 2)
+    if layout == "half_split":
+        one, two = slice(0, width // 2), slice(width // 2, width)
+    turned[..., one] = x[..., one] * cos - x[..., two] * sin
+    turned[..., two] = x[..., two] * cos + x[..., one] * sin
+    return turned
+
+
+def wrong(x: np.ndarray, positions: np.ndarray, *, layout: str = "half_split", **asked: Any) -> np.ndarray:
+    """Pair neighbours, whatever is asked for."""
+    return right(x, positions, layout="interleaved", **asked)

@@ -1,0 +1,71 @@
+r"""rope-doctor examples [DIR]: small files on which each command can be tried, and the lines to try.
+
+With DIR the files are written there, 8 kB in all: the config of Llama 3.1 8B and two GGUFs, a little checkpoint
+with random weights and two conversions of it, a download that stopped, and Python files with a rotation, a decoder
+(these need NumPy alone) and a model (it needs torch), each right and wrong.
+"""
+
+import argparse
+from pathlib import Path
+
+FOLDER = Path(__file__).with_name("examples")
+TRIES = (  # a line, its exit status, and what it is about
+    ("read config.json model.gguf", 0, "Llama 3.1 8B, and the GGUF made of it"),
+    ("read cut.gguf", 2, "a download that stopped"),
+    ("compare config.json model.gguf", 0, "the conversion kept the rotation"),
+    ("compare config.json lost.gguf", 1, "another conversion lost the rule llama3"),
+    ("compare config.json cut.gguf", 2, ""),
+    ("weights little little.gguf", 0, "the rows of q and k were permuted, as llama.cpp wants them"),
+    ("weights little forgotten.gguf", 1, "those of k were forgotten"),
+    ("weights little cut.gguf", 2, ""),
+    ("diagnose rotation:right --config little", 0, ""),
+    ("diagnose rotation:wrong --config little", 1, "it pairs neighbours instead of halves"),
+    ("diagnose rotation:typo --config little", 2, "there is no such function"),
+    ("vectors rotation:right", 0, ""),
+    ("vectors rotation:wrong", 1, ""),
+    ("vectors rotation:typo", 2, ""),
+    ("decode decoder:right", 0, ""),
+    ("decode decoder:wrong", 1, "each piece of a text is counted from 0, whatever the cache holds"),
+    ("decode decoder:typo", 2, ""),
+    ("model live:right --config little/config.json", 0, "needs torch, as the next two do"),
+    ("model live:wrong --config little/config.json", 1, "its frequencies were never filled after loading"),
+    ("model live:still --config little/config.json", 2, "it has nothing to probe"),
+)
+
+
+def contents() -> dict[str, bytes]:
+    """Return the files: names, with a folder where they have one, and contents."""
+    paths = [path for path in sorted(FOLDER.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+    return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
+
+
+def write(folder: str | Path) -> list[str]:
+    """Write the files into a folder and return their names; ValueError if another file of such a name is there."""
+    folder, files = Path(folder), contents()
+    for name, content in files.items():
+        path = folder / name
+        if path.exists() and (not path.is_file() or path.read_bytes() != content):
+            raise ValueError(f"{path} is there already: name another folder for the examples")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return list(files)
+
+
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
+    """Write the files where a folder is named, and tell the lines to try."""
+    folder: str | None = chosen.folder
+    names = list(contents()) if folder is None else write(folder)
+    first = [f"{len(names)} files were written into {folder}."]
+    if folder is None:
+        first = [
+            "`rope-doctor examples DIR` writes these files into a folder:",
+            *(f"  {name}" for name in names),
+        ]
+    width = max(len(line) for line, *_ in TRIES)
+    words = [f"  rope-doctor {line:{width}}  # {status} {about}".rstrip() for line, status, about in TRIES]
+    head = "There, try these lines. Behind each are its exit status, and what it is about."
+    tries = [
+        {"line": f"rope-doctor {line}", "status": status, "about": about} for line, status, about in TRIES
+    ]
+    return 0, {"folder": folder, "files": names, "try": tries}, "\n".join([*first, head, *words])

@@ -1,0 +1,104 @@
+r"""rope-doctor read FILE…: what a config.json, the folder of a checkpoint or a GGUF says of its rotation."""
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.config.files import Statement, read_file
+from rope_doctor.config.reader import STILL, Reading
+from rope_doctor.config.values import format_value
+
+
+def described(statement: Statement) -> dict[str, Any]:
+    """Return a file's rotations as plain numbers, words and lists, for JSON."""
+    layers = [_fields(reading) for reading in statement.readings]
+    return {"file": str(statement.path), "form": statement.form, "model": statement.model, "layers": layers}
+
+
+def _fields(reading: Reading) -> dict[str, Any]:
+    spec = reading.spec
+    return {
+        "layers": reading.layer_type,
+        "rule": reading.rope_type,
+        "base": None if reading.rope_type == STILL else reading.base,
+        "factor": reading.factor,
+        "head_dim": spec.head_dim,
+        "rotary_dim": 0 if reading.rope_type == STILL else spec.rotary_dim,
+        "layout": spec.layout,
+        "sections": spec.sections,
+        "section_order": reading.section_order,
+        "attention_factor": spec.attention_factor,
+        "trained": reading.trained,
+        "claimed": reading.longest,
+        "inv_freq": spec.inv_freq.tolist(),
+        "remarks": [remark.text for remark in reading.remarks],
+    }
+
+
+def in_words(statement: Statement) -> str:
+    """Return a file's rotations as lines of text."""
+    model = f", {statement.model}" if statement.model else ""
+    lines = [f"{statement.path}: {statement.form}{model}"]
+    remarks: dict[str, None] = {}
+    for reading in statement.readings:
+        lines += [f"  {name:17} {value}" for name, value in _lines(reading)]
+        remarks |= dict.fromkeys(f"  - {remark.text}" for remark in reading.remarks)
+    if statement.permuted:
+        remarks["  - llama.cpp pairs neighbours here: the converter permutes the rows of q and k for it."] = (
+            None
+        )
+    return "\n".join([*lines, *remarks])
+
+
+def _lines(reading: Reading) -> Iterator[tuple[str, str]]:
+    spec = reading.spec
+    yield "layers", name_of(reading.layer_type)
+    if reading.rope_type == STILL:
+        yield "rotation", "none"
+        return
+    yield "width", f"{spec.rotary_dim} of {spec.head_dim} features turn, {spec.layout}"
+    yield "rule", rule_of(reading)
+    turning = spec.inv_freq[spec.inv_freq > 1e-20]
+    if len(turning):
+        slow, fast = 2 * np.pi / turning.min(), 2 * np.pi / turning.max()
+        yield "wavelengths", f"{fast:.6g} … {slow:.6g} tokens"
+    if spec.attention_factor != 1:
+        yield "attention factor", f"{spec.attention_factor:.6g}"
+    if spec.sections:
+        yield "sections", f"{', '.join(map(str, spec.sections))}, {reading.section_order}"
+    lengths = {"trained": reading.trained, "claimed": reading.longest}
+    known = [f"{name} {length}" for name, length in lengths.items() if length]
+    yield "tokens", ", ".join(known) or "not in the file"
+
+
+def name_of(layer_type: str | None) -> str:
+    """Return a kind of layers in words."""
+    named = {None: "all layers", "nope": "layers without position"}
+    return named.get(layer_type, f"{layer_type} layers")
+
+
+def rule_of(reading: Reading) -> str:
+    """Return a rule in words: "llama3, base 500000, factor 8"."""
+    if reading.rope_type == STILL:
+        return "no rotation"
+    words = [reading.rope_type, f"base {format_value(reading.base)}"]
+    if reading.factor is not None:
+        words.append(f"factor {format_value(reading.factor)}")
+    return ", ".join(words)
+
+
+def run(chosen: argparse.Namespace) -> tuple[int, object, str]:
+    """Read files: 0, or 2 if one of them could not be read."""
+    status, facts, words = 0, [], []
+    for path in chosen.files:
+        try:
+            statement = read_file(path)
+            facts.append(described(statement))
+            words.append(in_words(statement))
+        except (ValueError, OSError) as error:
+            status = 2
+            facts.append({"file": path, "could_not_tell": str(error)})
+            words.append(f"{path}: could not be read: {error}")
+    return status, facts, "\n".join(words)

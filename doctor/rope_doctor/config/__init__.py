@@ -1,0 +1,20 @@
+"""A model's config.json, read: rules and presets as data that JavaScript reads too."""
+
+from rope_doctor.config.presets import COLLECTED, PRESETS, Preset, preset
+from rope_doctor.config.reader import Reading, read_config, rope_from_config
+from rope_doctor.config.values import RULES, ConfigError, Remark
+from rope_doctor.config.writer import to_config
+
+__all__ = [
+    "COLLECTED",
+    "PRESETS",
+    "RULES",
+    "ConfigError",
+    "Preset",
+    "Reading",
+    "Remark",
+    "preset",
+    "read_config",
+    "rope_from_config",
+    "to_config",
+]

@@ -1,0 +1,112 @@
+"""A file's rotations, whatever the file is: a config.json, the folder of a checkpoint, a GGUF."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rope_doctor.config.gguf import is_gguf, shortest
+from rope_doctor.config.gguf_rotation import FACTS, read_gguf
+from rope_doctor.config.layers import body_of
+from rope_doctor.config.reader import Reading, loaded, read_config, rope_from_config
+from rope_doctor.config.values import ConfigError, Notes, config_error, listed
+from rope_edu.encodings.spec import RopeSpec
+
+LARGEST = 8 * 2**20  # bytes of a config.json, of which JSON makes twenty times as many in memory
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The rotations that a file states.
+
+    Attributes:
+        path, form: the file; "config.json" or "GGUF".
+        model: its model_type or architecture; "" if it names none.
+        readings: a `Reading` for each kind of layers.
+        config: the content of a config.json; None for a GGUF.
+    """
+
+    path: Path
+    form: str
+    model: str
+    readings: tuple[Reading, ...]
+    config: dict[str, Any] | None = None
+
+    def at(self, seq_len: int | None) -> "Statement":
+        """Return the statement for a text of so many tokens; it differs for rules that depend on the length."""
+        if self.config is None:
+            return replace(self, readings=read_gguf(self.path, seq_len)[1])
+        return replace(self, readings=read_kinds(self.config, seq_len))
+
+    @cached_property
+    def kept(self) -> "Statement":
+        """The statement with its numbers in float32, as a GGUF keeps them."""
+        if self.config is None:
+            return self
+        config = in_float32(self.config)
+        return replace(self, config=config, readings=read_kinds(config))
+
+    @property
+    def permuted(self) -> bool:
+        """Tell whether this GGUF's rows of q and k are in another order than in the checkpoint it was made of."""
+        return self.config is None and self.model in FACTS["rows_permuted"]
+
+    def of(self, layer_type: str | None) -> Reading:
+        """Return the reading of a kind of layers; ConfigError if there is none."""
+        kinds = {reading.layer_type: reading for reading in self.readings}
+        if layer_type in kinds or None in kinds:
+            return kinds.get(layer_type) or kinds[None]
+        names = [each for each in kinds if each]
+        reason = "choose" if layer_type is None else "no such layer type"
+        raise config_error(reason, "layer_type", choices=names, allowed=listed(names), value=layer_type)
+
+
+def in_float32(value: Any) -> Any:
+    """Return the content of a JSON file with its numbers in float32."""
+    if isinstance(value, dict):
+        return {name: in_float32(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [in_float32(each) for each in value]
+    exact = isinstance(value, bool) or (isinstance(value, int) and abs(value) <= 2**24)
+    return shortest(value) if isinstance(value, int | float) and not exact and abs(value) < 1e30 else value
+
+
+def read_file(path: str | Path, seq_len: int | None = None) -> Statement:
+    """Read the rotations of a config.json, a GGUF, or a folder that holds a config.json, for each kind of layers.
+
+    `seq_len` is the length of the text, for rules that depend on it. ConfigError, a ValueError, says what is wrong
+    with the file; OSError: there is none.
+    """
+    path = Path(path)
+    path = path / "config.json" if path.is_dir() else path
+    if is_gguf(path):
+        model, readings = read_gguf(path, seq_len)
+        return Statement(path, "GGUF", model, readings)
+    if path.stat().st_size > LARGEST:
+        raise config_error("not JSON", str(path), detail="it is too large, and does not begin as a GGUF does")
+    content = loaded(path)
+    readings = read_kinds(content, seq_len)
+    assert isinstance(content, dict)  # anything else is refused
+    return Statement(path, "config.json", body_of(content, Notes())[1], readings, content)
+
+
+def read_kinds(config: Any, seq_len: int | None = None) -> tuple[Reading, ...]:
+    """Return a Reading for each kind of layers of a config."""
+    first = None
+    try:
+        first = read_config(config, seq_len=seq_len)
+        labels = first.layer_types
+    except ConfigError as error:
+        if error.reason != "choose":
+            raise
+        labels = error.choices
+    kinds = [read_config(config, layer_type=label, seq_len=seq_len) for label in labels]
+    return (first, *kinds) if first and first.layer_type is None else tuple(kinds)
+
+
+def rotation_of(path: str | Path, layer_type: str | None = None) -> RopeSpec:
+    """Return the rotation of a file, of one kind of its layers where they differ."""
+    statement = read_file(path)
+    if statement.config is not None:
+        return rope_from_config(statement.config, layer_type=layer_type)
+    return statement.of(layer_type).spec

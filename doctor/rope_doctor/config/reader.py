@@ -1,0 +1,244 @@
+r"""Read a model's config.json: which rotation it states, and what in it a reader should know.
+
+The rules are the tables of rules.json, which JavaScript reads too.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.config.kinds import STILL as STILL
+from rope_doctor.config.layers import body_of, layers_of
+from rope_doctor.config.table import Table
+from rope_doctor.config.values import (
+    RULES,
+    Notes,
+    Remark,
+    checked,
+    config_error,
+    format_value,
+    listed,
+    names_of,
+)
+from rope_edu import encodings
+from rope_edu.encodings.spec import RopeSpec
+
+OBJECTS = "rope_parameters", "rope_scaling", "rotary"  # whose fields are read or refused
+ELSEWHERE = [field for field, rule in RULES["fields"].items() if rule.get("place") != "rotation"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A rule of `rope_edu.encodings`, its arguments, and the changes made to its result."""
+
+    rule: str
+    arguments: tuple[Any, ...]
+    settings: dict[str, Any]
+    divided_by: float = 1.0
+    axes: tuple[int, ...] | None = None
+
+    def spec(self) -> RopeSpec:
+        """Return the rule's result."""
+        if self.rule == STILL:
+            head_dim = self.arguments[0]
+            return RopeSpec(np.zeros(head_dim // 2), head_dim=head_dim, kind=STILL, **self.settings)
+        made: RopeSpec = getattr(encodings, self.rule)(*self.arguments, **self.settings)
+        return made.replace(inv_freq=made.inv_freq / self.divided_by, axes=self.axes)
+
+    def line(self) -> str:
+        """Return the call as a line of Python, or the reader's own where a list, sections or no rule is needed.
+
+        >>> Call("llama3", (128, 8.0, 8192), {"base": 5e5, "layout": "half_split"}).line()
+        'llama3(128, 8, 8192, base=500000, layout="half_split")'
+        """
+        if self.rule in (STILL, "longrope") or self.divided_by != 1 or self.axes is not None:
+            return 'rope_from_config("config.json")'
+        given = [format_value(each) for each in self.arguments]
+        for name, value in self.settings.items():
+            given.append(f"{name}={value if isinstance(value, bool) else format_value(value)}")
+        return f"{self.rule}({', '.join(given)})"
+
+
+@dataclass(frozen=True)
+class Reading:
+    r"""A config's statement of a rotation.
+
+    Attributes:
+        spec: the rotation itself.
+        rope_type: the rule as transformers names it; "nope" for layers that do not rotate.
+        base: b of b^(−2i/d); 1.0 for layers that do not rotate.
+        factor: the stretch s, or None.
+        longest, trained: tokens that the file claims (max_position_embeddings), and those before the stretch,
+            where the rule knows them; or None.
+        layer_type, layer_types: the layers that were read, None for all, and the values that `layer_type` may
+            have; empty if all layers rotate alike.
+        section_order: "contiguous", "interleaved" or "rows and columns first"; None without sections.
+        remarks, call: `Remark`s for the reader; the rule of `rope_edu.encodings` and its arguments.
+    """
+
+    spec: RopeSpec
+    rope_type: str
+    base: float
+    factor: float | None
+    longest: int | None
+    trained: int | None
+    layer_type: str | None
+    layer_types: tuple[str, ...]
+    section_order: str | None
+    remarks: tuple[Remark, ...]
+    call: Call
+
+
+def rope_from_config(
+    config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
+) -> RopeSpec:
+    r"""Read a model's config.json and specify its rotation.
+
+    Both spellings are read: `rope_theta` and `rope_scaling` (transformers 4) and `rope_parameters` (5), one for all
+    layers or one for each type of layer; partial widths, MLA's `qk_rope_head_dim`, second bases, sections, layers
+    without position. A file that does not state its rotation unmistakably is refused: no default base for a
+    stretched model, no key that no rule uses. The layout is the architecture's own where it is known, else
+    "half_split". The result depends on the arguments alone, not on texts read before.
+
+    ConfigError, a ValueError, names the field and the value: an unknown rope_type, a missing field, a wrong type or
+    range, two fields that contradict each other, a key that no rule uses. OSError if the file cannot be read.
+
+    Args:
+        config: the file's content as a dict, its path, or the path of the folder that holds it.
+        layer_type: the layers, where they rotate differently: "full_attention", "sliding_attention", … as in the
+            file; "nope" for layers without position that the file gives no name.
+        seq_len: tokens of the text now, for "dynamic" and "longrope". Default: no more than the trained length.
+
+    >>> llama = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "rope_theta": 500000.0}
+    >>> rope_from_config(llama)
+    <RopeSpec "rope": 64 pairs, 1 … 2.45514e-06 rad/token, half_split>
+    >>> rope_from_config(llama | {"rope_scaling": {"type": "linear"}})
+    Traceback (most recent call last):
+    rope_doctor.config.values.ConfigError: rope_scaling.factor is missing, got null: the rule computes with it
+
+    Source: transformers 5.23, `modeling_rope_utils`, equal to it in float64. Chapter 21.
+    """
+    return read_config(config, layer_type=layer_type, seq_len=seq_len).spec
+
+
+def read_config(
+    config: dict[str, Any] | str | Path, *, layer_type: str | None = None, seq_len: int | None = None
+) -> Reading:
+    r"""Read a model's config.json as `rope_from_config` does, with everything that there is to know about it.
+
+    Arguments and errors are those of `rope_from_config`; the spec is among the attributes of the Reading.
+
+    >>> file = {"model_type": "gpt_neox", "hidden_size": 64, "num_attention_heads": 1, "rope_theta": 25000}
+    >>> for remark in read_config(file).remarks:
+    ...     print(remark.text)
+    Read by transformers 5 this θ is lost: for gpt_neox it reads rotary_emb_base, not rope_theta.
+    partial_rotary_factor is not in the file: 0.25, the default of gpt_neox, is taken.
+
+    Chapter 21.
+    """
+    seq_len = None if seq_len is None else checked("seq_len", "seq_len", seq_len)
+    content, notes = loaded(config), Notes()
+    speaking = _keys_that_speak(content)
+    body, family, nested = body_of(content, notes)
+    table = Table(body, notes, {"model_type": family, "nested_file": nested, "seq_len": seq_len})
+    table.decide(RULES["first"])
+    label, turns, labels = layers_of(table, layer_type)
+    call = _call(table, _rule_of(table) if turns else RULES["still_rule"])
+    _note_unread(table, speaking)
+    facts = table.facts
+    return Reading(
+        spec=call.spec(),
+        rope_type=facts["rule"],
+        base=facts["base"] or 1.0,
+        factor=facts.get("factor"),
+        longest=table.get("max_position_embeddings"),
+        trained=facts.get("trained"),
+        layer_type=layer_type if label is None else label,
+        layer_types=tuple(labels),
+        section_order=facts.get("section_order"),
+        remarks=tuple(notes),
+        call=call,
+    )
+
+
+def _rule_of(table: Table) -> dict[str, Any]:
+    """Return the rule that is stated, after a look at the keys beside it."""
+    table.run(RULES["rule"])
+    name, part = table.facts["rule"], table.part
+    rule: dict[str, Any] = RULES["rules"][name]
+    takes = rule["takes"]
+    known = {*takes, *rule.get("without_effect", ()), *RULES["any_rule_takes"], *RULES["beside_the_rotation"]}
+    for key, value in part.values.items():
+        if key not in known and key not in part.added:
+            words = {"value": value, "rule": name, "allowed": listed(takes) or "no key of its own"}
+            raise config_error("no rule uses", part.path(key), **words)
+        table.used.add(part.path(key))
+    return rule
+
+
+def _call(table: Table, rule: dict[str, Any]) -> Call:
+    """Return the call of a rule, which its facts choose."""
+    table.run(rule["facts"])
+    call = table.decide(rule["calls"])
+    arguments = tuple(map(table.value, call["arguments"]))
+    stated = call["settings"] | {"base": "@base", "layout": "@layout"}
+    settings = {name: value for name, each in stated.items() if (value := table.value(each)) is not None}
+    divided_by = table.value(call.get("divided_by", 1.0))
+    return Call(call["function"], arguments, settings, divided_by, table.facts.get("axes"))
+
+
+def loaded(config: object) -> object:
+    """Return the content of a file, or the content given."""
+    if not isinstance(config, str | Path):
+        return config
+    if isinstance(config, str) and config.lstrip().startswith("{"):
+        raise config_error("not an object", "config", value=config[:40])
+    path = Path(config)
+    path = path / "config.json" if path.is_dir() else path
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise config_error("not JSON", str(config), detail=str(error)) from None
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _keys_that_speak(config: object) -> list[str]:
+    """Return the paths of all fields whose names speak of a rotation; a file nested too deeply is refused."""
+    speaks = re.compile(RULES["words_of_rotation"]).search
+    fields = ((path, path.rpartition(".")[2].lower(), value) for path, value in _walk(config))
+    return [path for path, name, value in fields if speaks(name) and value not in (None, [], {})]
+
+
+def _walk(config: object) -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) of every field at any depth, without recursion."""
+    stack = [("", 0, config)] if isinstance(config, dict) else []
+    while stack:
+        path, depth, value = stack.pop()
+        if depth > RULES["deepest"]:
+            raise config_error("too deep", "config", deepest=RULES["deepest"])
+        if path:
+            yield path, value
+        inner: list[tuple[str, Any]] = []
+        if isinstance(value, dict):
+            inner = [(f"{path}.{key}" if path else str(key), each) for key, each in value.items()]
+        elif isinstance(value, list | tuple):
+            inner = [(f"{path}[]", each) for each in value if isinstance(each, dict | list | tuple)]
+        stack.extend((name, depth + 1, each) for name, each in reversed(inner))
+
+
+def _note_unread(table: Table, speaking: list[str]) -> None:
+    """Remark on the fields that speak of a rotation and were not read."""
+    read = table.used | {table.body.path(name) for field in ELSEWHERE for name in names_of(field)}
+    objects = [table.body.path(name) for name in OBJECTS]
+    inside = tuple(f"{path}." for path in objects)
+    unread = [path[:60] for path in speaking if path not in {*read, *objects} and not path.startswith(inside)]
+    if unread:
+        table.notes.add("not read", fields=", ".join(unread[:6]) + (", …" if len(unread) > 6 else ""))

@@ -1,0 +1,176 @@
+r"""The interpreter of rules.json: rows of conditions and values, tried in order.
+
+A row is an object. Its "if" is an expression; a row whose condition is null or false is passed over. Then the row
+refuses ("refuse", a field "at"), remarks ("remark", "lost"), gives its fact's value ("is"), or several of these.
+Its other entries are words of the sentence. An expression is a literal, a reference "@name" (a fact, else a field
+of the file), or a list [operator, operands …]. JavaScript has its own interpreter of the same file.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rope_doctor.config.values import FIELDS, RULES, Part, checked, config_error, listed, names_of, same
+from rope_doctor.config.values import Notes as Notes
+from rope_edu.encodings.scaling.yarn import ramp_ends, yarn_mscale
+
+RESERVED = {"if", "is", "refuse", "at", "remark", "lost"}
+Row = dict[str, Any]
+
+
+@dataclass
+class Table:
+    """The state of one reading: the file's two parts, and the facts found so far."""
+
+    body: Part
+    notes: Notes
+    facts: dict[str, Any]
+    part: Part = field(default_factory=lambda: Part({}))
+    used: set[str] = field(default_factory=set)
+
+    def run(self, facts: dict[str, Any]) -> None:
+        """Evaluate facts in order, each for those behind it; a name in place of rows is a group of facts."""
+        for name, rows in facts.items():
+            if isinstance(rows, str):
+                self.run(RULES[rows])
+            else:
+                self.facts[name] = self.decide(rows)
+
+    def decide(self, rows: list[Row]) -> Any:
+        """Return the value of the first row that holds and has one; refuse and remark as rows say."""
+        for row in rows:
+            if not holds(self.value(row.get("if", True))):
+                continue
+            words = {name: self.value(word) for name, word in row.items() if name not in RESERVED}
+            if "refuse" in row:
+                raise config_error(row["refuse"], self.path(row["at"]), **words)
+            if "remark" in row:
+                self.notes.add(row["remark"], **words)
+            if "lost" in row:
+                self.notes.lost(row["lost"], **words)
+            if "is" in row:
+                return self.value(row["is"])
+        return None
+
+    def places(self, name: str) -> list[tuple[str, Any]]:
+        """Return (path, value) of each place of a field."""
+        rule = FIELDS[name]
+        silent = None, rule.get("silent")
+        found: list[tuple[str, Any]] = []
+        for part, elsewhere in ((self.part, "file"), (self.body, "rotation")):
+            if rule.get("place") != elsewhere and not (found and self.part.apart):
+                stated = ((each, part.raw(each)) for each in names_of(name))
+                found += [(part.path(each), value) for each, value in stated if value not in silent]
+        self.used.update(path for path, _ in found)
+        return found
+
+    def path(self, name: str) -> str:
+        """Return how an error names a field."""
+        if name not in FIELDS:
+            return self.part.path(name)
+        rule, found = FIELDS[name], self.places(name)
+        usual = self.part if "rotation" in (rule.get("place"), rule.get("missed_in")) else self.body
+        return found[0][0] if found else usual.path(name)
+
+    def get(self, name: str, *, agreed: bool = False) -> Any:
+        """Return a field, checked, or None; an error where two places disagree."""
+        found = [(path, checked(name, path, value)) for path, value in self.places(name)]
+        for other, value in found:
+            field, first = found[0]
+            if same(value, first):
+                continue
+            if agreed or not FIELDS[name].get("may_differ"):
+                raise config_error("contradiction", field, value=first, other=other, other_value=value)
+            self.notes.add("lengths differ", field=field, other=other)
+        return found[0][1] if found else None
+
+    def default(self, name: str) -> Any:
+        """Return the architecture's own value of a field, or None."""
+        return RULES["defaults"].get(self.facts.get("model_type"), {}).get(name)
+
+    def taken(self, name: str, *, silently: bool = False) -> Any:
+        """Return a field, or the architecture's own value of it with a remark."""
+        stated = self.get(name) if name in FIELDS else None
+        value = self.default(name) if stated is None else stated
+        if stated is None and value is not None and not silently:
+            field, family = name.split("_of_a_bare")[0], self.facts["model_type"]
+            self.notes.add("default taken", field=field, value=value, model_type=family)
+        return value
+
+    def value(self, expression: Any) -> Any:
+        """Return the value of an expression."""
+        if isinstance(expression, str) and expression.startswith("@"):
+            name = expression[1:]
+            return self.facts[name] if name in self.facts else self.get(name)
+        if not isinstance(expression, list) or not expression:
+            return expression
+        operator, *operands = expression
+        if operator in LAZY:
+            return LAZY[operator](self, *operands)
+        return EAGER[operator](*map(self.value, operands)) if operator in EAGER else expression
+
+
+def holds(value: Any) -> bool:
+    """Tell whether a condition is neither null nor false; 0 holds."""
+    return value is not None and value is not False
+
+
+def pair_axes(sections: list[int], order: str) -> tuple[int, ...]:
+    """Return the coordinate by which each pair turns, for sections in an order of rules.json."""
+    if order == "interleaved":  # dealt in turn; axis 0 takes those left
+        axes = len(sections)
+        return tuple(i % axes if i // axes < sections[i % axes] else 0 for i in range(sum(sections)))
+    if order == "contiguous":
+        return tuple(axis for axis, section in enumerate(sections) for _ in range(section))
+    rows, columns, times = sections  # ERNIE: rows and columns take turns, then times
+    return tuple(1 + i % 2 for i in range(rows + columns)) + (0,) * times
+
+
+def _dealt(sections: list[int]) -> bool:
+    dealt = pair_axes(sections, "interleaved")
+    return [dealt.count(axis) for axis in range(len(sections))] == sections
+
+
+def _backwards(rotary_dim: int, base: float, trained: int, fast: float, slow: float, truncate: bool) -> bool:
+    low, high = ramp_ends(rotary_dim, base, trained, beta_fast=fast, beta_slow=slow, truncate=truncate)
+    return low > high
+
+
+def _first(table: Table, *operands: Any) -> Any:
+    values = (table.value(operand) for operand in operands)
+    return next((value for value in values if value is not None), None)
+
+
+LAZY: dict[str, Callable[..., Any]] = {  # take their operands as they are written
+    "all": lambda table, *each: all(holds(table.value(one)) for one in each),
+    "any": lambda table, *each: any(holds(table.value(one)) for one in each),
+    "if": lambda table, test, then, other: table.value(then if holds(table.value(test)) else other),
+    "or": _first,
+    "has": lambda table, name: bool(table.places(name)),
+    "default": lambda table, name: table.taken(name),
+    "ours": lambda table, name: table.taken(name, silently=True),
+    "agreed": lambda table, name: table.get(name, agreed=True),
+    "path": lambda table, name: table.path(name),
+    "inside": lambda table, name: name in table.part,
+    "named": lambda table, name: name in table.body,
+    "list": lambda table, name: isinstance(table.body.raw(name), list),
+    "in": lambda table, item, name: table.value(item) in RULES[name],
+    "entry": lambda table, name, item: RULES[name][table.value(item)],
+    "names": lambda table, *names: listed(each for name in names for each in RULES[name]),
+    "checked": lambda table, name, item, at=None: checked(name, table.path(at or name), table.value(item)),
+}
+EAGER: dict[str, Callable[..., Any]] = {  # take their values
+    "not": lambda value: not holds(value),
+    "=": same,
+    "<": lambda a, b: a < b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a // b if isinstance(a, int) and isinstance(b, int) and a % b == 0 else a / b,
+    "int": int,
+    "divides": lambda a, b: b % a == 0,
+    "sum": lambda values: None if values is None else sum(values),
+    "length": len,
+    "axes": pair_axes,
+    "dealt": _dealt,
+    "softmax scale": lambda factor, mscale: round(yarn_mscale(factor, mscale) ** 2, 4),
+    "backwards": _backwards,
+}

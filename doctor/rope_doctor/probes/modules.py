@@ -1,0 +1,407 @@
+r"""Check a live torch model: do its rotary modules give the rotation that its config states?"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.clinic.frequencies import describe_base
+from rope_doctor.probes import watching
+from rope_doctor.probes.kinds import Kinds
+from rope_doctor.probes.watching import FLOAT32, READ, Fault
+from rope_edu.encodings.spec import RopeSpec
+
+LENGTHS = (0, 1, 2, 3, 5, 8, 13, 31, 64, 127, 300, 511, 1000, 2047)  # positions
+TABLES = re.compile(r"(cos|sin|freqs|rope|rotary|embed_positions)(?!.*inv)", re.IGNORECASE)
+OTHER_PARTS = re.compile(r"(^|[._])(vision|visual|image|audio|speech|video|patch|pixel)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """The faults of a live model's rotation, the probes that were made, and notes; `print` it."""
+
+    faults: tuple[Fault, ...]
+    probed: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def right(self) -> bool | None:
+        """Return True if the model rotates as its config states, False if not, None if nothing could be probed."""
+        if self.faults:
+            return False
+        return True if self.probed else None
+
+    def __str__(self) -> str:
+        verdict = {
+            True: "The model rotates as its config states.",
+            False: "The model does not rotate as its config states.",
+            None: "Could not tell: no module gives cosines and sines, and no attention was seen.",
+        }
+        probed, notes = (f"Probed: {each}." for each in self.probed), (f"Note: {each}" for each in self.notes)
+        return "\n".join([verdict[self.right], *map(str, self.faults), *probed, *notes])
+
+
+def check_model(model: Any, config: Any = None) -> ModelReport:
+    r"""Probe the rotary modules of a live torch model, and the queries and keys that reach its attention.
+
+    The model is probed as it is: after loading, after `.to(torch.bfloat16)`, on its device. Modules that give
+    cosines and sines are called; buffers of frequencies and tables are read; and a text of one token repeated is
+    run, since its queries are equal in all places but for the rotation.
+
+    Args:
+        model: a `torch.nn.Module`.
+        config: the rotation wanted: a dict, a path of a config.json or a preset's name; the model's own if None.
+
+    Raises:
+        ValueError: the config cannot be read, or there is none; the sentence says so.
+
+    >>> from rope_doctor.probes.little import Little  # two layers, heads of 16, base 10,000
+    >>> config = {"model_type": "llama", "head_dim": 16, "rope_theta": 500_000.0}
+    >>> print(check_model(Little(), config).faults[0])
+    layers.0.rotary and 1 more (all layers):
+        Found base 10000 (8 pairs, the slowest 0.000316228 rad per token), and an angle 0.122 rad off, wanted base
+        500000 (8 pairs, the slowest 1.03134e-05 rad per token). The first that differs: pair 1, position 1.
+        Fix: Give the module the config of these layers: their base, rule and width. Chapter “Read a config”.
+
+    Chapter 24.
+    """
+    kinds = Kinds.of(model, config)
+    probe = _Probe(model, kinds)
+    probe.run()
+    faults, probed, notes = watching.check(model, kinds)
+    # attention that turns wrongly because its table is wrong is one fault, not two
+    known = {fault.layers for fault in probe.faults}
+    faults = probe.faults + [fault for fault in faults if fault.layers not in known]
+    alike = _grouped((replace(fault, where=""), fault.where) for fault in faults)
+    seen = [f"{where}{what}" for what, where in _grouped(probe.probed)]
+    return ModelReport(
+        tuple(replace(fault, where=where) for fault, where in alike),
+        (*seen, *probed),
+        (*probe.notes, *notes),
+    )
+
+
+def _grouped(found: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+    """Yield each thing once, with the first place where it is and how many more there are."""
+    places: dict[Any, list[str]] = {}
+    for each, where in found:
+        places.setdefault(each, []).append(where)
+    for each, (first, *more) in places.items():
+        yield each, f"{first} and {len(more)} more" if more else first
+
+
+@dataclass
+class _Probe:
+    model: Any
+    kinds: Kinds
+    faults: list[Fault] = field(default_factory=list)
+    probed: list[tuple[str, str]] = field(default_factory=list)  # what was probed, and where
+    notes: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        for name, module in self.model.named_modules():
+            buffers = _frequencies(module)
+            if OTHER_PARTS.search(name):
+                if buffers:
+                    self.notes.append(f"{name} was not examined: it turns no text.")
+                continue
+            if any(self.empty(name, buffer, values) for buffer, values in buffers):
+                continue
+            try:
+                takes = list(inspect.signature(module.forward).parameters)
+            except (TypeError, ValueError):
+                takes = []
+            for buffer, _ in buffers if len(takes) >= 2 else ():
+                prefix = _prefix(buffer) if "layer_type" in takes else ""
+                given = partial(_called, module, self.model, layer_type=prefix)
+                self.hold(name, self.label_of(name, buffer), given, module)
+            for table, values in _tables(module):
+                self.hold_table(f"{name}.{table}".lstrip("."), values)
+
+    def empty(self, name: str, buffer: str, values: Any) -> bool:
+        """Report frequencies that nobody filled."""
+        if values.is_meta:
+            found = "no numbers, on the meta device"
+        else:
+            numbers = values.double().cpu().numpy()
+            if np.isfinite(numbers).all() and (numbers >= 0).all() and 0 < numbers.max() <= 1.01:
+                return False
+            found = f"numbers that are no frequencies, {_listed(numbers)}"
+        where, words = f"{name}.{buffer}".lstrip("."), self.kinds.words(self.label_of(name, buffer))
+        fix = "Compute it again after loading: it is in no checkpoint, and `to_empty` leaves it unfilled."
+        self.faults.append(Fault(where, words, found, "frequencies from 1 down", fix))
+        return True
+
+    def label_of(self, name: str, buffer: str) -> str | None:
+        return self.kinds.named(_prefix(buffer)) or self.kinds.of_module(name)
+
+    def nearest(self, where: str, label: str | None, off: Callable[[RopeSpec], float], probe: str) -> Any:
+        """Return the nearest kind of layers, its spec and its words, and note the probe; None if none rotates."""
+        best = self.kinds.nearest(label, off)
+        if best is None:
+            return None
+        words = self.kinds.words(best[0])
+        self.probed.append((f" ({words}), {probe}", where))
+        return *best, words
+
+    def hold(self, name: str, label: str | None, given: Any, module: Any) -> None:
+        """Hold a module's cosines and sines against those wanted."""
+        readings = self.kinds.candidates(label)
+        trained = min((each.trained or each.longest or 2048 for each in readings), default=2048)
+        positions = np.array([each for each in LENGTHS if each < min(trained, 2048)])
+        try:
+            values = given(positions)
+            reason = "it gives no cosines and sines that could be read"
+        except Exception as error:
+            values, reason = None, f"{type(error).__name__}: {str(error)[:80]}"
+        if values is None:
+            self.buffers(name, label, module, reason)
+            return
+        probe = f"cosines and sines at {len(positions)} positions up to {positions[-1]}"
+        best = self.nearest(name, label, lambda spec: _off(values, spec, positions), probe)
+        if best is None:
+            self.notes.append(f"{name}: the config states no rotation of these layers.")
+            return
+        kind, spec, words = best
+        found = _difference(values, spec, positions)
+        if found is not None:
+            found = {**self.cause(module, spec, label), **found}
+        elif any(each.rope_type in ("dynamic", "longrope") for each in readings):
+            found = self.remembered(given, kind, positions, trained)
+        if found is not None:
+            self.faults.append(Fault(name, words, **found))
+
+    def cause(self, module: Any, spec: RopeSpec, label: str | None) -> dict[str, Any]:
+        """Return the fix of frequencies that differ."""
+        for buffer, values in _frequencies(module):
+            own, width = values.double().cpu().numpy(), str(values.dtype).removeprefix("torch.")
+            if len(own) != len(spec.inv_freq) or (label and self.label_of("", buffer) not in (None, label)):
+                continue
+            rounded = np.allclose(own, spec.inv_freq, rtol=2.0**-7, atol=1e-7)
+            if rounded and width in ("bfloat16", "float16"):
+                return {"fix": f"Keep {buffer} in float32: it was cast to {width} with the model."}
+            if np.allclose(own, spec.inv_freq, rtol=FLOAT32, atol=1e-9):
+                fix = f"{buffer} is right: compute the angles with it in float32, from whole positions."
+                return {"fix": fix}
+        fix = "Give the module the config of these layers: their base, rule and width."
+        return {"fix": fix, "chapter": READ}
+
+    def buffers(self, name: str, label: str | None, module: Any, reason: str) -> None:
+        """Hold the frequencies that a module keeps against those wanted, where it cannot be called."""
+        for buffer, values in _frequencies(module):
+            own, where = values.double().cpu().numpy().ravel(), f"{name}.{buffer}".lstrip(".")
+            best = self.nearest(where, label, partial(_off_ladder, own), f"as numbers: {reason}")
+            if best is None or _off_ladder(own, best[1]) <= FLOAT32:
+                continue
+            _, spec, words = best
+            pair = 0
+            if own.shape == spec.inv_freq.shape:
+                pair = int(np.argmax(~np.isclose(own, spec.inv_freq, rtol=FLOAT32)))
+            found, wanted = _as_words(own, spec), _as_words(spec.inv_freq, spec)
+            cause = self.cause(module, spec, label)
+            self.faults.append(Fault(where, words, found, wanted, pair=pair, **cause))
+
+    def remembered(self, given: Any, kind: Any, positions: np.ndarray, trained: int) -> dict[str, Any] | None:
+        """Return the traces that a long text leaves, or None."""
+        before, between = given(positions), np.append(positions, 2 * trained - 1)
+        first = given(between)
+        chapter = {"chapter": "Stretch the frequencies"}
+        found = _difference(first, self.kinds.at(kind, 2 * trained).spec, between)
+        if found is not None:
+            return found | {"fix": "Let the rule take the length of the text at hand."} | chapter
+        given(np.append(positions, 4 * trained - 1))
+        answers = ((between, first, given(between)), (positions, before, given(positions)))
+        given(positions[:2])  # so that the probe leaves nothing behind
+        for at, was, now in answers:
+            wrong = np.abs(now - was).max(axis=1) > 1e-3
+            if wrong.any():
+                after = f"{at[-1] + 1} tokens after a text of {4 * trained}"
+                return chapter | {
+                    "found": f"other cosines for {after} than before it",
+                    "wanted": "the same",
+                    "position": int(at[wrong.argmax()]),
+                    "fix": "Compute the frequencies from the text at hand, and keep none of a longer one.",
+                }
+        return None
+
+    def hold_table(self, where: str, rows: np.ndarray) -> None:
+        """Hold a stored table, a row for each position, against the one wanted."""
+        positions = np.array([each for each in LENGTHS if each < len(rows)])
+        values = rows[positions]
+        label, probe = self.kinds.of_module(where), f"{len(rows)} rows of a table"
+        best = self.nearest(where, label, lambda spec: _off(values, spec, positions), probe)
+        if best is None:
+            return
+        _, spec, words = best
+        if not np.isfinite(values).all() or not np.abs(values).max() > 1e-3:
+            fix = "Compute the table again after loading: it is in no checkpoint."
+            self.faults.append(Fault(where, words, "a table that nobody filled", "cosines and sines", fix))
+        elif (found := _difference(values, spec, positions)) is not None:
+            fix = "Make the table from the config of these layers, in float32 or wider."
+            self.faults.append(Fault(where, words, **{"fix": fix, "chapter": READ, **found}))
+
+
+def _prefix(buffer: str) -> str:
+    """The word before "inv_freq" in a buffer's name: "", or that of a kind of layers."""
+    return buffer.removesuffix("inv_freq").rstrip("_")
+
+
+def _frequencies(module: Any) -> list[tuple[str, Any]]:
+    """Return the buffers, parameters or tensors of a module's own that hold frequencies, by name."""
+    held = dict(module.named_buffers(recurse=False)) | dict(module.named_parameters(recurse=False))
+    return [each for each in held.items() if each[0].endswith("inv_freq") and "original" not in each[0]]
+
+
+def _called(module: Any, model: Any, positions: np.ndarray, layer_type: str) -> np.ndarray | None:
+    """Return a module's cosines + i sines, (positions, features or pairs); None if it gives none."""
+    import torch
+
+    options = {"layer_type": layer_type} if layer_type else {}
+    like = next((each for each in model.parameters() if each.is_floating_point()), torch.zeros(1))
+    ids = torch.tensor(positions, device=like.device)[None]
+    x = torch.zeros(1, len(positions), 1, dtype=like.dtype, device=like.device)
+    with torch.no_grad():
+        try:
+            out = module(x, ids, **options)
+        except (IndexError, RuntimeError, ValueError):  # M-RoPE: three coordinates
+            out = module(x, torch.stack([ids] * 3), **options)
+    if isinstance(out, torch.Tensor) and out.is_complex():
+        return _rows(out.to(torch.complex128).cpu().numpy(), len(positions))
+    pair = isinstance(out, tuple | list) and len(out) == 2
+    if not pair or not all(isinstance(each, torch.Tensor) for each in out):
+        return None
+    cos, sin = (each.double().cpu().numpy() for each in out)
+    return _rows(cos + 1j * sin, len(positions))
+
+
+def _rows(values: np.ndarray, count: int) -> np.ndarray | None:
+    """Return an array as (positions, features), of whatever axes of one it has, or equal ones in front."""
+    while values.ndim > 2:
+        axis = next((axis for axis, size in enumerate(values.shape) if size == 1), 0)
+        values = values.take(0, axis=axis)
+    return values if values.shape[0] == count else None
+
+
+def _tables(module: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the tables that a module holds: name, and cosines + i sines, a row for each position."""
+    import torch
+
+    own = {**dict(module.named_buffers(recurse=False)), **vars(module)}
+    held = {
+        name: each for name, each in own.items() if isinstance(each, torch.Tensor) and TABLES.search(name)
+    }
+    for name, values in held.items():
+        if values.is_meta or not (values.is_floating_point() or values.is_complex()):
+            continue
+        values = values.detach().cpu()
+        numbers = values.to(torch.complex128 if values.is_complex() else torch.float64).numpy().squeeze()
+        if numbers.ndim == 3 and numbers.shape[-1] == 2:
+            numbers = numbers[..., 0] + 1j * numbers[..., 1]
+        if numbers.ndim != 2 or len(numbers) < 8:
+            continue
+        first, second = np.split(numbers, [numbers.shape[1] // 2], axis=1)
+        if np.iscomplexobj(numbers):
+            yield name, numbers
+        elif "cos" in name and name.replace("cos", "sin") in held and "sin" not in name:
+            other = held[name.replace("cos", "sin")].detach().cpu().double().numpy().squeeze()
+            yield name, numbers + 1j * other
+        elif "embed_positions" in name:  # sines first
+            yield name, second + 1j * first
+        elif "cos_sin" in name:
+            yield name, first + 1j * second
+
+
+def _by_pair(values: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """Return cosines and sines by pair, of a table by pair or by feature in either layout; else None."""
+    pairs, once = wanted.shape[1], _once(values)
+    if values.shape[1] == pairs:
+        return values if once is None or _once(wanted) is not None else None
+    return once if values.shape[1] == 2 * pairs else None
+
+
+def _once(values: np.ndarray) -> np.ndarray | None:
+    """Return half of a table that has the numbers of each pair twice, in either layout; else None."""
+    if values.shape[1] % 2:
+        return None
+    neighbours, halves = (values[:, ::2], values[:, 1::2]), np.split(values, 2, axis=1)
+    return next((one for one, two in (halves, neighbours) if np.allclose(one, two, atol=1e-6)), None)
+
+
+def _compared(
+    values: np.ndarray, spec: RopeSpec, positions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return cosines + i sines by pair, and of each whether rounding does not explain it; None for other pairs.
+
+    Rounding is that of the numbers' own width, and of frequencies in float32.
+    """
+    angles = positions[:, None] * spec.inv_freq
+    wanted = spec.attention_factor * np.exp(1j * angles)
+    found = _by_pair(values, wanted)
+    if found is None:
+        return None
+    mantissa = np.frexp(values.real)[0] * 2.0**11
+    if float(np.abs(values.real - values.real.astype(np.float32)).max()) > 0:
+        bits = 0.0
+    elif np.isfinite(mantissa).all() and (mantissa == np.round(mantissa)).all():  # eleven bits at most
+        bits = 2.0**-8
+    else:
+        bits = 2.0**-20
+    return found, ~(np.abs(found - wanted) <= spec.attention_factor * (bits + 1e-6 + angles * FLOAT32))
+
+
+def _off(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> float:
+    """Return the share of numbers that differ, so that the nearest of several kinds can be told."""
+    compared = _compared(values, spec, positions)
+    return 2.0 if compared is None else float(compared[1].mean())
+
+
+def _off_ladder(own: np.ndarray, spec: RopeSpec) -> float:
+    wanted = spec.inv_freq
+    alike = own.shape == wanted.shape
+    return float((np.abs(own - wanted) / np.where(wanted > 0, wanted, 1)).max()) if alike else 2.0
+
+
+def _difference(values: np.ndarray, spec: RopeSpec, positions: np.ndarray) -> dict[str, Any] | None:
+    """Return found, wanted, and the first pair and position that differ; None if all is as wanted."""
+    pairs, width = len(spec.inv_freq), values.shape[1]
+    compared = _compared(values, spec, positions)
+    if compared is None:
+        wide = (
+            f"{width // 2} pairs, each twice"
+            if _once(values) is not None
+            else f"{width} numbers for a position"
+        )
+        return {"found": wide, "wanted": f"{pairs} pairs, or each twice in one of the two layouts"}
+    found, wrong = compared
+    if not wrong.any():
+        return None
+    size = float(np.median(np.abs(found)))
+    if abs(size / spec.attention_factor - 1) > 0.01:
+        seen, fix = f"cosines and sines of size {size:.6g}", "Multiply both by the attention factor, once."
+        wanted = f"{spec.attention_factor:.6g}"
+        return {"found": seen, "wanted": wanted, "fix": fix, "chapter": "Blend by wavelength"}
+    row, pair = np.argwhere(wrong)[0].tolist()
+    turned = np.angle(found[list(positions).index(1)]) if 1 in positions else np.zeros(pairs)
+    angle = float(np.angle(found[row, pair] / np.exp(1j * positions[row] * spec.inv_freq[pair])))
+    return {
+        "found": f"{_as_words(np.abs(turned), spec)}, and an angle {abs(angle):.3g} rad off",
+        "wanted": _as_words(spec.inv_freq, spec),
+        "pair": pair,
+        "position": int(positions[row]),
+    }
+
+
+def _as_words(speeds: np.ndarray, spec: RopeSpec) -> str:
+    if not np.isfinite(speeds).all() or not (speeds > 0).any():
+        return f"frequencies {_listed(speeds)}"
+    base = describe_base(speeds, 2 * len(speeds), spec.head_dim)
+    return f"{base} ({len(speeds)} pairs, the slowest {speeds.min():.6g} rad per token)"
+
+
+def _listed(numbers: np.ndarray) -> str:
+    shown = ", ".join(f"{each:.3g}" for each in numbers.ravel()[:4])
+    return f"{shown}, …" if numbers.size > 4 else shown

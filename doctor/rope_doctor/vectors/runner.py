@@ -1,0 +1,126 @@
+r"""Run the vectors on a function of Python."""
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+FILES = ("rotate", "frequencies", "configs", "batch", "axes", "shift", "scale")
+WIDTHS = ("float64", "float32", "float32, angles in float32", "bfloat16", "float16")
+KEYWORDS = ("layout", "rotary_dim", "base", "attention_factor")
+CALLS = {  # files whose cases call a function: the names of its arguments
+    "rotate": ("x", "positions", *KEYWORDS),
+    "batch": ("x", "positions", *KEYWORDS),
+    "axes": ("x", "positions", *KEYWORDS, "axes"),
+    "shift": ("x", "shift", *KEYWORDS),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of one case: its name, whether it passed, the error seen, and the mistakes that would fail it.
+
+    >>> Result("one pair", True, "off by 0").passed
+    True
+
+    Chapter 22.
+    """
+
+    name: str
+    passed: bool
+    seen: str
+    catches: tuple[str, ...] = ()
+
+
+def load(name: str) -> list[dict[str, Any]]:
+    r"""Cases of a file of `FILES`, as dicts of plain lists and numbers; any other name is a ValueError.
+
+    >>> load("rotate")[0]["name"]
+    'one pair, interleaved'
+
+    Chapter 22.
+    """
+    if name not in FILES:
+        raise ValueError(f"name must be {', '.join(map(repr, FILES[:-1]))} or {FILES[-1]!r}, got {name!r}")
+    return json.loads(files("rope_doctor.vectors").joinpath(f"{name}.json").read_text(encoding="utf-8"))[
+        "cases"
+    ]
+
+
+def run(function: Callable[..., object], *, width: str = "float64", cases: str = "rotate") -> list[Result]:
+    r"""Results of a function, one for each case of a file; a failure names the mistakes that would explain it.
+
+    A result passes if it is real, has the shape of x, and is near enough: another shape fails, even one that
+    broadcasts, and so does a complex result, even one whose imaginary part is 0.
+
+    Args:
+        function: `(x, positions, *, layout, rotary_dim, base, attention_factor) -> rotated x`; x is NumPy float64
+            `(seq, head_dim)`, positions int64 `(seq,)`.
+        width: number format in which the function computes, which sets the tolerance: "float64", "float32",
+            "float32, angles in float32", "bfloat16" or "float16".
+        cases: the file. "rotate"; "batch", x `(batch, seq, head_dim)` and positions `(batch, seq)`; "axes",
+            positions `(axes, seq)` and one argument more, `axes`, the coordinate of each pair; "shift", where x are
+            keys that were rotated, and `shift` takes the place of positions: by how many tokens they move.
+
+    ValueError if `width` or `cases` is misspelt, or the function cannot be called in this way. An exception that
+    the function raises is a failure of the case, not an error.
+
+    >>> from rope_edu import apply_rope, inv_freq, rope_angles
+    >>> def mine(x, positions, *, layout, rotary_dim, base, attention_factor):
+    ...     angles = rope_angles(positions, inv_freq(rotary_dim, base))
+    ...     return apply_rope(x, angles, layout=layout, attention_factor=attention_factor)
+    >>> all(result.passed for cases in ("rotate", "batch") for result in run(mine, cases=cases))
+    True
+
+    Chapter 22.
+    """
+    check_call(function, width, cases)
+    return [run_case(function, case, width, cases) for case in load(cases)]
+
+
+def check_call(function: Callable[..., object], width: str, cases: str) -> None:
+    """Raise ValueError that says how to wrap a function that cannot be called with the fields of a case."""
+    for name, value, allowed in (("width", width, WIDTHS), ("cases", cases, tuple(CALLS))):
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin without one: the cases will tell
+        return
+    first, second, *keywords = CALLS[cases]
+    try:
+        signature.bind(first, second, **dict.fromkeys(keywords))
+    except TypeError as error:
+        fields = ", ".join(keywords)
+        name = getattr(function, "__name__", "yours")
+        raise ValueError(
+            f"the function must take ({first}, {second}, *, {fields}), but {name}{signature} does not ({error}): "
+            f"wrap it in a function with that signature, which builds yours from {fields} and calls it"
+        ) from None
+
+
+def run_case(function: Callable[..., object], case: dict[str, Any], width: str, cases: str) -> Result:
+    """Return the outcome of one case."""
+    first, second, *keywords = CALLS[cases]
+    bound, given = case["tolerance"][width], (np.array(case[first]), np.array(case[second]))
+    real = np.array(case["real"], dtype=bool) if "real" in case else np.s_[:]
+    try:
+        found = np.asarray(function(*given, **{name: case[name] for name in keywords}))
+        passed, seen = _compare(found, np.array(case["expected"]), bound, real)
+    except (Exception, SystemExit) as error:  # somebody else's function may raise anything: a case that fails
+        passed, seen = False, f"{type(error).__name__}: {error}"
+    return Result(case["name"], passed, seen, tuple(case["catches"]))
+
+
+def _compare(found: np.ndarray, expected: np.ndarray, bound: float, real: Any) -> tuple[bool, str]:
+    """Return whether a result is the expected one where tokens are real, and how they differ."""
+    if np.iscomplexobj(found):
+        return False, f"complex numbers, where real ones {expected.shape} are expected"
+    if found.shape != expected.shape:
+        return False, f"shape {found.shape}, where that of x, {expected.shape}, is expected"
+    off = float(np.abs(found.astype(np.float64) - expected)[real].max())
+    return off <= bound, f"off by {off:.2g}, allowed {bound:.2g}"  # False for NaN

@@ -1,7 +1,0 @@
-"""The clinic: diagnosis of anybody's rotation, and a collection of broken ones, kept once."""
-
-from rope_edu.clinic.broken import BROKEN, right
-from rope_edu.clinic.diagnosis import Diagnosis, diagnose
-from rope_edu.clinic.mistakes import MISTAKES, Mistake
-
-__all__ = ["BROKEN", "MISTAKES", "Diagnosis", "Mistake", "diagnose", "right"]

@@ -1,0 +1,45 @@
+"""What a parameters cell takes: any form of a right value, and a sentence for all else."""
+
+import numpy as np
+import pytest
+
+from rope_book.check import allow
+
+
+@pytest.mark.parametrize("seven", [7, 7.0, np.int64(7), np.float32(7), np.array(7), np.array(7.0)], ids=repr)
+def test_any_form_of_a_whole_number_is_taken(seven):
+    assert type(allow.whole("n", seven, 0, 9)) is int
+    assert type(allow.number("x", seven, 0, 9)) is float
+    assert allow.whole("n", seven, 0, 9) == allow.number("x", seven, 0, 9) == 7
+    assert allow.complex_number("z", seven, 0, 9) == 7
+
+
+@pytest.mark.parametrize(
+    "pair", [[1, 0], (1, 0), [1.0, 0], np.array([1, 0]), np.array([1, 0], np.float32)], ids=repr
+)
+def test_any_form_of_a_vector_becomes_float64(pair):
+    found = allow.vector("q", pair, 2, -1, 1)
+    assert found.dtype == np.float64
+    assert found.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "odd", [True, "7", None, [7], np.nan, np.inf, 10**400, 7 + 0j], ids=lambda v: repr(v)[:9]
+)
+def test_what_is_no_number_is_refused_with_its_name(odd):
+    for ask in (allow.number, allow.whole):
+        with pytest.raises(ValueError, match=r"^n must be .* from 0 to 9, got "):
+            ask("n", odd, 0, 9)
+
+
+def test_one_is_not_true_and_true_is_not_one():
+    assert allow.flag("causal", np.True_) is True
+    with pytest.raises(ValueError, match="causal must be True or False, got 1"):
+        allow.flag("causal", 1)
+    with pytest.raises(ValueError, match="place must be 0 or 1, got True"):
+        allow.choice("place", True, [0, 1])
+
+
+def test_a_long_value_is_cut_in_the_sentence():
+    with pytest.raises(ValueError, match=r"got \[0, .{70,80}\.\.\.$"):
+        allow.vector("q", [0] * 100, 2, -1, 1)

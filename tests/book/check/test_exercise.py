@@ -1,0 +1,110 @@
+"""The exercise checkers say one thing at a time, always the same, and never swallow an error."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from rope_book.check import Checker, Exercise, check, close
+from rope_book.check.exercise import judges
+
+FIRST = "Exercise 1.1: "
+
+
+def say(capsys, checker, exercise_id, answer):
+    capsys.readouterr()
+    assert checker(exercise_id, answer) is None
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def small():
+    return Checker((Exercise("1.1", lambda answer: answer() == 2, hints=("Faint.", "Plain."), shows="Two."),))
+
+
+def test_a_right_answer_is_confirmed_with_what_it_shows(small, capsys):
+    assert say(capsys, small, "1.1", lambda: 2) == FIRST + "correct. Two.\n"
+    silent = Checker((Exercise("1.1", lambda answer: np.bool_(True), hints=("Faint.",)),))
+    assert say(capsys, silent, "1.1", 0) == FIRST + "correct.\n"
+
+
+def test_each_failure_earns_the_next_hint_and_the_last_repeats(small, capsys):
+    replies = [say(capsys, small, "1.1", lambda: 3) for _ in range(3)]
+    first, last = "not yet.\nHint 1 of 2: Faint.\n", "not yet.\nHint 2 of 2: Plain.\n"
+    assert replies == [FIRST + first, FIRST + last, FIRST + last]
+    small.reset()
+    assert say(capsys, small, "1.1", lambda: 3) == FIRST + first
+
+
+@pytest.mark.parametrize("stub", [..., (..., ...), [5, ...], ((1, ...), (2, 3)), {...}])
+def test_an_untouched_stub_is_no_failure(small, stub, capsys):
+    asked = FIRST + "replace the ... with your answer and run this cell again.\n"
+    assert say(capsys, small, "1.1", stub) == asked
+    assert "Hint 1" in say(capsys, small, "1.1", lambda: 3)
+
+
+def test_an_error_in_the_answer_is_shown_without_addresses(small, capsys):
+    def broken():
+        raise TypeError(f"cannot add {object()!r}")
+
+    reply = say(capsys, small, "1.1", broken)
+    assert reply.startswith(
+        FIRST + "not yet. Your answer raised TypeError: cannot add <object object>\nHint 1"
+    )
+
+
+def test_an_unknown_exercise_is_named_with_the_known_ones(small):
+    with pytest.raises(ValueError, match=r"exercise must be one of 1\.1; got '9\.9'"):
+        small("9.9", 1)
+    with pytest.raises(ValueError, match=r"one of .*4\.1, 4\.2, 4\.3.*got '0\.0'"):
+        check("0.0", 1)
+
+
+def test_exercises_must_be_well_formed():
+    with pytest.raises(ValueError, match=r"id must be chapter\.number, such as '4\.1', got '4'"):
+        Exercise("4", bool, hints=("Hint.",))
+    with pytest.raises(ValueError, match=r"hints of exercise 4\.1 must have at least one hint, got none"):
+        Exercise("4.1", bool, hints=())
+    with pytest.raises(ValueError, match=r"exercise ids must differ, got '4\.1' twice"):
+        judges("4.1")(bool)
+    twin = Exercise("4.1", bool, hints=("Hint.",))
+    with pytest.raises(ValueError, match=r"exercise ids must differ, got '4\.1' twice"):
+        Checker((twin, twin))
+
+
+def test_chapters_are_found_and_hold_only_exercises_of_their_own_number():
+    for name, exercise in check.exercises.items():
+        chapter = name.partition(".")[0].lower().zfill(2)
+        assert exercise.right.__module__ == f"rope_book.check.chapter_{chapter}"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(1, 1.0), ([1, 2], (1.0, 2.0)), (np.ones(3), torch.ones(3, requires_grad=True)), (1 + 1j, 1 + 1j)],
+)
+def test_close_takes_every_form_of_numbers(a, b):
+    assert close(a, b) is True
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (1, 1.00001),
+        ([1, 2], [1, 2, 3]),
+        ([1], 1),
+        ([[1, 2]], [1, 2]),
+        ([1, [2, 3]], [1, 2]),
+        ("1", 1),
+        (None, 0),
+        (math.nan, math.nan),
+        (lambda: 1, 1),
+    ],
+)
+def test_close_is_false_and_never_raises(a, b):
+    assert close(a, b) is False
+
+
+def test_close_uses_its_tolerance():
+    assert close(1.0, 1.05, tol=0.1)
+    assert not close(1.0, 1.05, tol=0.01)

@@ -1,0 +1,223 @@
+"""What Python says of two files in the page: a GGUF's keys, statements, and the words of `compare`."""
+
+import contextlib
+import importlib.util
+import itertools
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rope_doctor.command import compare_files, read_files
+from rope_doctor.config import PRESETS, ConfigError, gguf_rotation, preset
+from rope_doctor.config import files as config_files
+from rope_doctor.config import gguf as config_gguf
+
+from .golden import Call, room, trying
+
+WRITTEN = importlib.util.spec_from_file_location(
+    "written_gguf", Path(__file__).parents[2] / "doctor" / "command" / "written.py"
+)
+gguf_files = importlib.util.module_from_spec(WRITTEN)
+WRITTEN.loader.exec_module(gguf_files)
+FIRST, SECOND = "the first file", "the second file"
+
+
+def digest(path: Path) -> dict:
+    """Return what the page keeps of a GGUF: the keys of its architecture, and the lists of factors."""
+    header = config_gguf.read_header(path)
+    arch = header.values["general.architecture"]
+    kept = {key: value for key, value in header.values.items() if key.startswith(f"{arch}.")}
+    lists = {name: config_gguf.read_factors(path, header, name) for name in gguf_rotation.LISTS}
+    lists = {
+        name: [float(str(each)) for each in values] for name, values in lists.items() if values is not None
+    }
+    return {"general.architecture": arch} | kept | lists
+
+
+@cache
+def files_of_presets() -> list[tuple[str, bytes, dict]]:
+    """Return (form, bytes, what the page holds) of every preset as a config and as a GGUF, and of odd files."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for each in PRESETS:
+            found.append(("config.json", json.dumps(each.config).encode(), each.config))
+            if each.config["model_type"] in gguf_files.ARCHITECTURES | gguf_files.CONTAINERS:
+                path = gguf_files.written(Path(folder) / "a.gguf", each.config)
+                found.append(("GGUF", path.read_bytes(), digest(path)))
+        path = gguf_files.written(Path(folder) / "a.gguf", preset("Llama 2 7B").config, rotary_dim=64)
+        found.append(("GGUF", path.read_bytes(), digest(path)))
+        changes = [{"base": 1e4}, {"factors": np.linspace(1, 3, 64).astype(np.float32)}]
+        for change in changes:
+            path = gguf_files.written(Path(folder) / "a.gguf", preset("Llama 3.1 8B").config, **change)
+            found.append(("GGUF", path.read_bytes(), digest(path)))
+    lists = {"rope_type": "longrope", "short_factor": [1.0] * 32, "long_factor": [4.0] * 32, "factor": 2.0}
+    phi = {"model_type": "phi3", "head_dim": 64, "rope_theta": 1e4, "max_position_embeddings": 8192}
+    for last, family in ((4.0, "phi3"), (5.0, "phi3"), (4.0, "new"), (5.0, "new")):  # "new": one remark more
+        stated = lists | {"long_factor": [4.0] * 31 + [last], "original_max_position_embeddings": 4096}
+        config = phi | {"model_type": family, "rope_scaling": stated}
+        found.append(("config.json", json.dumps(config).encode(), config))
+    plain = {
+        "model_type": "llama",
+        "head_dim": 64,
+        "rope_theta": 16_777_217,
+        "max_position_embeddings": 131_072,
+    }
+    for config in (plain, plain | {"rope_interleave": True}, plain | {"partial_rotary_factor": 0.5}):
+        found.append(("config.json", json.dumps(config).encode(), config))
+    return found
+
+
+def read_here(name: str, content: bytes, seq_len: int | None = None) -> Any:
+    """Return the statement of a file that is written under this name into the current folder."""
+    Path(name).write_bytes(content)
+    return config_files.read_file(name, seq_len)
+
+
+def in_a_folder(calls: Callable[[], Iterator[Call]]) -> Callable[[], Iterator[Call]]:
+    """Make calls in an empty folder that is the current one."""
+
+    def of_x() -> Iterator[Call]:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            yield from calls()
+
+    of_x.__name__ = calls.__name__
+    return of_x
+
+
+def what_a_kind_says(reading: Any) -> dict:
+    spec = reading.spec
+    return {
+        "inverses": [1 / each if each else 0.0 for each in spec.inv_freq.tolist()],
+        "attentionFactor": spec.attention_factor,
+        "layout": spec.layout,
+        "kind": spec.kind,
+        "axes": list(spec.axes) if spec.axes else None,
+        "ropeType": reading.rope_type,
+        "base": reading.base,
+        "factor": reading.factor,
+        "longest": reading.longest,
+        "trained": reading.trained,
+        "layerType": reading.layer_type,
+        "layerTypes": list(reading.layer_types),
+        "remarks": [[remark.kind, remark.text] for remark in reading.remarks],
+    }
+
+
+SAID = "attentionFactor, layout, kind, axes, ropeType, base, factor, longest, trained, layerType"
+SAID += ", layerTypes, remarks"
+KINDS = (
+    "each => { const inverses = each.invFreq.map((f) => (f ? 1 / f : 0));"
+    f" const {{ {SAID} }} = each; return {{ inverses, {SAID} }}; }}"
+)
+
+
+@room
+@in_a_folder
+def of_gguf_rotation():
+    facts = {name: fact for name, fact in gguf_rotation.FACTS.items() if name != "source"}
+    yield Call("() => FACTS", [], facts, exactly=True)
+    yield Call("() => KEYS", [], gguf_rotation.KEYS, exactly=True)
+    call = f"(values, length) => {{ {trying(f'return readGguf(values, length).map({KINDS});')} }}"
+    for form, content, held in files_of_presets():
+        if form == "GGUF":
+            found = [what_a_kind_says(each) for each in read_here(FIRST, content).readings]
+            yield Call(call, [held, None], found)
+    for wrong in WRONG_KEYS:
+        yield Call(call, [{"general.architecture": "llama"} | wrong, None], refused_gguf(wrong))
+    for names, length in itertools.product([("short",), ("long",), ("long", "short")], [None, 4096, 4097]):
+        given = PHI | {f"rope_factors_{name}.weight": PHI_FACTORS[name] for name in names}
+        yield Call(call, [given, length], refused_gguf(given, length))
+
+
+WRONG_KEYS = (
+    {},
+    {"general.architecture": ""},
+    {"general.architecture": "mamba"},
+    {"llama.attention.key_length": 8, "llama.rope.freq_base": 0.5},
+    {"llama.attention.key_length": [8, 0, 16]},
+    {"llama.attention.key_length": 8, "rope_freqs.weight": [1.0, 2.0]},
+    {"llama.attention.key_length": 8, "llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 4.0},
+)
+
+
+PHI = {
+    "general.architecture": "phi3",
+    "phi3.attention.key_length": 4,
+    "phi3.context_length": 131_072,
+    "phi3.rope.scaling.original_context_length": 4096,
+    "phi3.rope.scaling.attn_factor": 1.19,
+}
+PHI_FACTORS = {"long": [2.0, 4.0], "short": [1.0, 1.5]}
+
+
+def refused_gguf(wrong: dict, length: int | None = None) -> Any:
+    """Return what Python says of these keys."""
+    values = {"general.architecture": "llama"} | wrong
+    lists = {name: np.array(values.pop(name), dtype="<f4") for name in gguf_rotation.LISTS if name in values}
+    try:
+        readings = gguf_rotation.readings_of(config_gguf.Header(values, {}), lists, length)[1]
+    except ConfigError as error:
+        return {"refused": [error.reason, error.field, str(error)]}
+    return [what_a_kind_says(each) for each in readings]
+
+
+@room
+@in_a_folder
+def of_statement():
+    for form, content, held in files_of_presets()[::3]:
+        found = read_here(FIRST, content)
+        call = (
+            "(config, name) => { const s = statementOf(config, name); return [s.form, s.model, s.permuted]; }"
+        )
+        yield Call(call, [held, FIRST], [form, found.model, found.permuted])
+        call = "(config) => kept(statementOf(config, 'a')).readings.map(({ base }) => base)"
+        yield Call(call, [held], [each.base for each in found.kept.readings])
+        if form == "config.json":
+            bases = [each.base for each in config_files.read_kinds(held, 777)]
+            yield Call("(config) => readKinds(config, 777).map(({ base }) => base)", [held], bases)
+        for label in (None, "full_attention", "nope"):
+            try:
+                base = found.of(label).base
+            except ConfigError:
+                base = None
+            call = "(config, label) => kindOf(statementOf(config, 'a'), label)?.base ?? null"
+            yield Call(call, [held, label], base)
+        call = "(text) => { const { reading: r, content } = readAny(text, null, null); return lineOf(r, content); }"
+        first = found.readings[0]
+        line = 'rotation_of("model.gguf")' if form == "GGUF" else first.call.line()
+        if len(found.readings) == 1:
+            yield Call(call, [json.dumps(held)], line)
+    for value in (0.1, 1e6, 16_777_217, 7, True, "0.1", [1 / 3, {"a": 2.0000001}], 1e31, -1e-7 / 3):
+        yield Call("inFloat32", [value], config_files.in_float32(value), exactly=True)
+    for text, reason in (
+        ("{", "not JSON"),
+        ("[]", "not an object"),
+        ('{"a": 1}', "missing"),
+        ('{"general.architecture": 7}', "missing"),
+    ):
+        yield Call("(text) => readAny(text, null, null).refused.reason", [text], reason)
+    yield Call("(text) => contentOf(text)", ['{"a": 1}'], {"a": 1})
+
+
+@room
+@in_a_folder
+def of_compare():
+    for label in (None, "nope", "full_attention"):
+        yield Call("nameOf", [label], read_files.name_of(label))
+    for name in ("Llama 3.1 8B", "Llama 2 7B", "Cohere 2 (defaults)"):
+        for each in config_files.read_kinds(preset(name).config):
+            held = {"ropeType": each.rope_type, "base": each.base, "factor": each.factor}
+            yield Call("ruleOf", [held], read_files.rule_of(each))
+    files, draw = files_of_presets(), np.random.default_rng(21)
+    chosen = [(i, i) for i in range(len(files))] + [(i, i + 1) for i in range(len(files) - 1)]
+    chosen += [(len(files) - 1, i) for i in range(len(files))]
+    chosen += [tuple(pair) for pair in draw.integers(len(files), size=(300, 2)).tolist()]
+    call = "(a, b) => inWords(comparedFiles(a, b)).join('\\n')"
+    for i, j in chosen:
+        statements = read_here(FIRST, files[i][1]), read_here(SECOND, files[j][1])
+        yield Call(call, [files[i][2], files[j][2]], str(compare_files.compare(*statements)))

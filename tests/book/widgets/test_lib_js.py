@@ -1,0 +1,231 @@
+"""What figures share: words are cut between characters, labels keep inside and apart, numbers read well."""
+
+import json
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+from traitlets import TraitError
+
+from rope_book.widgets import LiveFigure
+
+from .v8 import Scripts, scripts
+
+
+@pytest.fixture(scope="module")
+def lib():
+    """Evaluate an expression with a file's exports in scope: lib("words", 'textWidth("a", 10)')."""
+    files: dict[str, Scripts] = {}
+    with ExitStack() as open_files:
+
+        def evaluate(name, expression):
+            if name not in files:
+                files[name] = open_files.enter_context(scripts(f"lib/{name}"))
+            return files[name].evaluate(expression)
+
+        yield evaluate
+
+
+@pytest.mark.parametrize(
+    ("text", "space", "expected"),
+    [
+        ("short", 100, "short"),
+        ("processing", 50, "proce…"),
+        ("one two three", 70, "one two…"),
+        ("one two three", 57, "one…"),
+        ("a verylongword", 60, "a very…"),  # the boundary would leave too little
+        ("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 45, "👩‍👩‍👧…"),
+        ("naïve café", 30, "na…"),
+    ],
+)
+def test_a_text_is_cut_between_characters_and_words(lib, text, space, expected):
+    cut = lib("words", f"shortened({text!r}, {space})")
+    assert cut == expected
+    assert lib("words", f"textWidth({cut!r})") <= space
+
+
+@pytest.mark.parametrize("space", range(14, 120, 7))
+def test_no_cut_leaves_half_a_character(lib, space):
+    text = "hi 👩‍👩‍👧 e\u0301te\u0301 🇫🇷 日本語"
+    whole = lib("words", f"graphemes({text!r})")
+    cut = lib("words", f"graphemes(shortened({text!r}, {space}))")
+    assert cut[:-1] == whole[: len(cut) - 1]
+    assert cut[-1] in ("…", whole[-1])
+
+
+def test_bold_words_are_taken_for_wider(lib):
+    assert lib("words", 'textWidth("query", 13, true) > textWidth("query", 13)')
+
+
+def test_labels_keep_inside_their_frame_and_apart(lib):
+    placed = lib(
+        "labels",
+        """(() => {
+            const labels = new Labels({ x: 0, y: 0, w: 300, h: 200 });
+            const places = [];
+            for (const at of [[150, 100], [152, 101], [150, 98], [298, 199], [1, 1]]) {
+                labels.avoidDot(at, 5);
+                places.push(labels.place(60, spotsAround(at, 60)));
+            }
+            return places.map(({ left, baseline }) => [left, baseline - 12, left + 60, baseline + 4]);
+        })()""",
+    )
+    assert all(
+        left >= 0 and right <= 300 and top >= 0 and bottom <= 200 for left, top, right, bottom in placed
+    )
+    for i, a in enumerate(placed):
+        for b in placed[:i]:
+            assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+
+
+def test_a_legend_breaks_its_lines_within_the_width(lib):
+    items = '[..."abcdef"].map((letter) => ({ words: letter.repeat(12) }))'
+    placed = lib("labels", f"inLines({items}, 320)")
+    assert {item["line"] for item in placed} == {0, 1, 2}
+    assert all(item["x"] == 0 or item["x"] + 34 + 12 * 0.36 * 13 <= 320 for item in placed)
+
+
+def test_the_memoiser_computes_once_and_forgets_the_least_used(lib):
+    calls = lib(
+        "memo",
+        """(() => {
+            const calls = [];
+            const square = memo((x) => (calls.push(x), x * x), 2);
+            for (const x of [1, 2, 1, 3, 1, 2]) square(x);
+            return calls;
+        })()""",
+    )
+    assert calls == [1, 2, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("significant(0.0316228)", "0.0316"),
+        ("significant(2.72e-6)", "2.72·10⁻⁶"),
+        ("significant(0)", "0"),
+        ("significant(4.1e-8, 2, 2, 4)", "4.1·10⁻⁸"),
+        ("decade(-2)", "0.01"),
+        ("decade(-9)", "10⁻⁹"),
+        ("grouped(-54410)", "−54,410"),
+        ("abbreviated(2000000)", "2 M"),
+        ("fmt(-0.001)", "0.00"),
+    ],
+)
+def test_numbers_are_written_as_a_reader_writes_them(lib, call, expected):
+    assert lib("numbers", call) == expected
+
+
+def test_lead_controls_are_beside_the_picture_and_the_others_under_more(lib):
+    assert lib("leads", 'placed(["a", "b", "c", "d"], {})') == [["a", "b", "c"], ["d"]]
+    assert lib("leads", 'placed(["a", "b", "c", "d"], { lead: ["d", "a"] })') == [["d", "a"], ["b", "c"]]
+    assert lib("leads", 'placed(["a", "b"], {})') == [["a", "b"], []]
+
+
+def test_a_small_form_has_the_controls_and_parts_asked_for(lib):
+    assert lib("leads", 'placed(["a", "b", "c"], { lead: ["a"], only: ["rail", "c"] })') == [["c"], []]
+    shown = """["rail", "score"].map(viewOf(%s, ["a", "b"]).shows)"""
+    assert lib("leads", shown % "null") == [True, True]
+    assert lib("leads", shown % '["a"]') == [True, True]  # no part named: all of them
+    assert lib("leads", shown % '["a", "rail"]') == [True, False]
+    assert lib("leads", 'viewOf(["a"], ["a"]).small') is True
+    assert lib("leads", 'viewOf(undefined, ["a"]).small') is False
+
+
+def test_few_options_keep_their_order(lib):
+    control = '{ options: [["a", "A"], ["b", "B"], ["c", "C"]] }'
+    assert lib("leads", f'withFew({control}, ["c", "a"]).options') == [["a", "A"], ["c", "C"]]
+    assert len(lib("leads", f"withFew({control}, undefined).options")) == 3
+
+
+@pytest.mark.parametrize(
+    ("figure", "lead"), [(name, figure.lead) for name, figure in LiveFigure.figures.items()]
+)
+def test_the_page_knows_the_lead_controls(lib, figure, lead):
+    assert lib("leads", f'namedBy("{figure}").lead') == (list(lead) or None)
+
+
+def test_a_line_of_python_names_what_a_small_form_has(lib):
+    controls = "{ m: { default: 1 } }"
+    line = 'pythonLine("Clocks", %s, { m: %d }, %s)'
+    assert lib("state", line % (controls, 1, "undefined")) == "Clocks()"
+    assert lib("state", line % (controls, 2, '["m"]')) == "Clocks(m=2, only=('m',))"
+    assert lib("state", line % (controls, 1, '["m", "faces"]')) == "Clocks(only=('m', 'faces'))"
+
+
+def reached(figure: str, share: float, smooth: str = "[]") -> str:
+    """Return a script that gives the states between the figure's first one and others, at a share of the way."""
+    return f"""(() => {{
+        const controls = Object.fromEntries(described["{figure}"].map((each) => [each.name, each]));
+        return states["{figure}"].map((to) => between(controls, initialOf(controls), to, {share}, {smooth}));
+    }})()"""
+
+
+@pytest.fixture(scope="module")
+def gliding():
+    """V8 with the rule of glides, and for each figure its controls and some states that Python allows."""
+    rng = np.random.default_rng(11)
+    described, states = {}, {}
+    for name, figure in LiveFigure.figures.items():
+        first = figure()
+        described[name] = first.get_state()["_controls"]
+        states[name] = [somewhere(figure, rng) for _ in range(12)]
+    with scripts("lib/glide", "lib/state") as started:
+        told = json.dumps([described, states])
+        started.engine.eval(f"const [described, states] = JSON.parse({json.dumps(told)}); 0")
+        yield started, states
+
+
+def somewhere(figure, rng) -> dict:
+    """Return a state that a reader can reach, one control after the other."""
+    made = figure()
+    for name, control in figure.controls().items():
+        value = control.default_value
+        if control.kind == "slider":
+            value = control.low + rng.random() * (control.high - control.low)
+            value = int(value) if control.whole else float(value)
+        elif control.kind == "point":
+            value = (rng.uniform(-1, 1, 2) * control.limit).round(2).tolist()
+        elif control.kind == "choice":
+            value = list(control.options)[rng.integers(len(control.options))]
+        try:
+            setattr(made, name, value)
+        except TraitError:
+            continue  # a rule between controls refuses it
+    return {name: getattr(made, name) for name in figure.controls()}
+
+
+@pytest.mark.parametrize("figure", sorted(LiveFigure.figures))
+def test_a_glide_ends_where_a_jump_would_and_every_state_on_the_way_is_one(gliding, figure):
+    started, states = gliding
+    cls = LiveFigure.figures[figure]
+    assert started.evaluate(reached(figure, 1)) == json.loads(json.dumps(states[figure]), parse_int=float)
+    for share in (0.1, 0.5, 0.9):
+        for now, to in zip(started.evaluate(reached(figure, share)), states[figure], strict=True):
+            chosen = {name: to[name] for name, each in cls.controls().items() if each.kind != "slider"}
+            moving = {name: v for name, v in now.items() if name not in chosen}
+            for name, value in moving.items():
+                cls.controls()[name].clean(value)
+            if not any(rule.word == "preset" for each in cls.controls().values() for rule in each.rules):
+                cls(**(chosen | moving | {n: now[n] for n in chosen if cls.controls()[n].kind == "point"}))
+
+
+def test_whole_numbers_leave_at_once_and_logarithms_glide_evenly(lib):
+    whole = '{ n: { kind: "slider", whole: true, low: 0, high: 100 } }'
+    log = '{ n: { kind: "slider", log: true, low: 1, high: 10000 } }'
+    assert lib("glide", f"between({whole}, {{ n: 2 }}, {{ n: 3 }}, 0.01)") == {"n": 3}
+    assert lib("glide", f"between({whole}, {{ n: 9 }}, {{ n: 3 }}, 0.5)") == {"n": 6}
+    assert lib("glide", f'between({whole}, {{ n: 2 }}, {{ n: 3 }}, 0.5, ["n"])') == {"n": 2.5}
+    assert lib("glide", f"between({log}, {{ n: 1 }}, {{ n: 10000 }}, 0.5)")["n"] == pytest.approx(100)
+
+
+@pytest.mark.parametrize("room", [120, 300, 422])
+@pytest.mark.parametrize(("width", "across"), [(316, 390), (286, 360), (760, 792)])
+def test_words_of_a_held_picture_stay_legible(lib, room, width, across):
+    size = f"{{ width: {width}, height: 900 }}"
+    box = lib("picture", f"heldBox({size}, [20, 700], {{ across: {across}, room: {room} }})")
+    assert box["y"] == 20
+    assert box["y"] + box["h"] <= 700
+    assert 12 * min(across / width, room / box["h"]) >= 11 - 1e-9
+    small = lib("picture", f"heldBox({size}, [0, 90], {{ across: {across}, room: {room} }})")
+    assert small["h"] == 90

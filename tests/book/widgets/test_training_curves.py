@@ -1,0 +1,50 @@
+"""The training grid reaches the figure's script whole: small, in order, and rounded by less than can be seen."""
+
+import json
+
+import pytest
+
+from rope_book.results import load_grid
+from rope_book.widgets import _grid
+from rope_book.widgets._bundle import source
+
+GRID = load_grid()
+SCRIPT = source("data/grid")
+TABLE = json.loads(SCRIPT.removeprefix("export const GRID = ").rstrip(";\n"))
+
+
+def unpacked(text):
+    return [int(text[i : i + 2], 36) for i in range(0, len(text), 2)]
+
+
+def test_every_run_of_the_grid_is_there_once():
+    found = sum(
+        len(runs["curves"]["accuracy"]) for task in TABLE["tasks"].values() for runs in task["runs"].values()
+    )
+    assert found == len(GRID.runs)
+
+
+@pytest.mark.parametrize("task", GRID.tasks)
+def test_curves_and_tests_are_those_of_the_grid(task):
+    for name, packed in TABLE["tasks"][task]["runs"].items():
+        for n, run in enumerate(GRID.select(task, name)):
+            shares = [code / 1000 for code in unpacked(packed["curves"]["accuracy"][n])]
+            assert shares == pytest.approx(run.curve["accuracy"].tolist(), abs=0.00051)
+            losses = [10 ** (code / 200 - 4.5) for code in unpacked(packed["tests"]["loss"][n])]
+            assert losses == pytest.approx([loss for loss, _ in run.tests.values()], rel=0.006, abs=4e-5)
+
+
+@pytest.mark.parametrize("task", GRID.tasks)
+def test_every_doubling_of_the_slider_was_tested(task):
+    lengths = TABLE["tasks"][task]["lengths"]
+    assert {lengths[0], 2 * lengths[0], 4 * lengths[0]} <= set(lengths)
+
+
+def test_it_stays_small():
+    assert len(SCRIPT) < 60_000
+
+
+def test_packing_holds_what_lies_outside_its_scale():
+    assert _grid.loss_code(0.0) == 0
+    assert _grid.loss_code(1e9) == _grid.MOST
+    assert _grid.share_code(1.0) < _grid.MOST

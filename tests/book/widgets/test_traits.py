@@ -1,0 +1,189 @@
+"""Every trait of every figure takes what its range promises, refuses the rest with a sentence, and can be reset."""
+
+import math
+import random
+from contextlib import suppress
+
+import numpy as np
+import pytest
+import traitlets
+
+from rope_book import widgets
+from rope_book.widgets import LiveFigure, RotatePair
+from rope_book.widgets._rules import AtMost
+
+CASES = [
+    pytest.param(figure, name, control, id=f"{figure.__name__}.{name}")
+    for figure in LiveFigure.figures.values()
+    for name, control in figure.controls().items()
+]
+
+
+def allowed(control) -> list:
+    """Some values that the control promises to take: both ends, and random ones between."""
+    draw = random.Random(control.name)
+    if control.kind == "slider":
+        between = [draw.uniform(control.low, control.high) for _ in range(20)]
+        return [control.low, control.high, *(map(round, between) if control.whole else between)]
+    if control.kind == "point":
+        return [[draw.uniform(-control.limit, control.limit) for _ in range(2)] for _ in range(10)]
+    if control.kind == "choice":
+        return list(control.options)
+    if control.kind == "toggle":
+        return [True, False]
+    if control.kind == "text":
+        return ["", "It is, isn't it?", control.letters[-1] * control.most]
+    if control.kind == "paste":
+        return ["", '{"rope_theta": 1e4}', "x" * control.most]
+    if control.kind == "sketch":
+        return [[], [0.5], [draw.uniform(-1, 1) for _ in range(control.most)]]
+    return ["one", " ".join(["word"] * control.max_words)]
+
+
+def around(figure, name) -> dict:
+    """The widest limits of a control that another one limits."""
+    controls = figure.controls()
+    limits = [rule.limit for rule in controls[name].rules if isinstance(rule, AtMost) and not rule.either]
+    return {
+        limit: max(allowed(controls[limit]), key=lambda v: len(v) if isinstance(v, str) else v)
+        for limit in limits
+    }
+
+
+def refused(control) -> list:
+    """Some values that it must refuse."""
+    if control.kind == "slider":
+        far = [control.low - 1, control.high + 1, math.nan, math.inf, "7", None, True, [1]]
+        return [*far, control.low + 0.5] if control.whole else far
+    if control.kind == "point":
+        return [
+            [0],
+            [0, 0, 0],
+            [2 * control.limit, 0],
+            [math.nan, 0],
+            "ab",
+            "11",
+            [True, False],
+            ["1", "1"],
+            None,
+            3,
+        ]
+    if control.kind == "choice":
+        return ["no such option", None, -12345, True]
+    if control.kind == "toggle":
+        return [1, "True", None]
+    if control.kind == "text":
+        return [control.letters[-1] * (control.most + 1), "na\u00efve", "two\nlines", None, 3]
+    if control.kind == "paste":
+        return ["x" * (control.most + 1), None, 3]
+    if control.kind == "sketch":
+        return [[0.0] * (control.most + 1), [1.5], [math.nan], ["1"], [True], "0.5", "", None, 0.5]
+    return ["", "  ", " ".join(["word"] * (control.max_words + 1)), "x" * 17, None, 3]
+
+
+@pytest.mark.parametrize(("figure", "name", "control"), CASES)
+def test_trait_takes_its_range_and_the_python_line_makes_the_state(figure, name, control):
+    assert control.label
+    others = around(figure, name)
+    for value in allowed(control):
+        made = figure(**others, **{name: value})
+        assert getattr(made, name) == value
+        assert getattr(eval(repr(made), vars(widgets)), name) == value
+        made = figure(**others)
+        setattr(made, name, value)
+        assert made.get_state()[name] == value
+
+
+@pytest.mark.parametrize(("figure", "name", "control"), CASES)
+def test_trait_refuses_the_rest_with_a_sentence(figure, name, control):
+    made = figure()
+    before = getattr(made, name)
+    for value in refused(control):
+        with pytest.raises(traitlets.TraitError, match=rf"^{figure.__name__}\.{name} must be .+, got .+\.$"):
+            setattr(made, name, value)
+        assert getattr(made, name) == before
+        with pytest.raises(traitlets.TraitError, match="must be"):
+            figure(**{name: value})
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values())
+def test_reset_brings_back_what_the_figure_was_made_with(figure):
+    made = figure()
+    for name, control in figure.controls().items():
+        with suppress(traitlets.TraitError):  # an earlier control may forbid it
+            setattr(made, name, allowed(control)[0])
+    made.reset()
+    assert repr(made) == f"{figure.__name__}()"
+
+
+def test_numpy_numbers_are_numbers():
+    assert RotatePair(position=np.int64(3)).position == 3
+    assert RotatePair(inv_freq=np.float32(0.5)).inv_freq == 0.5
+    assert RotatePair(q=np.array([0.5, 1.0])).q == [0.5, 1.0]
+
+
+def test_a_misspelt_name_is_refused():
+    with pytest.raises(TypeError, match="RotatePair has no positoin; it takes position"):
+        RotatePair(positoin=3)
+    with pytest.raises(AttributeError, match="'positoin'; it has position"):
+        RotatePair().positoin = 3
+
+
+def test_observers_hear_a_change():
+    heard = []
+    made = RotatePair()
+    made.observe(heard.append, "position")
+    made.position = 12
+    made.position = 12
+    assert [change["new"] for change in heard] == [12]
+
+
+def test_two_figures_share_nothing():
+    first, second = RotatePair(), RotatePair()
+    first.q = [0.1, 0.2]
+    assert second.q == RotatePair().q != first.q
+
+
+def test_an_embedded_state_is_whole():
+    figure = RotatePair(position=7)
+    state = figure.get_state(drop_defaults=True)
+    assert {name: state[name] for name in figure.controls()} == {
+        name: getattr(figure, name) for name in figure.controls()
+    }
+    assert {"_esm", "_css", "_controls"} <= set(state)
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values(), ids=LiveFigure.figures)
+def test_at_most_three_controls_lead(figure):
+    assert 1 <= len(figure.leads()) <= 3
+    assert len(set(figure.leads())) == len(figure.leads())
+    assert set(figure.leads()) <= set(figure.controls())
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values(), ids=LiveFigure.figures)
+def test_few_options_are_options_and_parts_are_no_controls(figure):
+    for name, few in figure.few.items():
+        assert set(few) < set(figure.controls()[name].options)
+    assert not set(figure.parts) & set(figure.controls())
+
+
+@pytest.mark.parametrize("figure", LiveFigure.figures.values(), ids=LiveFigure.figures)
+def test_a_small_form_is_asked_for_by_names_of_controls_and_parts(figure):
+    names = (next(iter(figure.controls())), *figure.parts)
+    made = figure(only=names)
+    assert made.only == list(names)
+    assert eval(repr(made), vars(widgets)).only == list(names)
+    for wrong in ((), ("no such control",), names[0], (names[0], names[0]), 7):
+        with pytest.raises(
+            traitlets.TraitError, match=rf"{figure.__name__}\.only must be names of its controls"
+        ):
+            figure(only=wrong)
+
+
+def test_a_whole_figure_keeps_no_word_of_its_small_form():
+    assert "only" not in RotatePair().get_state()
+    assert "only" not in repr(RotatePair())
+    assert RotatePair(only=("lock",)).get_state()["only"] == ["lock"]
+    later = RotatePair()
+    later.only = ["lock"]
+    assert later.get_state("only") == {"only": ["lock"]}

@@ -1,0 +1,222 @@
+"""Figures in two languages: every template and every label has its Chinese, and nothing is said that has none."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rope_book.results import MODELS
+from rope_book.widgets import LiveFigure
+from rope_book.widgets._bundle import JS, modules
+from rope_book.widgets.maths import patients, stretch
+from rope_doctor.config import PRESETS, RULES
+
+from .drawn import MARKED, Drawn, states
+
+BOOK = Path(__file__).resolve().parents[3] / "book"
+WORDS = json.loads((BOOK / "zh" / "words.json").read_text(encoding="utf-8"))
+DONE = sorted(LiveFigure.figures)
+SCRIPTS = [*(LiveFigure.figures[name].module_name() for name in DONE), "question", "review"]
+FORMS = [
+    name
+    for name in modules(*(f"figures/{script}" for script in SCRIPTS))
+    if not name.startswith("data/") and name != "lib/phrase"
+]
+HOLE = re.compile(r"\{\w+\}")
+
+# words that are the same in both languages: names, symbols, units, and what is written in Python
+SAME = re.compile(
+    r"""q|k|v|conj|cos|sin|PE|b?float(16|32|64)?|p-RoPE|NoPE|Shaw|xPos|RoPE|ReRoPE|YaRN|PI|ABF|NTK(-aware)?|LongRoPE|ALiBi|RoFormer|Llama|gpt-oss|rad|nats|token|Python|JSON|GGUF
+    |config\.json|[a-z]+(_[a-z0-9]+)+|transformers""".replace("\n", "").replace(" ", "")
+)
+
+
+NAMES = {model.name for model in (*PRESETS, *MODELS)}
+
+
+def holes(text: str) -> list[str]:
+    """Return the places of a template."""
+    return sorted(set(HOLE.findall(text)))
+
+
+def closing(text: str, start: int) -> int:
+    """Return where the braces that open before ``start`` close; templates inside are passed over."""
+    depth = 1
+    while depth:
+        if text[start] == "`":
+            start = template(text, start + 1)[1]
+            continue
+        if text[start] in "\"'":
+            start = text.index(text[start], start + 1)
+        depth += {"{": 1, "}": -1}.get(text[start], 0)
+        start += 1
+    return start
+
+
+def template(text: str, start: int) -> tuple[str, int]:
+    """Return the key of the template whose words begin at ``start``, and where it ends."""
+    key, count = "", 0
+    while text[start] != "`":
+        if text.startswith("${", start):
+            key, count, start = f"{key}{{{count}}}", count + 1, closing(text, start + 2)
+        else:
+            key, start = key + text[start], start + 1
+    return re.sub(r"\s*\n\s*", " ", key), start + 1
+
+
+def keys_of(text: str) -> Iterator[str]:
+    """Yield the keys of a script's templates, and both forms of what it counts."""
+    for found in re.finditer(r"\bphrase`", text):
+        yield template(text, found.end())[0]
+    for noun in re.findall(r'\bcounted\([^"]*"([^"]+)"\)', text):
+        yield from (f"{{0}} {noun}", f"{{0}} {noun}s")
+
+
+def needs_words(text: str) -> bool:
+    """Return whether a text has words of its own, beside names and symbols."""
+    return any(
+        not SAME.fullmatch(word) for word in re.findall(r"[A-Za-z][\w.-]*[A-Za-z]", HOLE.sub("", text))
+    )
+
+
+def from_python() -> Iterator[str]:
+    """Yield the texts that figures take from Python: labels, units, options, and sentences about models."""
+    for name in DONE:
+        for control in LiveFigure.figures[name].controls().values():
+            yield from (control.label, control.unit)
+            yield from (words for words in getattr(control, "options", {}).values() if words not in NAMES)
+    yield from stretch.RULES.values()
+    for person in patients.patients()["people"]:
+        yield from (person["called"], person["does"], person["fix"])
+    for table in ("refusals", "remarks", "why_missing", "refused_rules", "how_lost"):
+        yield from RULES[table].values()
+    yield from {field["allowed"] for field in RULES["fields"].values()}
+
+
+def asked() -> set[str]:
+    """Return every English text that a page in Chinese looks up."""
+    written = {key for name in FORMS for key in keys_of((JS / f"{name}.js").read_text(encoding="utf-8"))}
+    return written | {text for text in from_python() if needs_words(text)}
+
+
+def test_every_text_has_its_chinese_and_no_entry_is_left_over():
+    wanted = asked()
+    assert sorted(wanted - WORDS.keys()) == []
+    assert sorted(WORDS.keys() - wanted - {t for t in from_python() if t}) == []
+
+
+def test_a_translation_has_the_places_of_its_text():
+    assert {key: text for key, text in WORDS.items() if holes(key) != holes(text)} == {}
+
+
+WORD = re.compile(r"[^\W\d_][\w.-]*[^\W\d_]")
+OUTSIDE = re.compile(r"⟦[^⟧]*(⟧|$)|^[^⟦⟧]*⟧")  # a line may begin or end within a template
+
+
+def not_said(text: str, known: set[str]) -> list[str]:
+    """Return the words of a marked text that no template gave, beside names and what a reader has typed."""
+    rest = OUTSIDE.sub(" ", text)
+    return [
+        word
+        for word in WORD.findall(rest)
+        if word.isascii() and not SAME.fullmatch(word) and not any(each.startswith(word) for each in known)
+    ]
+
+
+TYPED = {"the", "dog", "chases", "pig", "now"} | {
+    word
+    for figure in LiveFigure.figures.values()
+    for control in figure.controls().values()
+    if control.kind == "sentence"
+    for word in control.default_value.split()
+}
+OF_MODELS = {word for name in NAMES for word in WORD.findall(name)}
+GIVEN = {  # names of models, and what their files have
+    "BaseBound": OF_MODELS,
+    "ConfigInspector": {
+        *OF_MODELS,
+        *(word for each in PRESETS for word in WORD.findall(str(each.config))),
+        *RULES["rules"],
+        "half-split",
+        "interleaved",
+        "nope",
+        "main",
+        "compress",
+    },
+}
+FINE_PRINT = {"ConfigInspector": 12}  # the size in which a source and a line of Python are written
+
+
+BRIEF = {"TrainInThePage": {"steps": 2}, "ModelInThePage": {"times": 2}}  # it says no less, and sooner
+
+
+def briefly(name: str, count: int) -> list[dict]:
+    """Return states of a figure that take little time; of one that computes long, every third."""
+    short = BRIEF.get(name, {})
+    made = list(states(name, count))[:: 3 if short else 1]
+    return [
+        values | {trait: min(values.get(trait, most), most) for trait, most in short.items()}
+        for values in made
+    ]
+
+
+COMPARED = {"second", "other"}  # what `rope-doctor compare` prints, the figure shows as it is printed
+SMALL = {
+    "OrderBlindness": ["rearranged", "sentences", "outputs"],
+    "RotatePair": ["position", "arrows", "rail"],
+    "Clocks": ["position", "faces"],
+    "ScoreDistance": ["guess", "waves", "curve"],
+    "TrainedTurns": ["times", "turns"],
+}  # the forms of the ten minutes
+
+
+def drawn_with(words):
+    """Return a fixture: each figure in turn, where these words are given."""
+
+    @pytest.fixture(scope="module", params=DONE)
+    def figure(request):
+        made = Drawn(request.param, words)
+        made.name = request.param
+        yield made
+        made.close()
+
+    return figure
+
+
+marked = drawn_with(MARKED)
+chinese = drawn_with(f"globalThis.RopeWords = {json.dumps(WORDS)};\n")
+
+
+def test_nothing_is_drawn_or_told_in_english_alone(marked):
+    known = TYPED | GIVEN.get(marked.name, set())
+    faults = {}
+    for values in briefly(marked.name, 6):
+        values = {name: value for name, value in values.items() if name not in COMPARED}
+        for width in (640, 300):
+            for only in (None, *([SMALL[marked.name]] if marked.name in SMALL else [])):
+                told = marked.said(values, width, only)
+                texts = [
+                    told["title"],
+                    told["readout"],
+                    *told["buttons"],
+                    *(each["text"] for each in told["texts"] if each["size"] != FINE_PRINT.get(marked.name)),
+                ]
+                for text in texts:
+                    if found := not_said(text, known):
+                        faults[text] = found
+    assert faults == {}
+
+
+@pytest.mark.parametrize("width", [760, 328])
+def test_chinese_labels_lie_in_the_picture(chinese, width):
+    assert chinese.said({}, width)["title"] in WORDS.values()
+    faults = {}
+    for values in briefly(chinese.name, 15):
+        for each in chinese.said(values, width)["texts"]:
+            if each["text"].isascii():
+                continue  # a number
+            if each["left"] < -2 or each["right"] > width + 2:
+                faults[each["text"]] = (round(each["left"]), round(each["right"]))
+    assert faults == {}

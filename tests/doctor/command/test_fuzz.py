@@ -1,0 +1,30 @@
+"""Broken files and odd functions get words, soon and in little memory: a sample of `tests/doctor/fuzz.py`."""
+
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_five_hundred_broken_files_and_odd_functions_get_words():
+    command = [sys.executable, "-W", "ignore", ROOT / "tests" / "doctor" / "fuzz.py", "500", "--seed", "22"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.stdout.startswith("500 cases, 0 failed")
+    for command in ("read", "compare", "weights", "diagnose", "vectors"):
+        assert f"'{command} " in done.stdout
+
+
+def test_a_case_is_the_same_whatever_was_drawn_before_it():
+    """A thing put into one file and changed there would be changed in every later file, or come to hold itself."""
+    spec = importlib.util.spec_from_file_location("fuzz", ROOT / "tests" / "doctor" / "fuzz.py")
+    fuzz = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzz)
+    before = json.dumps(fuzz.ODD)
+    for number in range(500):
+        fuzz.broken_json({"a": {}, "text_config": {"b": 1}}, random.Random(number))
+    assert json.dumps(fuzz.ODD) == before

@@ -1,0 +1,140 @@
+"""Probes of anybody's decoder, which can do all or little, and of models with a table, or with nothing to ask."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rope_doctor.config import preset  # noqa: E402
+from rope_doctor.probes import (  # noqa: E402
+    Decoder,
+    Specimen,
+    check_decoder,
+    check_model,
+    decoding,
+    watching,
+)
+from rope_doctor.probes.little import Little  # noqa: E402
+from rope_edu.encodings.spec import RopeSpec, plain_rope  # noqa: E402
+
+
+def test_every_check_of_a_right_decoder_that_can_do_all_is_the_same():
+    spec = RopeSpec(plain_rope(16).inv_freq, axes=(0, 0, 0, 1, 1, 1, 2, 2), layout="half_split")
+    for rotation in (None, spec):
+        facts = {"trained": 64, "rule": "dynamic", "narrow": lambda: Specimen().decoder()}
+        report = check_decoder(Specimen(rotation).decoder(**facts))
+        skipped = {check.name for check in report.checks if check.outcome != "same"}
+        assert skipped == ({"packed"} if rotation else {"packed", "M-RoPE ids"})
+
+
+def test_a_function_without_a_cache_or_positions_is_asked_for_what_it_has():
+    def last_two(tokens):
+        before = np.pad(tokens, ((0, 0), (1, 0)))[:, :-1]
+        return np.eye(40)[tokens] + 0.5 * np.eye(40)[before]
+
+    report = check_decoder(last_two)
+    assert report.right is True
+    assert report.of("rows").outcome == "same"
+    assert report.of("step by step").words == "The decoder takes no cache."
+
+
+def test_a_decoder_that_looks_ahead_or_that_knows_absolute_places_is_told_so():
+    def places(tokens, *, positions=None, mask=None):
+        places = np.arange(tokens.shape[1]) if positions is None else positions
+        return np.cos(tokens[..., None] * np.arange(1, 41) + np.asarray(places)[..., None])
+
+    report = check_decoder(places)
+    assert report.right is None
+    assert report.of("moved").outcome == "could not tell"
+    assert "Right for a table of absolute positions" in report.of("moved").meaning
+    assert check_decoder(places, relative=True).right is False
+
+    def ahead(tokens, *, mask=None):
+        return np.eye(40)[tokens] + np.eye(40)[tokens].mean(axis=1, keepdims=True)
+
+    assert check_decoder(ahead).of("right padding").outcome == "differs"
+
+
+def test_a_decoder_of_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match=r"must return logits \(batch, seq, vocabulary\), got \(1, 2\)"):
+        check_decoder(lambda tokens: tokens)
+    shrinking = Decoder(lambda tokens: np.ones((1, 1, 40)), 40)
+    with pytest.raises(ValueError, match="logits must be"):
+        check_decoder(shrinking)
+
+
+def test_a_model_is_held_against_a_preset_and_against_a_dict():
+    llama = preset("Llama 3.1 8B").config | {"hidden_size": 64, "num_attention_heads": 4, "head_dim": 16}
+    assert check_model(Little(), llama).faults[0].layers == "all layers"
+    assert check_model(Little(), "Llama 3.1 8B").right is False
+
+
+class Table(torch.nn.Module):
+    """Somebody's attention with a stored table of cosines and sines, and no module that gives them."""
+
+    def __init__(self, base, kind):
+        super().__init__()
+        angles = np.arange(256)[:, None] * plain_rope(16, base).inv_freq
+        values = {
+            "freqs_cis": np.exp(1j * angles),
+            "cos_sin_cache": np.hstack((np.cos(angles), np.sin(angles))),
+        }
+        if kind == "cos_cached":
+            self.register_buffer("cos_cached", torch.tensor(np.tile(np.cos(angles), 2)))
+            self.register_buffer("sin_cached", torch.tensor(np.tile(np.sin(angles), 2)))
+        else:
+            self.register_buffer(kind, torch.tensor(values[kind]))
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+
+
+@pytest.mark.parametrize("kind", ["cos_cached", "freqs_cis", "cos_sin_cache"])
+def test_tables_of_three_spellings_are_read(kind):
+    config = {"head_dim": 16, "rope_theta": 1e4}
+    assert check_model(Table(1e4, kind), config).right is True
+    wrong = check_model(Table(1.1e4, kind), config)
+    assert wrong.faults[0].pair == 1
+    emptied = Table(1e4, kind)
+    for buffer in emptied.buffers():
+        buffer.zero_()
+    assert "a table that nobody filled" in str(check_model(emptied, config))
+
+
+def test_frequencies_that_the_config_itself_has_twice_are_no_table_by_feature():
+    halves = plain_rope(16, 1e4).inv_freq
+    factors = (halves / np.tile(halves[:4], 2)).tolist()  # each of four frequencies twice, as on two axes
+    scaling = {"rope_type": "longrope", "short_factor": factors, "long_factor": factors}
+    config = {"head_dim": 16, "rope_theta": 1e4, "max_position_embeddings": 512}
+    config["rope_scaling"] = scaling | {"original_max_position_embeddings": 512, "attention_factor": 1.0}
+    table = Table(1e4, "freqs_cis")
+    assert check_model(table, config).right is False
+    table.freqs_cis[:] = torch.tensor(np.exp(1j * np.arange(256)[:, None] * np.tile(halves[:4], 2)))
+    assert check_model(table, config).right is True
+
+
+def test_where_nothing_can_be_probed_the_report_cannot_tell():
+    report = check_model(torch.nn.Linear(2, 2), {"head_dim": 16, "rope_theta": 1e4})
+    assert report.right is None
+    assert str(report).startswith("Could not tell")
+
+
+def test_the_image_in_the_text_has_two_rows_of_three():
+    rows = decoding._with_an_image(3)
+    time, height, width = rows[:, :12].tolist()
+    assert time == [0, 1, 2, 3, 3, 3, 3, 3, 3, 6, 7, 8]
+    assert height == [0, 1, 2, 3, 3, 3, 4, 4, 4, 6, 7, 8]
+    assert width == [0, 1, 2, 3, 4, 5, 3, 4, 5, 6, 7, 8]
+    assert (np.diff(rows[:, 9:]) == 1).all()
+
+
+def test_positions_at_which_attention_is_watched_rise_and_stay_below_1024():
+    assert watching.POSITIONS[0] == 0
+    assert (np.diff(watching.POSITIONS) > 0).all()
+    assert 1000 < watching.POSITIONS[-1] < 1024
+
+
+@pytest.mark.parametrize(("height", "spread"), [(0.0, 1.0), (2.0, 2.0), (0.5, 0.5)])
+def test_logits_that_are_all_alike_are_compared_as_they_are(height, spread):
+    """Elsewhere differences are in units of their standard deviation."""
+    heights = np.array([-height, height])
+    made = Decoder(lambda tokens: np.broadcast_to(heights, (*tokens.shape, 2)), 2)
+    assert decoding._Bench(made).spread == spread

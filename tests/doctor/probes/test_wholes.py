@@ -1,0 +1,51 @@
+"""`model` and `decode` on whole models of several parts, tiny: their texts, and texts behind a picture."""
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from rope_doctor.probes import check_decoder, check_model
+
+from .wholes import SECTIONS, behind_a_picture, whole
+
+WHOLES = [
+    "gemma3",
+    "gemma4",
+    "glm4v",
+    "glm4v_moe",
+    "glm_ocr",
+    "llama4",
+    "llava",
+    "mistral3",
+    "mllama",
+    "paddleocr_vl",
+    "qwen2_5_vl",
+    "qwen2_vl",
+    "qwen3_5",
+    "qwen3_5_moe",
+    "qwen3_vl",
+    "qwen3_vl_moe",
+]
+PICTURED = ["glm4v", "glm_ocr", "qwen2_5_vl", "qwen2_vl", "qwen3_vl"]
+
+
+@pytest.mark.parametrize("name", WHOLES)
+def test_no_false_alarm_on_the_text_of_a_whole(name):
+    model = whole(name)
+    modules = check_model(model)
+    assert modules.right is True, str(modules)
+    report = check_decoder(model)
+    assert report.right is True, str(report)
+    assert report.of("step by step").outcome == "same"
+    assert (report.of("M-RoPE ids").outcome == "same") is (name in SECTIONS)
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_no_false_alarm_on_a_text_behind_a_picture(name):
+    model = whole(name)
+    report = check_decoder(behind_a_picture(model))
+    assert int(model.model.rope_deltas[0, 0]) == -3  # six tokens hold a picture of three columns
+    assert report.right is True, str(report)
+    for check in ("step by step", "right padding", "left padding, without positions", "rows", "state"):
+        assert report.of(check).outcome == "same"

@@ -1,0 +1,216 @@
+"""The same figure in JupyterLab: a hand moves the trait, code moves the picture, arrow keys stay in the slider."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import TimeoutError as TooLong
+from playwright.sync_api import expect
+
+from rope_book import widgets
+from rope_book.widgets import LiveFigure
+
+from .conftest import at_rest, soon
+from .engines import PATIENCE, free_port, wait
+
+pytestmark = pytest.mark.browser
+HOSTS = Path(__file__).with_name("hosts.js")
+ALL = [
+    "from rope_book.widgets import LiveFigure\n"
+    "made = {name: figure() for name, figure in sorted(LiveFigure.figures.items())}\n"
+    "for figure in made.values():\n    display(figure)",
+    "print('lines', {name: repr(figure) for name, figure in made.items()}, 'end')",
+    "for figure in made.values():\n    figure.reset()\nprint('reset', 'done')",
+]
+CELLS = [
+    "from rope_book.widgets import RotatePair\nfigure = RotatePair(position=7)\nfigure",
+    "print('position is', figure.position)",
+    "figure.position = 33\nfigure.lock = True",
+    'from rope_book.widgets import Question\nQuestion("04-lock", figure=figure)',
+    "print('shown:', figure.position, figure.key_position, figure.lock)",
+    "from rope_book.widgets import Clocks\nclocks = Clocks()\nclocks",
+    'Question("06-whole", figure=clocks)',
+    "print('clocks at', clocks.position)",
+]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """Start JupyterLab on localhost with two notebooks; yield the address of its notebooks."""
+    folder = tmp_path_factory.mktemp("lab")
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    for name, texts in {"figure": CELLS, "all": ALL}.items():
+        cells = [nbformat.v4.new_code_cell(text) for text in texts]
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+        nbformat.write(notebook, folder / f"{name}.ipynb")
+    server, port = started(folder)
+    try:
+        yield f"http://127.0.0.1:{port}/doc/tree"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def started(folder: Path) -> tuple[subprocess.Popen, int]:
+    """Start JupyterLab in a folder; its process and its port, another one where somebody was faster."""
+    for _ in range(5):
+        port = free_port()
+        server = subprocess.Popen(command(folder, port), env=environment(folder), **QUIET)
+        wait(lambda server=server, port=port: server.poll() is not None or answers(port))
+        if server.poll() is None:
+            return server, port
+    raise RuntimeError("JupyterLab ended at once, five times")
+
+
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return an environment in which JupyterLab has no settings but those of a folder."""
+    config, settings = str(folder / "config"), str(folder / "settings")
+    return os.environ | {"JUPYTER_CONFIG_DIR": config, "JUPYTERLAB_SETTINGS_DIR": settings}
+
+
+def command(folder: Path, port: int) -> list[str]:
+    """Return the command that serves a folder at a port."""
+    options = [
+        "--no-browser",
+        "--allow-root",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=",
+    ]
+    return [sys.executable, "-m", "jupyter", "lab", f"--notebook-dir={folder}", *options]
+
+
+def answers(port: int) -> bool:
+    """Return whether JupyterLab is there."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=PATIENCE) as answer:
+            return "version" in json.load(answer)
+    except OSError:
+        return False
+
+
+@contextmanager
+def opened(browser, lab, name):
+    """Open a notebook in JupyterLab; yield its page, and a function that runs a cell by its number."""
+    page = browser.new_page(viewport={"width": 1200, "height": 1400})
+    page.goto(f"{lab}/{name}.ipynb?reset")
+    cells = page.locator(".jp-Notebook .jp-CodeCell")
+    cells.nth(2).wait_for()
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
+
+    def run(number):
+        """Run a cell; what it has printed. Keys that come while the page is laid out are lost."""
+        cell = cells.nth(number)
+        prompt = cell.locator(".jp-InputPrompt").first
+        before = prompt.text_content()
+        for _ in range(10):
+            cell.locator(".jp-InputArea-editor").click()
+            page.keyboard.press("Control+Enter")
+            begun = "([el, before]) => el.textContent !== before"
+            with suppress(TooLong):
+                page.wait_for_function(begun, arg=[prompt.element_handle(), before], timeout=10_000)
+                break
+        page.wait_for_function("(el) => /\\d/.test(el.textContent)", arg=prompt.element_handle())
+        return cell.locator(".jp-OutputArea").inner_text()
+
+    yield page, run
+    page.close()
+
+
+def told(run, number, wanted):
+    """Run a cell until it prints what is wanted: what moves in the page is told to the kernel one after another."""
+    printed, end = run(number), time.monotonic() + PATIENCE
+    while not wanted(printed) and time.monotonic() < end:
+        printed = run(number)
+    assert wanted(printed), printed
+
+
+def lines_in(printed):
+    """Return the states that a cell has printed; none where its words are not there yet."""
+    _, begun, rest = printed.partition("lines ")
+    return ast.literal_eval(rest.partition(" end")[0]) if begun and " end" in rest else None
+
+
+def test_every_figure_in_jupyterlab_moves_both_ways(browser, lab):
+    with opened(browser, lab, "all") as (page, run):
+        run(0)
+        page.evaluate(HOSTS.read_text(encoding="utf-8"))
+        page.wait_for_function("(count) => hosts.alive().length === count", arg=len(LiveFigure.figures))
+        at_rest(page)
+        first = page.evaluate("hosts.lines()")
+        assert first == {name: repr(figure()) for name, figure in sorted(LiveFigure.figures.items())}
+
+        # a hand: every trait follows
+        assert page.evaluate("hosts.hand()").keys() == first.keys()
+        moved = page.evaluate("hosts.lines()")
+        assert [name for name in first if moved[name] == first[name]] == []
+        held = {name: repr(eval(line, dict(vars(widgets)))) for name, line in moved.items()}
+        told(run, 1, lambda printed: lines_in(printed) == held)
+
+        # code: every picture follows
+        assert run(2).strip() == "reset done"
+        page.wait_for_function(
+            "(first) => JSON.stringify(hosts.lines()) === JSON.stringify(first)", arg=first
+        )
+
+
+def test_figure_in_jupyterlab_syncs_both_ways(browser, lab):
+    with opened(browser, lab, "figure") as (page, run):
+        run(0)
+        figure = page.locator('[data-live="RotatePair"][data-ready="true"]')
+        figure.wait_for()
+        slider = figure.locator('[data-trait="position"] input')
+        expect(slider).to_have_value("7")
+        at_rest(page)
+
+        # a hand: the arrow keys reach the slider, not the notebook, and the trait follows
+        slider.focus()
+        slider.press("ArrowRight")
+        slider.press("ArrowUp")
+        expect(slider).to_have_value("9")
+        expect(slider).to_be_focused()
+        told(run, 1, lambda printed: printed.strip() == "position is 9")
+
+        # code: the picture follows the trait
+        before = figure.locator("svg").inner_html()
+        run(2)
+        expect(slider).to_have_value("33")
+        expect(figure.locator('[data-trait="lock"] input')).to_be_checked()
+        soon(page, lambda: figure.locator("svg").inner_html() != before)
+
+        # a question: its answer sets the figure in Python and on the screen
+        run(3)
+        asked = page.locator('[data-live="Question"][data-ready="true"]')
+        asked.wait_for()
+        asked.get_by_role("button", name="It changes, since both arrows point elsewhere").press("Enter")
+        said = re.compile("^Not so. They point elsewhere, but both turned")
+        expect(asked.get_by_role("status")).to_have_text(said)
+        expect(slider).to_have_value("16")
+        told(run, 4, lambda printed: printed.strip() == "shown: 16 12 True")
+
+        # a place to click: the figure frames it once the question is seen; the click comes back through Python
+        run(5)
+        clocks = page.locator('[data-live="Clocks"][data-ready="true"]')
+        clocks.wait_for()
+        run(6)
+        page.locator('[data-question="06-whole"]').scroll_into_view_if_needed()
+        place = clocks.locator('[data-place="pair 0"]')
+        place.wait_for()
+        place.evaluate("(el) => el.scrollIntoView({ block: 'center' })")
+        at_rest(page)
+        box = place.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.get_by_text("Not so. It tells neighbours apart better").wait_for()
+        told(run, 7, lambda printed: printed.strip() == "clocks at 4096")
